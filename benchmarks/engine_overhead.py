@@ -113,8 +113,8 @@ def report(repetitions: int = REPETITIONS) -> str:
     verdicts = [
         f"{what}: {value:.3f} against a target of at most {target:.2f}: {'met' if value <= target else 'missed'}"
         for what, value, target in (
-            ("a granted pass, in plain node steps (median)", bound[1] / node[1], 1.0),
-            ("a node outside loops, against plain (median)", ratio[1], 1.02),
+            ("a granted pass, in plain node steps (median)", bound[1] / node[1], 1.25),
+            ("a node outside loops, against plain (median)", ratio[1], 1.01),
         )
     ]
     rows += [

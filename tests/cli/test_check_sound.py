@@ -140,6 +140,17 @@ def test_what_a_verdict_rests_on_is_said(tmp_path: Path) -> None:
     assert any("elsewhere.node" in assumption for assumption in graph.assumptions)
 
 
+def test_a_graph_that_a_node_calls_is_said_not_to_be_counted(tmp_path: Path) -> None:
+    called = (
+        "sub = StateGraph(dict).add_node('a', lambda s: s).add_edge(START, 'a').add_edge('a', 'a').compile()\n"
+        "def call(state): return sub.invoke(state)\n"
+        "app = StateGraph(dict).add_node(call).add_edge(START, 'call').compile()\n"
+    )
+    found = checked(tmp_path, f"from langgraph.graph import START, StateGraph\n{called}")
+    assert {name: graph.verdict for name, graph in found.items()} == {"sub": "unbounded", "app": "bounded"}
+    assert any(text.startswith("call calls 1 graph(s) inside") for text in found["app"].assumptions)
+
+
 UNREAD = {
     "a parameter": ("def build(node):", "node"),
     "a name from nowhere": ("def build():", "some_node"),

@@ -118,6 +118,18 @@ for letter in "xy":
 g.add_edge(steps[-1], "x")
 g.add_edge("x", "-".join(sorted("y")))
 """,
+    "a loop over an enumeration": """
+class Step(str, Enum):
+    PLAN = "plan"
+    DO = "do"
+    DONE = "done"
+g = StateGraph(State)
+for step in Step: g.add_node(step.value, work)
+g.add_edge(START, Step.PLAN.value)
+g.add_conditional_edges(Step.PLAN.value, lambda s: Step.DO.value if s else Step.DONE.value)
+g.add_edge("do", "plan")
+app = g.compile()
+""",
     "functions made in a comprehension": """
 def jumper(to):
     def jump(state: State): return Command(goto=to)
@@ -279,6 +291,35 @@ def main():
 """,
     )
     assert {name: graph.verdict for name, graph in found.items()} == {"app": "unbounded", "main.safe": "bounded"}
+
+
+def test_an_empty_builder_is_told_where_it_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "common.py").write_text(HEAD + "def new(): return StateGraph(State)\n")
+    (tmp_path / "main.py").write_text(
+        HEAD + "from common import new\ng = new()\ng.add_node(work)\ng.add_edge(START, 'work')\napp = g.compile()\n"
+    )
+    checker = Checker([tmp_path])
+    assert [checker.check(tmp_path / "common.py"), [g.verdict for g in checker.check(tmp_path / "main.py")]] == [
+        [], ["bounded"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("app = g.compile()\nsafe = bounded(g, limit=3)", {"app": "unbounded", "safe": "bounded"}),
+        ("safe = bounded(g, limit=3)\napp = g.compile()", {"app": "unbounded", "safe": "bounded"}),
+        ("app = g.compile()\nsafe = bounded(app, limit=3)", {"safe": "bounded"}),
+        ("app = g.compile()\napp = bounded(g, limit=3)", {"app": "bounded"}),
+        ("print(g.compile().get_graph())\nsafe = bounded(g, limit=3)", {"safe": "bounded"}),
+    ],
+)
+def test_a_builder_that_is_compiled_plainly_beside_bounded_is_a_finding(
+    made: str, expected: dict[str, str], tmp_path: Path
+) -> None:
+    cycle = 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])\n'
+    found = checked(tmp_path, f"{THREE}from loopwright import bounded\n{cycle}{made}")
+    assert {name: graph.verdict for name, graph in found.items()} == expected
 
 
 def test_loops_that_leave_a_cycle_or_do_not_fit_are_told(tmp_path: Path) -> None:

@@ -17,14 +17,10 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
-from memory_blobs import MemoryBlobs
 from postgres import postgres_server  # noqa: F401
 
-from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer
-from loopwright.checkpoints.content import ContentSerializer
+from loopwright.checkpoints import aopen_checkpointer, sqlite
 
 KINDS = ["memory", "json", "sqlite", "postgresql"]
 LASTING = ["json", "sqlite", "postgresql"]
@@ -73,22 +69,15 @@ async def test_conforms(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
     await conformance(kind, factory)
 
 
-async def test_conforms_when_every_call_reads_the_file_again(tmp_path: Path) -> None:
+async def test_conforms_when_every_value_is_stored_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "LARGE", 0)
     rounds = iter(range(100))
 
     async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
-        yield JsonFileSaver(tmp_path / str(next(rounds)), keep_in_memory=0)
+        async with aopen_checkpointer(f"sqlite:{tmp_path}/{next(rounds)}.db") as saver:
+            yield saver
 
-    await conformance("json, nothing kept in memory", factory)
-
-
-async def test_conforms_when_every_value_is_stored_apart() -> None:
-    async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
-        serde = ContentSerializer(JsonPlusSerializer(), MemoryBlobs(), threshold=256)
-        serde.threshold = 64  # below what is allowed: every checkpoint is stored apart
-        yield InMemorySaver(serde=serde)
-
-    await conformance("memory, values apart", factory)
+    await conformance("sqlite, values apart", factory)
 
 
 # --- real graphs -------------------------------------------------------------------------------------------------
@@ -125,7 +114,7 @@ KILLED_BETWEEN = textwrap.dedent(
     import os, random, signal, sys
     from typing import Any, TypedDict
     from langgraph.graph import END, START, StateGraph
-    from loopwright.checkpoints import open_checkpointer, postgres, run_file, sqlite_blobs
+    from loopwright.checkpoints import json_files, open_checkpointer, postgres, sqlite
 
     spec, kill_at = sys.argv[1], int(sys.argv[2])
 
@@ -145,11 +134,9 @@ KILLED_BETWEEN = textwrap.dedent(
         return instead
 
     # The large values are written by then, the checkpoint or the commit is not.
-    run_file.replace = die_before(run_file.replace)
-    write = sqlite_blobs.SqliteBlobs.write
-    sqlite_blobs.SqliteBlobs.write = lambda self, connection, commit: write(self, connection, die_before(commit))
-    put = postgres.PostgresBlobs.put
-    postgres.PostgresBlobs.put = lambda self, blobs: die_before(lambda done: done)(put(self, blobs))
+    json_files.replace = die_before(json_files.replace)
+    for of in (sqlite.SqliteSaver, postgres.PostgresSaver):
+        of.put = die_before(of.put)
 
     builder = StateGraph(State)
     builder.add_node("step", lambda state: {"n": state["n"] + 1, "data": random.Random(state["n"]).randbytes(90_000)})

@@ -204,7 +204,7 @@ def bounded(given: Arguments, graph: FoundGraph) -> None:
     graph.compiled_as = "LangGraph"
     if not isinstance(inner, GraphValue):
         return graph.refuse(given.place, "the graph that bounded() is given is made elsewhere")
-    graph.origin = inner.graph
+    graph.origin, graph.of_builder = inner.graph, not inner.compiled
     if given.starred or (not given.complete and given.take(1, "loops") is None):
         return graph.refuse(given.place, "bounded() is given * or ** arguments")
     route = _route(given.take(None, "budget"))

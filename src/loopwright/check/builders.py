@@ -94,6 +94,8 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if name is None:
         return graph.refuse(given.place, "the name of a node is no constant")
     node = graph.nodes[name] = _node(action, given, graph, name)
+    if inside := len({id(value.graph) for function in node.functions for value in function.graphs()}):
+        graph.assumptions[f"{name} calls {inside} graph(s) inside; their steps and passes are not counted here"] = None
     if (destinations := given.take(None, "destinations")) is not None:
         names = iterated(destinations)
         if names is None or not all(text_of(name) is not None for name in names):

@@ -10,6 +10,7 @@ from loopwright.check.folding import MORE, MOST_ITEMS, formatted, is_plain, oper
 from loopwright.check.project import Project
 from loopwright.check.values import (
     Chain,
+    ClassValue,
     Frame,
     FunctionValue,
     InstanceValue,
@@ -164,6 +165,8 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
 
 def iterated(value: Any) -> Sequence[Any] | None:
     """The items that a loop over a value goes through; None if they are not known."""
+    if isinstance(value, ClassValue) and value.is_enum:
+        value = [member(value, name) for name, held in value.members.items() if is_plain(held) and name[0] != "_"]
     if isinstance(value, dict) or text_of(value) is not None:
         value = [*value]
     if isinstance(value, list | tuple) and len(value) <= MOST_ITEMS and not any(item is MORE for item in value):

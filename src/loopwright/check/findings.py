@@ -219,6 +219,7 @@ class Checker:
             graph.origin for graph in made
             if (graph.frame is frame or graph in own)
             and graph.origin and graph.origin.branch[: len(graph.branch)] == graph.branch
+            and not (graph.of_builder and names.get(graph.origin, (False, ""))[0])  # it is kept compiled plainly, too
         }  # fmt: skip
         for graph in made:
             if graph in bounded or (graph in inside and graph not in own):
@@ -227,6 +228,8 @@ class Checker:
 
     def _checked(self, name: str, graph: FoundGraph, path: Path) -> CheckedGraph | None:
         proof = prove(graph)
+        if not (graph.nodes or graph.compiled_as or graph.origin or proof.problem):
+            return None  # a builder that is still empty: who fills it is looked at
         known = self._reported.setdefault(graph.site, [])
         seen = (proof.problem, proof.lost, proof.unread, *(cycle.nodes for cycle in proof.cycles))
         if any(other == seen and (at, owner) != (path, graph.owner) for at, owner, other in known):

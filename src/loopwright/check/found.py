@@ -96,6 +96,8 @@ class FoundGraph:
     """Its routers."""
     origin: FoundGraph | None = None
     """The graph that `bounded` was given, if this is what it returned."""
+    of_builder: bool = False
+    """Whether it was given the builder, which may be compiled plainly, too."""
     loops: tuple[FoundLoop, ...] | None = None
     """The loops that `bounded` was given; None if it chooses them itself."""
     fallbacks: tuple[str, ...] = ()

@@ -20,13 +20,11 @@ from typing import Any, cast
 
 from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_ARRAY, JsonPlusSerializer
 
-from loopwright.checkpoints.content import TypedBytes
+TypedBytes = tuple[str, bytes]
+"""What LangGraph's serializers produce: a tag such as ``"msgpack"``, and the bytes."""
 
 WRAPPED = "$msgpack"
 """The key that marks a wrapped value."""
-
-_LINE = 100
-"""Values whose JSON is at most this many characters long stay on one line."""
 
 
 def encode(typed: TypedBytes) -> Any:
@@ -71,22 +69,6 @@ def readable(typed: TypedBytes) -> Any:
         return showable(PLAIN_DATA.loads_typed(typed))
     except (TypeError, ValueError, RecursionError):
         return None
-
-
-def one_line(value: Any) -> str:
-    """Write a value as JSON on one line, in its own alphabet."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def pretty(value: Any, indent: int) -> str:
-    """Write a value as JSON, on one line if it is short; lines after the first are moved so far to the right."""
-    line = one_line(value)
-    if len(line) <= _LINE:
-        return line
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + " " * indent)
-    except RecursionError:  # the indenting encoder gives up on deep nesting long before the other one
-        return line
 
 
 def _plain(typed: TypedBytes) -> Any:

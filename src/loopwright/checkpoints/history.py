@@ -59,11 +59,11 @@ def summaries(archive: Archive) -> list[ThreadSummary]:
 
 
 def _summary(archive: Archive, thread_id: str, checkpoints: int) -> ThreadSummary | None:
-    last = archive.saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    last = archive.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
     if last is None:
         return None
     values: dict[str, Any] = last.checkpoint["channel_values"]
-    parent = archive.saver.get_tuple(last.parent_config) if last.parent_config else None
+    parent = archive.get_tuple(last.parent_config) if last.parent_config else None
     return ThreadSummary(
         id=thread_id,
         checkpoints=checkpoints,
@@ -83,7 +83,7 @@ def find_thread(archive: Archive, thread_id: str) -> None:
     Raises:
         UnknownNameError: If it does not; names the nearest.
     """
-    if archive.saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}) is None:
+    if archive.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}) is None:
         raise UnknownNameError("thread", thread_id, [*archive.threads()])
 
 
@@ -104,14 +104,14 @@ def find_checkpoint(
     find_thread(archive, thread_id)
     place: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
     if step is not None:
-        for found in archive.saver.list(place, filter={"step": step}, limit=1):
+        for found in archive.list(place, filter={"step": step}, limit=1):
             return found
-        steps = {str(item.metadata.get("step")) for item in archive.saver.list(place)}
+        steps = {str(item.metadata.get("step")) for item in archive.list(place)}
         raise UnknownNameError("step", str(step), sorted(steps, key=int))
-    for found in archive.saver.list(place, limit=None if checkpoint_id else 1):
+    for found in archive.list(place, limit=None if checkpoint_id else 1):
         if not checkpoint_id or found.checkpoint["id"].startswith(checkpoint_id):
             return found
-    known = [item.checkpoint["id"] for item in archive.saver.list(place)]
+    known = [item.checkpoint["id"] for item in archive.list(place)]
     raise UnknownNameError("checkpoint", str(checkpoint_id), known)
 
 

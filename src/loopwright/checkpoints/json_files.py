@@ -1,24 +1,29 @@
 """A checkpoint saver that keeps each run in one JSON file, which a person can read.
 
 It is LangGraph's in-memory saver with a file behind each thread: what it keeps, finds and lists is LangGraph's doing.
-The whole file is written at each save, so it suits runs of up to a few hundred steps; use SQLite for longer ones.
-One process at a time may write a run; others may read it at any time, and may go on with it afterwards.
+The file lists the steps in the order in which they were saved, each with the values that it changed. The whole file is
+written at each save, so it suits runs of up to a few hundred steps; use SQLite for longer ones. One process at a time
+may write a run; others may read it at any time, and may go on with it afterwards.
 """
 
 from __future__ import annotations
 
 import asyncio
-import copy
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import re
 import threading
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Generator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
-from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -28,9 +33,134 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from loopwright.checkpoints.disk import files_by_name
-from loopwright.checkpoints.run_file import RunDocument, RunFile, read_document
+from loopwright.checkpoints.archive import Archive
+from loopwright.checkpoints.disk import replace, sync_folder
+from loopwright.checkpoints.encoding import decode, encode, readable
 from loopwright.errors import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+FORMAT = "loopwright-checkpoints/1"
+"""Marks a file as ours, with the version of its layout."""
+
+_FILE = re.compile(r"\d{8}T\d{6}\.\d{6}Z_(?P<name>.+)\.json")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+_LONGEST = 100
+_LANGGRAPH = version("langgraph")
+_EMPTY = ("empty", b"")
+"""How the in-memory saver marks a channel that holds nothing."""
+
+
+def safe_name(thread_id: str) -> str:
+    """The part of the file name that stands for a thread; different threads get different names.
+
+    Returns:
+        The id itself if it consists of at most 100 letters, digits, dots, hyphens and underscores of ASCII; otherwise
+        such characters, ``~``, and a hash of the id.
+    """
+    if thread_id and len(thread_id) <= _LONGEST and not _UNSAFE.search(thread_id):
+        return thread_id
+    digest = hashlib.sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{_UNSAFE.sub('_', thread_id)[:_LONGEST]}~{digest}"
+
+
+def _steps_of(content: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The steps of a run by namespace and id, in the order in which they were saved."""
+    return {(str(step["namespace"]), str(step["id"])): step for step in content["steps"]}
+
+
+def _take(memory: InMemorySaver, thread_id: str, step: Mapping[str, Any]) -> None:
+    """Put one step of a file into LangGraph's in-memory saver."""
+    namespace, checkpoint_id = str(step["namespace"]), str(step["id"])
+    for write in step.get("writes", ()):
+        key = (str(write["task"]), int(write["index"]))
+        stored = (key[0], str(write["channel"]), decode(write["value"]), str(write["path"]))
+        memory.writes[thread_id, namespace, checkpoint_id][key] = stored
+    if "checkpoint" in step:
+        for channel, its in step["versions"].items():
+            blob = decode(step["values"][channel]) if channel in step["values"] else _EMPTY
+            memory.blobs[thread_id, namespace, channel, its] = blob
+        kept = (decode(step["checkpoint"]), decode(step["metadata"]), step["parent"])
+        memory.storage[thread_id][namespace][checkpoint_id] = kept
+
+
+def _written(memory: InMemorySaver, place: tuple[str, str, str]) -> list[dict[str, Any]]:
+    """The pending writes of a step as the file has them."""
+    return [
+        {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
+        for (_, index), (task, channel, blob, path) in memory.writes.get(place, {}).items()
+    ]
+
+
+def _summary(checkpoint: Any, metadata: Any, parent: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Say for a person which step this is and which nodes ran in it; empty if the values are encrypted."""
+    about, state = readable(metadata), readable(checkpoint)
+    if not isinstance(about, dict) or not isinstance(state, dict):
+        return {}
+    before: Any = (readable(decode(parent["checkpoint"])) if parent and "checkpoint" in parent else None) or {}
+    seen: dict[str, Any] = before.get("versions_seen", {})
+    ran = [node for node, its in state.get("versions_seen", {}).items() if its and seen.get(node) != its]
+    return {"step": about.get("step"), "source": about.get("source"), "nodes": ran, "time": state.get("ts")}
+
+
+def files_in(folder: Path) -> dict[str, Path]:
+    """The run files of a folder by the name of their thread (see `safe_name`), those that were made last first."""
+    found: dict[str, Path] = {}
+    try:
+        names = sorted((entry.name for entry in os.scandir(folder)), reverse=True)
+    except FileNotFoundError:
+        return {}
+    for name in names:
+        if match := _FILE.fullmatch(name):
+            found.setdefault(match["name"], folder / name)
+    return found
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The content of a run's file.
+
+    Raises:
+        CheckpointError: If it cannot be read, is cut off, or is not ours. The file is left as it is.
+        FileNotFoundError: If it is gone.
+    """
+    try:
+        content: Any = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeError) as problem:
+        raise _refused(path, f"cannot be read ({problem})") from problem
+    except (ValueError, RecursionError) as problem:
+        raise _refused(path, f"is not whole JSON ({problem})") from problem
+    said = cast("dict[str, Any]", content).get("format") if isinstance(content, dict) else None
+    if said != FORMAT:
+        raise _refused(path, f"is not in the format {FORMAT!r} (it says {said!r})")
+    if not {"thread_id", "created", "steps"} <= content.keys():
+        raise _refused(path, "is damaged (it names no thread, or has no steps)")
+    return content
+
+
+def _refused(path: Path, reason: str) -> CheckpointError:
+    return CheckpointError(
+        f"the checkpoint file {path} {reason}. It was left as it is: put a good copy in its place, or move it to "
+        "another folder to start this run anew."
+    )
+
+
+def _rows(record: Mapping[str, Any], depth: int) -> str:
+    """A table as JSON with a line for each entry, and in tables and lists within it down to a depth."""
+    lines: list[str] = []
+    for key, value in record.items():
+        text = _rows(value, depth - 1) if depth > 1 and isinstance(value, dict) and value else _line(value)
+        lines.append(f"{_line(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _in_thread(name: str) -> Any:
@@ -42,7 +172,7 @@ def _in_thread(name: str) -> Any:
     return call
 
 
-class JsonFileSaver(BaseCheckpointSaver[str]):
+class JsonFileSaver(Archive):
     """Keeps each run's checkpoints in ``FOLDER/{timestamp}_{thread id}.json``, all of them in that one file.
 
     The timestamp is the time in UTC when the file was first made. Safe to use from many threads and from asyncio; runs
@@ -51,15 +181,12 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
     cannot be read or written.
     """
 
-    def __init__(
-        self, folder: str | Path, *, serde: SerializerProtocol | None = None, keep_in_memory: int = 64
-    ) -> None:
+    def __init__(self, folder: str | Path, *, serde: SerializerProtocol | None = None) -> None:
         """Open a folder of runs, making it if it is missing; no file is read before its run is asked for.
 
         Args:
             folder: Where the files are.
             serde: Turns values into bytes and back; LangGraph's own by default.
-            keep_in_memory: How many idle runs stay in memory; the others are read again from their files when needed.
 
         Raises:
             CheckpointError: If the folder cannot be made.
@@ -74,42 +201,106 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
             ) from problem
         self.folder = path
         """Where the files are."""
-        self._keep = keep_in_memory
-        self._kept: OrderedDict[str, RunFile] = OrderedDict()
-        # One object stands for a run as long as somebody uses it, also when it is kept no more.
-        self._used: WeakValueDictionary[str, RunFile] = WeakValueDictionary()
-        self._lock = threading.Lock()
+        self._locks = [threading.Lock() for _ in range(64)]
+        self._paths: dict[str, Path] = {}
 
-    def _run(self, thread_id: str) -> RunFile:
-        """The run of a thread; those that were used longest ago are kept no more."""
-        with self._lock:
-            run = self._used.get(thread_id) or RunFile(self.folder, thread_id, self.serde)
-            self._used[thread_id] = self._kept[thread_id] = run
-            self._kept.move_to_end(thread_id)
-            while len(self._kept) > self._keep:
-                self._kept.popitem(last=False)
-        return run
+    # Files
+
+    def _lock(self, thread_id: str) -> threading.Lock:
+        return self._locks[hash(thread_id) % len(self._locks)]
+
+    def _path(self, thread_id: str) -> Path | None:
+        """The file of a thread, if there is one."""
+        known = self._paths.get(thread_id)
+        if known is None or not known.exists():
+            known = files_in(self.folder).get(safe_name(thread_id))
+            if known is not None:
+                self._paths[thread_id] = known
+        return known
+
+    def _read(self, thread_id: str) -> dict[str, Any]:
+        """What is in the file of a thread; where there is none, what would be in an empty one."""
+        if (path := self._path(thread_id)) is not None:
+            with contextlib.suppress(FileNotFoundError):
+                return read_file(path)
+        return {"format": FORMAT, "thread_id": thread_id, "created": _now(), "steps": []}
+
+    def _memory(self, thread_id: str) -> InMemorySaver:
+        """The checkpoints of a thread in LangGraph's in-memory saver."""
+        with self._lock(thread_id):
+            content = self._read(thread_id)
+        memory = InMemorySaver(serde=self.serde)
+        with self._problems(thread_id):
+            for step in content["steps"]:
+                _take(memory, thread_id, step)
+        return memory
+
+    @contextlib.contextmanager
+    def _changed(self, thread_id: str) -> Generator[dict[tuple[str, str], dict[str, Any]]]:
+        """The steps of a thread, to be changed; they are on the disk when the block has ended."""
+        with self._lock(thread_id):
+            content = self._read(thread_id)
+            with self._problems(thread_id):
+                steps = _steps_of(content)
+            yield steps
+            stamp = content["created"].replace("-", "").replace(":", "")
+            path = self._path(thread_id) or self.folder / f"{stamp}_{safe_name(thread_id)}.json"
+            header = {"format": FORMAT, "thread_id": thread_id, "created": content["created"], "updated": _now(),
+                      "langgraph": _LANGGRAPH}  # fmt: skip
+            rows = ",\n".join(_rows(step, 2) for step in steps.values())
+            text = f'{_rows(header, 1)[:-2]},\n"steps": [\n{rows}\n]\n}}\n'
+            try:
+                replace(path, text.encode("utf-8", "surrogatepass"))
+            except OSError as problem:
+                raise CheckpointError(
+                    f"the checkpoints of thread {thread_id!r} cannot be written to {path} ({problem}). "
+                    "Make room, or make the folder writable; the run can be resumed from its last saved step."
+                ) from problem
+            self._paths[thread_id] = path
+
+    @contextlib.contextmanager
+    def _problems(self, thread_id: str) -> Generator[None]:
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            path = self._path(thread_id) or self.folder
+            raise _refused(path, f"is damaged ({type(problem).__name__}: {problem})") from problem
+
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has; files that cannot be read are passed over."""
+        found: dict[str, int] = {}
+        for thread in self._threads([]):
+            config: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+            found[thread] = sum(1 for _ in self.list(config))
+        return found
+
+    def _threads(self, problems: list[str]) -> Iterator[str]:
+        """The threads of the folder, the one that was begun last first; takes note of files that cannot be read."""
+        for path in files_in(self.folder).values():
+            try:
+                yield str(read_file(path)["thread_id"])
+            except FileNotFoundError:
+                continue
+            except CheckpointError as problem:
+                logger.warning("%s", problem)
+                problems.append(str(problem))
+
+    # What LangGraph asks for
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Get the checkpoint that the config names, or the thread's latest; None if there is none."""
         config, thread_id, _ = _located(config)
-        return self._run(thread_id).read(lambda document: self._view(document).get_tuple(config))
+        return self._memory(thread_id).get_tuple(config)
 
     def list(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
+        self, config: RunnableConfig | None, *, limit: int | None = None, **which: Any
     ) -> Iterator[CheckpointTuple]:
         """List checkpoints, the newest of each run first.
 
         Args:
             config: Names the thread, or None for all runs of the folder, the newest run first.
-            filter: Values that the metadata must have.
-            before: Only checkpoints older than this one.
             limit: At most so many.
+            **which: ``filter``, values that the metadata must have; ``before``, only checkpoints older than this one.
 
         Yields:
             The checkpoints.
@@ -117,33 +308,18 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
         Raises:
             CheckpointError: If a file cannot be read; with several runs, after all that can be read.
         """
-        if config is not None:
-            config, thread_id, _ = _located(config)
-            yield from self._listed(config, thread_id, filter=filter, before=before, limit=limit)
-            return
         problems: list[str] = []
-        for paths in files_by_name(self.folder).values():
+        known = self._threads(problems) if config is None else [str(config.get("configurable", {})["thread_id"])]
+        for thread_id in known:
             if limit is not None and limit <= 0:
                 return
-            name = paths[0].stem.partition("_")[2]
-            try:
-                thread_id = read_document(paths[0], self.serde)[0].thread_id if "~" in name else name
-                whole: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-                found = self._listed(whole, thread_id, paths, filter=filter, before=before, limit=limit)
-            except FileNotFoundError:
-                continue
-            except CheckpointError as problem:
-                problems.append(str(problem))
-                continue
+            given = (config or {}).get("configurable", {})
+            place: RunnableConfig = {"configurable": {**given, "thread_id": thread_id}}
+            found = [*self._memory(thread_id).list(place, limit=limit, **which)]
             yield from found
             limit = None if limit is None else limit - len(found)
         if problems:
             raise CheckpointError("\n".join(problems))
-
-    def _listed(
-        self, config: RunnableConfig, thread_id: str, paths: Sequence[Path] | None = None, **which: Any
-    ) -> Sequence[CheckpointTuple]:
-        return self._run(thread_id).read(lambda document: [*self._view(document).list(config, **which)], paths)
 
     def put(
         self,
@@ -154,43 +330,81 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Save a checkpoint; it is on the disk when this returns."""
         config, thread_id, namespace = _located(config)
-
-        def apply(document: RunDocument) -> RunnableConfig:
-            saved = self._view(document).put(config, checkpoint, metadata, new_versions)
-            document.saved(namespace, checkpoint["id"], dict(new_versions))
-            return saved
-
-        return self._run(thread_id).change(apply)
+        memory, key = InMemorySaver(serde=self.serde), (namespace, checkpoint["id"])
+        saved = memory.put(config, checkpoint, metadata, new_versions)
+        kept, about, parent = memory.storage[thread_id][namespace][checkpoint["id"]]
+        values = {channel: blob for (_, _, channel, _), blob in memory.blobs.items() if blob != _EMPTY}
+        with self._changed(thread_id) as steps:
+            before = steps.pop(key, {})
+            step = {
+                "namespace": namespace, "id": checkpoint["id"],
+                **_summary(kept, about, steps.get((namespace, parent or ""))),
+                "values": {**before.get("values", {}), **{channel: encode(blob) for channel, blob in values.items()}},
+                "parent": parent, "versions": {**before.get("versions", {}), **new_versions},
+                "checkpoint": encode(kept), "metadata": encode(about),
+            }  # fmt: skip
+            steps[key] = step | ({"writes": before["writes"]} if "writes" in before else {})
+        return saved
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save what a task wrote before its step is over; it is on the disk when this returns."""
         config, thread_id, namespace = _located(config)
-        checkpoint_id: str = config.get("configurable", {})["checkpoint_id"]
-
-        def apply(document: RunDocument) -> None:
-            self._view(document).put_writes(config, writes, task_id, task_path)
-            document.saved(namespace, checkpoint_id)
-
-        self._run(thread_id).change(apply)
+        place = thread_id, namespace, config.get("configurable", {})["checkpoint_id"]
+        memory = InMemorySaver(serde=self.serde)
+        with self._changed(thread_id) as steps:
+            # Where its checkpoint is yet to come, the writes come first.
+            step = steps.setdefault(place[1:], {"namespace": namespace, "id": place[2]})
+            with self._problems(thread_id):
+                _take(memory, thread_id, {name: value for name, value in step.items() if name != "checkpoint"})
+            memory.put_writes(config, writes, task_id, task_path)
+            step["writes"] = _written(memory, place)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a run and its file, unless the file cannot be read; nothing happens if there is none."""
-        self._run(str(thread_id)).delete()
+        thread_id = str(thread_id)
+        with self._lock(thread_id):
+            self._read(thread_id)
+            path = self._path(thread_id)
+            try:
+                if path is not None:
+                    path.unlink(missing_ok=True)
+                    path.with_name(f".{path.name}.tmp").unlink(missing_ok=True)
+                    sync_folder(self.folder)
+            except OSError as problem:
+                raise CheckpointError(
+                    f"the checkpoint file {path} cannot be deleted ({problem}). Make its folder writable."
+                ) from problem
+            self._paths.pop(thread_id, None)
 
     def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete some checkpoints of a run, by namespace and id, with their pending writes."""
-        self._run(thread_id).change(lambda document: document.drop(dropped))
+        """Delete some checkpoints of a run, with their pending writes and the values that only they used."""
+        with self._changed(thread_id) as steps:
+            values: dict[tuple[str, str, Any], Any] = {}
+            for key, step in [*steps.items()]:
+                namespace, own = key[0], step.get("values", {})
+                values |= {
+                    (namespace, name, its): own.get(name, _EMPTY) for name, its in step.get("versions", {}).items()
+                }
+                if key in dropped:
+                    del steps[key]
+                elif "checkpoint" in step:
+                    needed = self.serde.loads_typed(decode(step["checkpoint"]))["channel_versions"].items()
+                    new = {name: its for name, its in needed if (namespace, name, its) in values}
+                    found = {name: values.pop((namespace, name, its)) for name, its in new.items()}
+                    step["versions"] = new
+                    step["values"] = {name: value for name, value in found.items() if value is not _EMPTY}
+
+    def compact(self) -> None:
+        """Do nothing: files have no free room in them."""
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Collect what was written to channels since their last snapshot; see LangGraph."""
         config, thread_id, _ = _located(config)
-        return self._run(thread_id).read(
-            lambda document: self._view(document).get_delta_channel_history(config=config, channels=channels)
-        )
+        return self._memory(thread_id).get_delta_channel_history(config=config, channels=channels)
 
     async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncGenerator[CheckpointTuple, None]:
         """Do `list` in a worker thread, a checkpoint at a time."""
@@ -204,14 +418,6 @@ class JsonFileSaver(BaseCheckpointSaver[str]):
     aput_writes = _in_thread("put_writes")
     adelete_thread = _in_thread("delete_thread")
     aget_delta_channel_history = _in_thread("get_delta_channel_history")
-
-    def _view(self, document: RunDocument) -> InMemorySaver:
-        """Give a run's checkpoints with our serializer: LangGraph derives savers with wider allowlists from ours."""
-        if document.memory.serde is self.serde:
-            return document.memory
-        view = copy.copy(document.memory)
-        view.serde = self.serde
-        return view
 
 
 def _located(config: RunnableConfig) -> tuple[RunnableConfig, str, str]:

@@ -18,9 +18,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from loopwright.checkpoints import fencing
 from loopwright.checkpoints.allowlist import strict_serializer
-from loopwright.checkpoints.content import ContentSerializer
+from loopwright.checkpoints.archive import Archive
+from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.json_files import JsonFileSaver
-from loopwright.checkpoints.sqlite_blobs import SqliteBlobs, sqlite_problems
 from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
 
 Scheme = Literal["memory", "json", "sqlite", "postgresql"]
@@ -87,6 +87,50 @@ def aopen_checkpointer(
     if scheme == "postgresql":
         return postgres().aopen_saver(place, serde)
     return _async_sqlite(Path(place), serde) if scheme == "sqlite" else _async_shared(scheme, Path(place), serde)
+
+
+@contextlib.contextmanager
+def open_archive(spec: str) -> Generator[Archive]:
+    """Open what a saver has saved, as plain data: no class of the user's is imported. Nothing is made.
+
+    Args:
+        spec: ``"json:DIR"``, ``"sqlite:FILE"`` or ``"postgresql://..."``.
+
+    Raises:
+        ConfigError: If `spec` is none of these.
+        CheckpointError: If nothing is there, or something else.
+    """
+    scheme, place = parse_spec(spec)
+    path = Path(place)
+    if scheme == "memory":
+        raise ConfigError(
+            "the checkpointer 'memory' keeps nothing: name 'json:DIR', 'sqlite:FILE' or 'postgresql://...'."
+        )
+    if scheme == "postgresql":
+        with postgres().open_existing(place, PLAIN_DATA) as saver:
+            yield saver
+    elif scheme == "json":
+        if not path.is_dir():
+            raise CheckpointError(f"there is no checkpoint folder {path}. Name the one of a 'json:DIR' checkpointer.")
+        yield JsonFileSaver(path, serde=PLAIN_DATA)
+    else:
+        if not path.is_file():
+            raise CheckpointError(
+                f"there is no checkpoint database {path}. Name the one of a 'sqlite:FILE' checkpointer."
+            )
+        from loopwright.checkpoints import sqlite
+
+        opened = f"{path.resolve().as_uri()}?mode=rw"
+        with (
+            sqlite.sqlite_problems(path),
+            contextlib.closing(sqlite3.connect(opened, uri=True, check_same_thread=False)) as connection,
+        ):
+            query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('checkpoints', 'writes')"
+            if connection.execute(query).fetchone() != (2,):
+                raise CheckpointError(
+                    f"the database {path} holds no checkpoints. Name the one of a 'sqlite:FILE' checkpointer."
+                )
+            yield sqlite.KeptSqliteSaver(connection, serde=PLAIN_DATA)
 
 
 def parse_spec(spec: str) -> tuple[Scheme, str]:
@@ -166,32 +210,30 @@ async def _async_shared(
 
 @contextlib.contextmanager
 def _sqlite(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
-    from langgraph.checkpoint.sqlite import SqliteSaver  # slow to import, and not everybody needs it
+    from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
 
     with contextlib.ExitStack() as stack:
-        with sqlite_problems(path):
+        with sqlite.sqlite_problems(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             # The saver has a lock of its own, and LangGraph saves from its worker threads.
-            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
-            opened = sqlite3.connect(path, check_same_thread=False, factory=blobs.joined())
-            connection = stack.enter_context(contextlib.closing(opened))
-            saver = SqliteSaver(connection, serde=ContentSerializer(serde, blobs))
+            connection = stack.enter_context(contextlib.closing(sqlite3.connect(path, check_same_thread=False)))
+            saver = sqlite.KeptSqliteSaver(connection, serde=serde)
             saver.setup()
-            connection.executescript(fencing.SQLITE)
+            connection.executescript(f"{sqlite.CREATE}; {fencing.SQLITE}")
         yield saver
 
 
 @contextlib.asynccontextmanager
 async def _async_sqlite(path: Path, serde: SerializerProtocol) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
     import aiosqlite
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    from loopwright.checkpoints import sqlite
 
     async with contextlib.AsyncExitStack() as stack:
-        with sqlite_problems(path):
+        with sqlite.sqlite_problems(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            blobs = stack.enter_context(contextlib.closing(SqliteBlobs(path)))
-            connection = await stack.enter_async_context(aiosqlite.connect(path, factory=blobs.joined()))
-            saver = AsyncSqliteSaver(connection, serde=ContentSerializer(serde, blobs))
+            connection = await stack.enter_async_context(aiosqlite.connect(path))
+            saver = sqlite.AsyncKeptSqliteSaver(connection, serde=serde)
             await saver.setup()
-            await connection.executescript(fencing.SQLITE)
+            await connection.executescript(f"{sqlite.CREATE}; {fencing.SQLITE}")
         yield saver

@@ -1,10 +1,8 @@
-"""Checkpoints in PostgreSQL: LangGraph's own saver, with large values kept once in a table of the same schema.
+"""Checkpoints in PostgreSQL: LangGraph's own saver, with long texts kept once, as it keeps other values.
 
 LangGraph's saver keeps each version of a channel in a row, but strings and numbers in the JSON of every checkpoint: a
 long text is written again at each step, a NUL in it is refused, and ``1e22`` comes back as an integer. Here only what
 JSON gives back as it was, and is small, stays there.
-
-The pieces of a large value are committed before the checkpoint that refers to them (see `blobs`).
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from collections.abc import (
     Callable,
     Collection,
     Generator,
-    Mapping,
+    Iterable,
     Sequence,
 )
 from typing import Any, TypeVar
@@ -29,16 +27,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from loopwright.checkpoints.blobs import RecentlyPut
-from loopwright.checkpoints.content import THRESHOLD, ContentSerializer
-from loopwright.checkpoints.fencing import POSTGRES
+from loopwright.checkpoints.archive import ONE, THREADS, Archive
+from loopwright.checkpoints.fencing import POSTGRES, TABLE
 from loopwright.errors import CheckpointError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
 
-TABLE = "loopwright_blobs"
+SHORT = 512
+"""Up to how many characters a text stays in the JSON of every checkpoint."""
 
 SCHEMA = "loopwright_checkpoints"
 """The schema where the address names none."""
@@ -51,74 +49,19 @@ _OUTAGE = 120.0
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
 
+_UNUSED = """
+    DELETE FROM checkpoint_blobs AS kept WHERE thread_id = %s AND NOT EXISTS (
+        SELECT FROM checkpoints AS one WHERE one.thread_id = kept.thread_id AND one.checkpoint_ns = kept.checkpoint_ns
+        AND one.checkpoint -> 'channel_versions' ->> kept.channel = kept.version
+    )
+"""
+"""Deletes the values that no checkpoint of a thread has in this version."""
+
 _POOL: dict[str, Any] = {"min_size": 1, "max_size": 1, "timeout": _WAIT, "open": False}
 """Of a saver: one connection, since it does one thing at a time."""
 
-_CREATE = (
-    f"CREATE TABLE IF NOT EXISTS {TABLE} (hash bytea PRIMARY KEY, used double precision NOT NULL, data bytea NOT NULL)"
-)
-# In one order, so that two processes that put the same pieces do not wait for each other.
-_PUT = f"""
-    INSERT INTO {TABLE} (hash, used, data)
-    SELECT hash, extract(epoch FROM now()), data FROM unnest(%s::bytea[], %s::bytea[]) AS given (hash, data)
-    ORDER BY hash
-    ON CONFLICT (hash) DO UPDATE SET used = excluded.used
-"""
 
-
-class PostgresBlobs:
-    """Keeps pieces in the table ``loopwright_blobs``."""
-
-    def __init__(self, address: PostgresAddress) -> None:
-        """Name the database; the first connection is made when it is needed."""
-        self._address = address
-        self._recent = RecentlyPut()
-        self._pool = ConnectionPool(
-            kwargs=connecting(address),
-            min_size=0,
-            max_size=4,
-            open=True,
-            timeout=_WAIT,
-            check=ConnectionPool.check_connection,
-        )
-
-    @property
-    def place(self) -> str:
-        """Where it is, for messages."""
-        return f"the table {TABLE} of {self._address}"
-
-    def put(self, blobs: Mapping[bytes, bytes]) -> None:
-        """Keep pieces; they are committed when this returns."""
-        missing = self._recent.missing_from(blobs)
-        if missing:
-            self._execute(_PUT, [[*missing], [*missing.values()]])
-            self._recent.add(missing)
-
-    def get(self, hashes: Collection[bytes]) -> Mapping[bytes, bytes]:
-        """Give pieces by their hash."""
-        return dict(self._execute(f"SELECT hash, data FROM {TABLE} WHERE hash = ANY(%s)", [[*hashes]]))
-
-    def sizes(self, *, before: float | None = None) -> Mapping[bytes, int]:
-        """Give how many bytes each piece has, by its hash."""
-        latest = float("inf") if before is None else before
-        return dict(self._execute(f"SELECT hash, length(data) FROM {TABLE} WHERE used <= %s", [latest]))
-
-    def delete(self, hashes: Collection[bytes], *, before: float) -> None:
-        """Remove those pieces that were last put by some time."""
-        self._execute(f"DELETE FROM {TABLE} WHERE hash = ANY(%s) AND used <= %s", [[*hashes], before])
-        self._recent.forget(hashes)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._pool.close()
-
-    def _execute(self, query: str, parameters: list[Any]) -> list[Any]:
-        with postgres_problems(self._address), self._pool.connection() as connection:
-            cursor = connection.cursor(binary=True).execute(query.encode(), parameters)
-            return cursor.fetchall() if cursor.description else []
-
-
-class KeptPostgresSaver(PostgresSaver):
+class KeptPostgresSaver(PostgresSaver, Archive):
     """LangGraph's saver, with what JSON does not give back, or is long, apart."""
 
     def put(
@@ -131,6 +74,24 @@ class KeptPostgresSaver(PostgresSaver):
         """Save a checkpoint."""
         checkpoint, new_versions = _set_apart(checkpoint, new_versions)
         return super().put(config, checkpoint, metadata, new_versions)
+
+    def threads(self) -> dict[str, int]:
+        """Thread -> how many checkpoints the graph itself has."""
+        with self._cursor() as cursor:
+            return {row["thread_id"]: row["kept"] for row in cursor.execute(THREADS)}
+
+    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
+        """Delete checkpoints, by namespace and id, with their pending writes and the values that only they had."""
+        with self._cursor() as cursor, cursor.connection.transaction():
+            for table in ("checkpoint_writes", "checkpoints"):
+                for key in dropped:
+                    cursor.execute(f"DELETE FROM {table} WHERE {ONE.format('%s')}".encode(), [thread_id, *key])
+            cursor.execute(_UNUSED, [thread_id])
+
+    def compact(self) -> None:
+        """Let PostgreSQL use the room again; its files stay as large as they are."""
+        with self._cursor() as cursor:
+            cursor.execute("VACUUM checkpoints, checkpoint_blobs, checkpoint_writes")
 
 
 class AsyncKeptPostgresSaver(AsyncPostgresSaver):
@@ -210,12 +171,27 @@ class _Apart:
         self.value = value
 
 
-class KeptSerializer(ContentSerializer):
-    """Writes what was set apart as what it is."""
+class KeptSerializer(JsonPlusSerializer):
+    """Writes what was set apart as what it is.
+
+    A `JsonPlusSerializer` only by name: LangGraph gives its allowlists to no other class.
+    """
+
+    def __init__(self, inner: JsonPlusSerializer) -> None:
+        super().__init__(allowed_msgpack_modules=None)
+        self._inner = inner
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Turn a value into bytes."""
-        return super().dumps_typed(obj.value if type(obj) is _Apart else obj)
+        return self._inner.dumps_typed(obj.value if type(obj) is _Apart else obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Turn bytes into a value."""
+        return self._inner.loads_typed(data)
+
+    def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> KeptSerializer:
+        """Give a serializer that brings back more classes."""
+        return KeptSerializer(self._inner.with_msgpack_allowlist(extra_allowlist))
 
 
 def _set_apart(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[Checkpoint, ChannelVersions]:
@@ -238,32 +214,41 @@ def _set_apart(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[C
 
 def _is_plain(value: str | float) -> bool:
     """Say whether PostgreSQL's JSON gives a value back as it is, and it is small."""
-    if type(value) is str and len(value) < THRESHOLD // 4:
+    if type(value) is str and len(value) < SHORT:
         return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
     return type(value) in (bool, int)
 
 
 @contextlib.contextmanager
-def open_saver(url: str, serde: SerializerProtocol) -> Generator[KeptPostgresSaver, None, None]:
+def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSaver, None, None]:
     """Open the saver for synchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
     address = prepared(url)
-    with contextlib.ExitStack() as stack:
-        blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
-        pool: ConnectionPool[Any] = ConnectionPool(
-            kwargs=connecting(address), check=ConnectionPool.check_connection, **_POOL
-        )
-        yield KeptPostgresSaver(stack.enter_context(pool), serde=KeptSerializer(serde, blobs))
+    pool: ConnectionPool[Any] = ConnectionPool(
+        kwargs=connecting(address), check=ConnectionPool.check_connection, **_POOL
+    )
+    with pool:
+        yield KeptPostgresSaver(pool, serde=KeptSerializer(serde))
+
+
+@contextlib.contextmanager
+def open_existing(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSaver]:
+    """Open what was saved in a schema; nothing is made there."""
+    address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
+    with postgres_problems(address), psycopg.connect(**connecting(address)) as connection:
+        if _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is None:
+            raise CheckpointError(f"{address} is not there: name the one of a 'postgresql://...' checkpointer.")
+        saver: Any = connection  # in the rows' form that LangGraph asks for at each query
+        yield KeptPostgresSaver(saver, serde=KeptSerializer(serde))
 
 
 @contextlib.asynccontextmanager
-async def aopen_saver(url: str, serde: SerializerProtocol) -> AsyncGenerator[AsyncKeptPostgresSaver, None]:
+async def aopen_saver(url: str, serde: JsonPlusSerializer) -> AsyncGenerator[AsyncKeptPostgresSaver, None]:
     """Open the saver for asynchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
     address = await asyncio.to_thread(prepared, url)
-    async with contextlib.AsyncExitStack() as stack:
-        blobs = stack.enter_context(contextlib.closing(PostgresBlobs(address)))
-        # Not checked before each use: what finds its connection dead is done again.
-        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(kwargs=connecting(address), **_POOL)
-        yield AsyncKeptPostgresSaver(await stack.enter_async_context(pool), serde=KeptSerializer(serde, blobs))
+    # Not checked before each use: what finds its connection dead is done again.
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(kwargs=connecting(address), **_POOL)
+    async with pool:
+        yield AsyncKeptPostgresSaver(pool, serde=KeptSerializer(serde))
 
 
 def prepared(url: str) -> PostgresAddress:
@@ -294,8 +279,7 @@ def _make_tables(connection: psycopg.Connection[Any], address: PostgresAddress) 
         time.sleep(0.05)
     connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"'.encode())
     PostgresSaver(connection).setup()
-    connection.execute(POSTGRES.encode(), prepare=False)  # several statements at once
-    connection.execute(_CREATE.encode())  # last: it says that the rest is there
+    connection.execute(POSTGRES.encode(), prepare=False)  # several statements at once; last: it says that all is there
 
 
 def _one(connection: psycopg.Connection[Any], query: str, *parameters: str) -> Any:

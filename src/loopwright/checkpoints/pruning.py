@@ -1,4 +1,4 @@
-"""Take away old checkpoints, and the large values that nothing refers to any more.
+"""Take away old checkpoints, and the values that only they had.
 
 Of each thread the newest checkpoints stay, with their pending writes and with what their subgraphs saved, so the run
 can be resumed. A channel that LangGraph rebuilds from the writes of older checkpoints (``DeltaChannel``) keeps those.
@@ -6,7 +6,6 @@ can be resumed. A channel that LangGraph rebuilds from the writes of older check
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,10 +13,9 @@ from typing import Any
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from loopwright.checkpoints.archive import Archive, open_archive
-from loopwright.checkpoints.blobs import IN_USE
-from loopwright.checkpoints.content import references
+from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.history import ThreadSummary, summaries
+from loopwright.checkpoints.opening import open_archive
 from loopwright.engine.ledger import STOP_REASON
 
 _REBUILT_BY_STEPS = ("branch:to:", "join:", "__", STOP_REASON)
@@ -45,10 +43,6 @@ class Pruned:
     """Threads that are gone."""
     checkpoints: int
     """Checkpoints of other threads that are gone."""
-    values: int
-    """Pieces of large values that are gone."""
-    in_use: int
-    """Pieces that nothing refers to, but that a process may be saving now; the next pruning takes them."""
 
 
 def plan(
@@ -79,7 +73,7 @@ def plan(
 
 
 def prune(archive: Archive, plans: Iterable[ThreadPlan]) -> Pruned:
-    """Take away what was planned, then what nothing refers to, and make the files smaller.
+    """Take away what was planned, and make the files smaller.
 
     Raises:
         CheckpointError: If something cannot be read or written.
@@ -87,18 +81,17 @@ def prune(archive: Archive, plans: Iterable[ThreadPlan]) -> Pruned:
     threads, checkpoints = 0, 0
     for item in plans:
         if item.whole:
-            archive.saver.delete_thread(item.thread.id)
+            archive.delete_thread(item.thread.id)
             threads += 1
         else:
             archive.delete_checkpoints(item.thread.id, item.dropped)
             checkpoints += len(item.dropped)
-    values, in_use = _sweep(archive)
     archive.compact()
-    return Pruned(threads, checkpoints, values, in_use)
+    return Pruned(threads, checkpoints)
 
 
 def forget(spec: str, threads: Collection[str]) -> None:
-    """Take whole threads away, with the large values that only they referred to; others may be saving meanwhile.
+    """Take whole threads away; others may be saving meanwhile.
 
     Raises:
         ConfigError: If `spec` is no place of checkpoints.
@@ -106,26 +99,7 @@ def forget(spec: str, threads: Collection[str]) -> None:
     """
     with open_archive(spec) as archive:
         for thread_id in threads:
-            archive.saver.delete_thread(thread_id)
-        _sweep(archive)
-
-
-def _sweep(archive: Archive) -> tuple[int, int]:
-    """Remove large values that nothing refers to; say how many are gone, and how many may be part of a save."""
-    if archive.blobs is None:
-        return 0, 0
-    used: set[bytes] = set()
-    hidden = False
-    for typed in archive.serialised():
-        used.update(references(typed, archive.blobs))
-        hidden |= "+" in typed[0]  # encrypted: what it refers to cannot be seen
-    if hidden:
-        return 0, 0
-    unused = archive.blobs.sizes().keys() - used
-    idle_since = time.time() - IN_USE  # what was put later may belong to a save that is under way
-    old = unused & archive.blobs.sizes(before=idle_since).keys()
-    archive.blobs.delete(old, before=idle_since)
-    return len(old), len(unused - old)
+            archive.delete_thread(thread_id)
 
 
 def _dropped(archive: Archive, thread_id: str, keep: int) -> frozenset[tuple[str, str]]:
@@ -145,7 +119,7 @@ def _dropped(archive: Archive, thread_id: str, keep: int) -> frozenset[tuple[str
 
 
 def _listed(archive: Archive, thread_id: str) -> list[CheckpointTuple]:
-    found = [*archive.saver.list({"configurable": {"thread_id": thread_id}})]
+    found = [*archive.list({"configurable": {"thread_id": thread_id}})]
     return sorted(found, key=lambda item: item.checkpoint["id"], reverse=True)
 
 

@@ -30,9 +30,9 @@ _MOST_ITEMS = 10
 @app.command("list")
 def list_threads(spec: Spec, as_json: AsJson = False) -> None:
     """List the runs, the one that was saved last first."""
-    from loopwright.checkpoints.archive import open_archive
     from loopwright.checkpoints.encoding import showable
     from loopwright.checkpoints.history import summaries, without_engine_nodes
+    from loopwright.checkpoints.opening import open_archive
 
     with open_archive(spec) as archive:
         threads = summaries(archive)
@@ -67,14 +67,14 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the state of a run at a step, what comes next, and what was written already."""
-    from loopwright.checkpoints.archive import open_archive
     from loopwright.checkpoints.history import find_checkpoint
+    from loopwright.checkpoints.opening import open_archive
 
     if step is not None and checkpoint is not None:
         raise InputError("--step and --checkpoint both name a checkpoint: give one of them.")
     with open_archive(spec) as archive:
         found = find_checkpoint(archive, thread, step=step, checkpoint_id=checkpoint)
-        parent = archive.saver.get_tuple(found.parent_config) if found.parent_config else None
+        parent = archive.get_tuple(found.parent_config) if found.parent_config else None
     described = _described(found, parent)
     if as_json:
         _print_json(described)
@@ -93,8 +93,8 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would go.")] = False,
 ) -> None:
     """Delete old checkpoints or old runs; what a run needs to go on stays with its newest checkpoint."""
-    from loopwright.checkpoints.archive import open_archive
     from loopwright.checkpoints.history import find_thread
+    from loopwright.checkpoints.opening import open_archive
     from loopwright.checkpoints.pruning import plan
     from loopwright.checkpoints.pruning import prune as carry_out
 
@@ -113,15 +113,7 @@ def prune(
             console.print("nothing was deleted; do it with --yes" if plans else "nothing to delete")
             return
         done = carry_out(archive, plans)
-    console.print(
-        f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs, {done.values} pieces of "
-        "large values"
-    )
-    if done.in_use:
-        console.print(
-            f"{done.in_use} pieces of large values are younger than five minutes and may be in use; "
-            "a later prune takes them"
-        )
+    console.print(f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs")
 
 
 def _age(text: str) -> timedelta:

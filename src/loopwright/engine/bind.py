@@ -29,10 +29,10 @@ from loopwright.engine.ledger import (
     SPENT,
     STOP_REASON,
     VISITED,
+    Latest,
+    Ledger,
     StopReason,
     StopReasons,
-    last,
-    merge_ledger,
     merge_requests,
     merge_visited,
 )
@@ -204,7 +204,7 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         if is_engine_node(node):
             langgraph_private.hide(compiled, node)
             if node != DISPATCHER:
-                langgraph_private.repeat_jumps(compiled, node)
+                langgraph_private.run_bare(compiled, node)
             continue
         ways = _ways(bound, node, f"node {node!r}", known[node].jumps, known[node].sends)
         if again := (spec.metadata or {}).get("loopwright_again"):
@@ -313,16 +313,16 @@ def _add_channels(bound: BoundBuilder) -> None:
     schema = dict(bound.schemas[bound.state_schema])
     for loop in bound.loops:
         if loop.counter and loop.counter_by == "engine":
-            schema[loop.counter] = bound.channels[loop.counter] = BinaryOperatorAggregate(int, last)
+            schema[loop.counter] = bound.channels[loop.counter] = Latest(int, loop.counter)
         if loop.history:
-            schema[loop.history] = bound.channels[loop.history] = BinaryOperatorAggregate(list, last)
+            schema[loop.history] = bound.channels[loop.history] = Latest(list, loop.history)
     if not _is_ours(bound.channels.get(STOP_REASON)):
         raise GraphError(
             f"the state has a key {STOP_REASON!r} of its own, and Loopwright writes there which bound was reached. "
             f"Rename it; or, to read what Loopwright writes, declare it as NotRequired[StopReason | list[StopReason]]"
         )
     stop_reason = StopReasons(Any, STOP_REASON)
-    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: BinaryOperatorAggregate(dict, merge_ledger)}
+    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: Ledger(dict, LEDGER)}
     if bound.metered:
         hidden[SPENT] = BinaryOperatorAggregate(dict, merge_spent)
     if bound.noted:

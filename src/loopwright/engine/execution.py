@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -76,7 +77,18 @@ class Course:
         self.asynchronous = asynchronous
         self.notes: set[asyncio.Task[None]] = set()
         self.meter: Meter | None = None
-        self.last = LastValues(graph, config, options, inherited=self._inside_a_task)
+
+    @cached_property
+    def limit(self) -> int:
+        """The step limit in force."""
+        sources = (self.config, self.graph.config, var_child_runnable_config.get())
+        return next((limit for source in sources if (limit := (source or {}).get(RECURSION_LIMIT))), DEFAULT_STEP_LIMIT)
+
+    @cached_property
+    def last(self) -> LastValues:
+        """What the stream told last, for a run that somebody looks after."""
+        inherited = self._inside_a_task and self.limit != (self.graph.config or {}).get(RECURSION_LIMIT)
+        return LastValues(self.graph, self.limit, self.options, inherited=inherited)
 
     # Before
 
@@ -152,7 +164,7 @@ class Course:
     def _limit_is_the_users(self) -> bool:
         """Whether the step limit is smaller than what the proof allows; LangGraph needs one step more than it runs."""
         most = self.graph.certificate.max_supersteps
-        return most is None or self.last.limit <= most
+        return most is None or self.limit <= most
 
     def _spent_before(self, saved: CheckpointTuple | None) -> Spent:
         """What is known to be spent at a checkpoint: by finished supersteps, and by the one that was under way."""
@@ -220,9 +232,7 @@ class Course:
         certificate, ran = self.graph.certificate, self.last.runs
         most = {node: runs for node, runs in certificate.max_runs_by_node.items() if runs is not None}
         over = {node: (ran[node], runs) for node, runs in most.items() if ran[node] > runs}
-        raise BrokenAssumptionError(
-            str(self.graph.name), self.last.limit, certificate.max_supersteps or 0, over
-        ) from None
+        raise BrokenAssumptionError(str(self.graph.name), self.limit, certificate.max_supersteps or 0, over) from None
 
     def ended_with(self, values: Any) -> None:
         """Take the state with which the run was cut short."""
@@ -332,20 +342,12 @@ def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig
 
 
 class LastValues:
-    """Follows a stream, so that a run that is cut short can still end with its last values.
+    """Follows a stream, so that a run that is cut short can still end with its last values."""
 
-    Attributes:
-        limit: The step limit in force.
-    """
-
-    def __init__(
-        self, graph: BoundedGraph, config: RunnableConfig | None, options: Mapping[str, Any], *, inherited: bool
-    ) -> None:
-        sources = (config, graph.config, var_child_runnable_config.get())
-        limits = [(source or {}).get(RECURSION_LIMIT) for source in sources]
-        self.limit: int = next((limit for limit in limits if limit), DEFAULT_STEP_LIMIT)
+    def __init__(self, graph: BoundedGraph, limit: int, options: Mapping[str, Any], *, inherited: bool) -> None:
+        self.limit = limit
         self._name = str(graph.name)
-        self._inherited = inherited and self.limit != (graph.config or {}).get(RECURSION_LIMIT)
+        self._inherited = inherited
         modes = options.get("stream_mode") or graph.stream_mode
         self._modes: list[str] = [modes] if isinstance(modes, str) else list(modes)
         self._single = isinstance(modes, str)

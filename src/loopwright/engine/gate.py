@@ -63,6 +63,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         self.name = loop.gate
         self._view = view
         self._looks = bool(loop.reason or loop.stall_rules)
+        self._ends_early = bool(metered or loop.stall_rules or loop.source_limits or isinstance(loop.limit, StateLimit))
         self._metered = metered
         self._fan_out = fan_out
 
@@ -104,7 +105,10 @@ class Gate(Runnable[GateState, Command[Any]]):
         return verdict, reason
 
     def _changed(self, state: GateState, verdict: Verdict, before: Spend | None) -> str:
-        """The state keys that changed since the last pass, for a refusal; a granted pass takes note of what is now."""
+        """The state keys that changed since the last pass, for a refusal; a granted pass that may be it takes note."""
+        spend = verdict.spend
+        if verdict.decision == "granted" and spend["spent"] < spend["limit"] and not self._ends_early:
+            return ""
         found = marks(state, without={*HIDDEN, STOP_REASON, self.loop.counter or "", self.loop.history or ""})
         if verdict.decision == "granted":
             verdict.spend["marks"] = found
@@ -129,42 +133,42 @@ class Gate(Runnable[GateState, Command[Any]]):
     ) -> Command[Any]:
         loop, spend = self.loop, verdict.spend
         step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
+        waiting, asked = self._requests(state), self._asked(state)
         update: dict[str, Any] = {} if verdict.first_visit else {LEDGER: {loop.name: spend}}
         if loop.first_free and verdict.decision == "granted":
             update[VISITED] = [loop.target]
         if loop.counter and loop.counter_by == "engine":
             update[loop.counter] = spend["spent"]
-        if waiting := [goto for _, goto in self._requests(state)]:
+        if waiting:
             update[REQUESTS] = {loop.name: len(waiting)}
         if verdict.decision == "granted":
             goto = [loop.target]
             if loop.history and not verdict.first_visit:
                 update[loop.history] = self._history(state, loop.history, verdict, reason)
         else:
-            goto = self._refused_route(state, verdict)
+            goto = self._refused_route(asked, verdict)
             if not verdict.closing:  # else the run's own stop reason stands
                 update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
-        asked = self._asked(state)
         left = spend["limit"] - spend["spent"]
         if verdict.decision == "granted" and left <= loop.warn_at and loop.warn_at and not _open(state[MESSAGES]):
             update[MESSAGES] = [HumanMessage(warning(left))]
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
         if waiting and verdict.decision == "granted":
-            named = [loop.target] if loop.target in waiting else []
-            tasks = [*named, *(sent for sent in waiting if isinstance(sent, Send))]
+            named = [loop.target] if loop.target in [goto for _, goto in waiting] else []
+            tasks = [*named, *(sent for _, sent in waiting if isinstance(sent, Send))]
             if self._fan_out is not None and len(tasks) > self._fan_out:
                 raise UndeclaredFanOutError(f"loop {loop.name!r}", loop.target, sent=len(tasks), declared=self._fan_out)
             return Command(goto=tasks, update=update)
         return Command(goto=goto, update=update)
 
-    def _refused_route(self, state: GateState, verdict: Verdict) -> list[str]:
+    def _refused_route(self, asked: list[str], verdict: Verdict) -> list[str]:
         loop = self.loop
         own = verdict.rule.route if verdict.rule else None
         if verdict.overspent and loop.budget:
             own = loop.budget.exhausted
         if own:
             return [own]
-        return list(dict.fromkeys(loop.fallbacks_of(source)[0] for source in self._asked(state)))
+        return list(dict.fromkeys(loop.fallbacks_of(source)[0] for source in asked))
 
     def _history(self, state: GateState, key: str, verdict: Verdict, reason: str) -> list[str]:
         loop, words = self.loop, _words(self.loop, verdict, reason)

@@ -162,18 +162,16 @@ class WatchedNode(Runnable[Any, Any]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node and look at what it returns."""
         try:
-            with limit_around(config) as handed:
-                result = self.bound.invoke(input, handed, **kwargs)
-            return self._leave(result, config)
+            limit_around(config)
+            return self._leave(self.bound.invoke(input, config, **kwargs), config)
         except ParentCommand as jump:
             raise self._from_inside(jump, config) from None
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node and look at what it returns."""
         try:
-            with limit_around(config) as handed:
-                result = await self.bound.ainvoke(input, handed, **kwargs)
-            return self._leave(result, config)
+            limit_around(config)
+            return self._leave(await self.bound.ainvoke(input, config, **kwargs), config)
         except ParentCommand as jump:
             raise self._from_inside(jump, config) from None
 

@@ -7,9 +7,8 @@ version is checked by one file.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -17,9 +16,9 @@ from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
 from langgraph._internal._typing import MISSING as MISSING  # what an empty channel holds
 from langgraph.constants import TAG_HIDDEN
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 LENT_SAVER = "__pregel_checkpointer"
 """The key of a run's ``configurable`` that holds the saver which a graph lends to the graphs inside it. By it a run
@@ -75,32 +74,17 @@ def is_of_this_graph(error: GraphRecursionError) -> bool:
     return not getattr(error, "__notes__", None)
 
 
-@contextmanager
-def limit_around(config: RunnableConfig | None) -> Generator[RunnableConfig | None]:
+def limit_around(config: RunnableConfig | None) -> None:
     """For the time of a node: the step limit that graphs which it calls inherit from it is that of plain LangGraph.
 
-    Yields:
-        The configuration for the node.
+    LangGraph makes a configuration of its own for each part of a node, and keeps the same one in the variable, by which
+    a node hands it on that names no parameter for it; so it is changed in place.
     """
     around: int | None = (config or {}).get("configurable", {}).get(LIMIT_AROUND)
-    if config is None or around is None:
-        yield config
-        return
-    # A node that names no parameter for it hands it on all the same, by the variable.
-    token = var_child_runnable_config.set(_limited(var_child_runnable_config.get() or {}, around))
-    try:
-        yield _limited(config, around)
-    finally:
-        var_child_runnable_config.reset(token)
-
-
-def _limited(config: RunnableConfig, limit: int) -> RunnableConfig:
-    new = config.copy()
-    if limit:
-        new[RECURSION_LIMIT] = limit
-    else:
-        new.pop(RECURSION_LIMIT, None)
-    return new
+    if config is not None and around:
+        config[RECURSION_LIMIT] = around
+    elif config is not None and around == 0:
+        config.pop(RECURSION_LIMIT, None)
 
 
 def write_beside(config: RunnableConfig | None, update: Mapping[str, Any]) -> None:
@@ -140,16 +124,51 @@ def change_result(compiled: Compiled, node: str, change: Callable[[Any], Any]) -
     compiled.nodes[node].writers.insert(0, _Writer(lambda result, _config: change(result)))
 
 
-def repeat_jumps(compiled: Compiled, node: str) -> None:
-    """Let the jumps stand that are ahead when an update is made in a node's name: by itself, a Command is forgotten."""
-    ahead = [name for name in compiled.channels if name == _TASKS or name.startswith("branch:to:")]
+_AHEAD = "branch:to:"
+"""How the channels begin that start a node in the next superstep."""
 
-    def act(result: Any, config: RunnableConfig) -> Any:
-        if not isinstance(result, Command):
-            write_beside(config, config.get("configurable", {})["__pregel_read"](ahead))
+
+class _Bare(Runnable[Any, Any]):
+    """A node that writes by itself what its Command says: in no run of its own, which tracers would see and pay for."""
+
+    def __init__(self, bound: Runnable[Any, Command[Any]]) -> None:
+        self._bound = bound
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        token = var_child_runnable_config.set(config)
+        try:
+            _obey(self._bound.invoke(input, config), config)
+        finally:
+            var_child_runnable_config.reset(token)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        token = var_child_runnable_config.set(config)
+        try:
+            _obey(await self._bound.ainvoke(input, config), config)
+        finally:
+            var_child_runnable_config.reset(token)
+
+
+def _obey(command: Command[Any], config: RunnableConfig | None) -> None:
+    goto: Any = command.goto
+    ahead = [(_TASKS, each) if isinstance(each, Send) else (f"{_AHEAD}{each}", None) for each in goto if each != END]
+    (config or {}).get("configurable", {})["__pregel_send"]([*cast("dict[str, Any]", command.update).items(), *ahead])
+
+
+def run_bare(compiled: Compiled, node: str) -> None:
+    """Let a node write by itself what its Commands say: an update of channels, and a list of where to go.
+
+    An update that is made in its name lets the jumps stand that are ahead; by itself, LangGraph forgets a Command.
+    """
+    names = [name for name in compiled.channels if name == _TASKS or name.startswith(_AHEAD)]
+
+    def repeat(result: Any, config: RunnableConfig) -> Any:
+        write_beside(config, config.get("configurable", {})["__pregel_read"](names))
         return result
 
-    compiled.nodes[node].writers.insert(1, _Writer(act))
+    spec = compiled.nodes[node]
+    spec.writers.insert(1, _Writer(repeat))
+    vars(spec)["node"] = _Bare(spec.bound)  # in place of the cached chain of the node and its writers
 
 
 _TASKS = "__pregel_tasks"

@@ -108,9 +108,22 @@ def merge_visited(old: Mapping[str, Any] | Sequence[str], new: Sequence[str]) ->
     return sorted({*old, *new}) if new else []
 
 
-def last(_old: Any, new: Any) -> Any:
-    """Reduce the writes of a key that the engine writes: of several in one superstep the last one counts."""
-    return new
+class Latest(LastValue[Any]):
+    """The channel of a key that the engine writes: of several writes in one superstep the last one counts."""
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Take the writes of one superstep."""
+        return super().update(values[-1:])
+
+
+class Ledger(LastValue[Any]):
+    """The channel of the ledger. A `LastValue`, which is cheap to copy: LangGraph does that for every router."""
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Take the writes of one superstep."""
+        for value in values:
+            self.value = merge_ledger({} if self.value is MISSING else self.value, value)
+        return bool(values)
 
 
 class StopReasons(LastValue[Any]):

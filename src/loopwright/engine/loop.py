@@ -35,10 +35,6 @@ def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-TEXT_KEPT = 2000
-"""Characters of a text that are kept for comparing, where `Stall.similar` needs the text itself."""
-
-
 class Look(NamedTuple):
     """What a rule found."""
 
@@ -60,8 +56,6 @@ class Stall:
     """Where control goes then; None takes the loop's `exhausted` route."""
     remembers: int = 3
     """With how many of the last granted requests it is compared; with one alone, A, B, A, B would go on."""
-    similar: Callable[[str, str], bool] | None = None
-    """Whether two texts mean the same, where equal content is too strict; `key` must then give a text."""
 
     def look(self, state: Any, notes: list[Any]) -> Look:
         """Compare with the earlier requests.
@@ -70,15 +64,8 @@ class Stall:
             state: The graph's state.
             notes: The rule's notes so far.
         """
-        value = self.key(state)
-        similar = self.similar
-        if similar is None:
-            note = fingerprint(value)
-            stalled = note in notes
-        else:
-            note = str(value)[:TEXT_KEPT]
-            stalled = any(similar(note, earlier) for earlier in notes)
-        return Look(stalled, [*notes, note][-self.remembers :])
+        note = fingerprint(self.key(state))
+        return Look(note in notes, [*notes, note][-self.remembers :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

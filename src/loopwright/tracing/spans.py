@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,6 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.engine.events.schema import Observer
-from loopwright.engine.gate import is_engine_node
 from loopwright.engine.ledger import STOP_REASON
 from loopwright.tracing import conventions as names
 
@@ -131,8 +131,7 @@ class RunSpans(Observer):
             graph, name = self._graph_of(parent_run_id), str(about.get("langgraph_node", ""))
             graph.visits[name] += 1
             own = {names.NODE: name, names.VISIT: graph.visits[name]}
-            said = "gate" if is_engine_node(name) else "node"
-            self._begin(part, f"{said} {name}", own, trace.set_span_in_context(graph.inmost))
+            self._begin(part, f"node {name}", own, trace.set_span_in_context(graph.inmost))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End it."""
@@ -193,17 +192,18 @@ class RunSpans(Observer):
     def on_run_event(self, event: Mapping[str, Any], run_id: UUID | None) -> None:
         """Note what a gate decided, or that the budget is spent."""
         if event["type"] == "loop" and run_id is not None and run_id in self._parts:
-            gate = self._parts[run_id]
-            if gate.parent:
-                with self._lock:
-                    self._decided(event, gate, self._graph_of(gate.parent))
+            part = self._parts[run_id]  # the graph's own, of a gate; of a middleware the node's
+            with self._lock:
+                of_gate = run_id in self._graphs
+                graph = self._graphs[run_id] if of_gate else self._graph_of(part.parent or run_id)
+                self._decided(event, None if of_gate else part.span, graph)
         elif event["type"] == "budget":
             resource = str(event["resource"])
             spent = {names.BUDGET: resource, names.BUDGET_LIMIT: event["limit"], names.BUDGET_SPENT: event["spent"]}
             self._figures.refusals.add(1, {names.GRAPH: str(self._graph.name), names.BUDGET: resource})
             self._tracer.start_span("budget spent", self._run_span, attributes=spent).end()
 
-    def _decided(self, event: Mapping[str, Any], gate: _Part, graph: _Graph) -> None:
+    def _decided(self, event: Mapping[str, Any], span: Span | None, graph: _Graph) -> None:
         """End the pass that went on, with those inside of it, and begin the one that is granted."""
         loop, granted = str(event["loop"]), event["decision"] == "granted"
         said = {
@@ -213,8 +213,12 @@ class RunSpans(Observer):
             names.LIMIT: int(event["limit"]),
             names.REASON: str(event["reason"])[:LONGEST],
         }
-        if gate.span:
-            gate.span.set_attributes(said)
+        if span is None:
+            began = time.time_ns() - int(float(event["waited"]) * 1e9)
+            inside = trace.set_span_in_context(graph.inmost)
+            self._tracer.start_span(f"gate loop.{loop}", inside, attributes=said, start_time=began).end()
+        else:
+            span.set_attributes(said)
         while any(each.loop == loop for each in graph.passes):
             self._end_pass(graph)
         labels = {names.GRAPH: str(self._graph.name), names.LOOP: loop}

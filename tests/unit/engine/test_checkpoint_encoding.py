@@ -16,14 +16,14 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
 from loopwright.checkpoints import state_types
-from loopwright.checkpoints.encoding import decode, encode, pretty
+from loopwright.checkpoints.encoding import decode, encode
 from loopwright.errors import ConfigError
 
 SERDE = JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
 def through_a_file(typed: tuple[str, bytes]) -> tuple[str, bytes]:
-    return decode(json.loads(pretty(encode(typed), indent=8)))
+    return decode(json.loads(json.dumps(encode(typed))))
 
 
 text = st.text(st.characters(exclude_categories=["Cs"]))

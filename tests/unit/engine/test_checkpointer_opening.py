@@ -21,14 +21,14 @@ async def test_each_spec_gives_its_saver(tmp_path: Path) -> None:
         assert isinstance(saver, JsonFileSaver)
         assert saver.folder == tmp_path / "a" / "b"
     with open_checkpointer(f"sqlite:{tmp_path}/c/d/runs.db") as saver:
-        assert type(saver) is SqliteSaver
+        assert isinstance(saver, SqliteSaver)
     assert (tmp_path / "c/d/runs.db").stat().st_size > 0
     async with aopen_checkpointer("memory") as saver:
         assert type(saver) is InMemorySaver
     async with aopen_checkpointer(f"json:{tmp_path}/a/b") as saver:
         assert isinstance(saver, JsonFileSaver)
     async with aopen_checkpointer(f"sqlite:{tmp_path}/e/runs.db") as saver:
-        assert type(saver) is AsyncSqliteSaver
+        assert isinstance(saver, AsyncSqliteSaver)
 
 
 @pytest.mark.parametrize("opened", [open_checkpointer, aopen_checkpointer])

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 import shapes
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
@@ -123,13 +125,33 @@ def test_a_run_for_which_nobody_sets_a_step_limit_has_the_default() -> None:
 def test_a_jump_is_repeated_for_an_update_in_the_name_of_who_jumped() -> None:
     made = graph(lambda _s: Command(goto=["ask", Send("ask", {"log": ["sent"]})], update={"log": ["node"]}))
     made.add_node("ask", lambda state: {"log": [interrupt("well?"), *state["log"][:1]]})
-    for repeated, ahead in ((False, ()), (True, ("ask", "ask"))):
+    for bare, ahead in ((False, ()), (True, ("ask", "ask"))):
         app = made.compile(checkpointer=InMemorySaver())
-        if repeated:
-            private.repeat_jumps(app, "node")
+        if bare:
+            private.run_bare(app, "node")
         app.invoke({"log": []}, HERE)
+        assert sorted(app.get_state(HERE).next) == ["ask", "ask"]
         app.update_state(HERE, {"log": ["updated"]})
         assert (app.get_state(HERE).values["log"], app.get_state(HERE).next) == (["node", "updated"], ahead)
+
+
+async def test_a_bare_node_writes_by_itself_in_no_run_of_its_own_and_sees_its_configuration() -> None:
+    seen: list[str] = []
+
+    class Listening(BaseCallbackHandler):
+        def on_chain_start(self, serialized: Any, inputs: Any, **about: Any) -> None:
+            seen.append((about.get("metadata") or {}).get("langgraph_node", ""))
+
+    def node(_state: State) -> Command[Any]:
+        return Command(goto=["end", END], update={"log": [str(get_config()["metadata"]["langgraph_step"])]})
+
+    made = graph(node)
+    made.add_node("end", lambda _s: {"log": ["end"]})
+    app = made.compile()
+    private.run_bare(app, "node")
+    assert app.invoke({"log": []}, {"callbacks": [Listening()]})["log"] == ["1", "end"]
+    assert (await app.ainvoke({"log": []}))["log"] == ["1", "end"]
+    assert "node" not in seen and "end" in seen
 
 
 def test_what_a_node_returns_is_changed_and_an_update_in_its_name() -> None:

@@ -38,7 +38,7 @@ def stored(url: str) -> int:
     """The bytes of all rows."""
     address = prepared(url)
     with psycopg.connect(**address.libpq(address.schema)) as connection:
-        tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "loopwright_blobs")
+        tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
         query = "SELECT " + " + ".join(f"(SELECT coalesce(sum(pg_column_size(t)), 0) FROM {name} t)" for name in tables)
         return connection.execute(query).fetchone()[0]
 
@@ -51,7 +51,7 @@ def test_a_long_text_that_does_not_change_is_kept_once(postgres_url: str) -> Non
         app = builder.compile(checkpointer=saver)
         app.invoke({"n": 0, "text": text}, CONFIG, durability="sync")
         assert [item.values["text"] == text for item in app.get_state_history(CONFIG) if item.values] == [True] * 21
-    assert stored(postgres_url) < 3 * 180_000  # LangGraph's saver alone: 22 times
+    assert stored(postgres_url) < 4 * 180_000  # the input, its write, the value; LangGraph's saver alone: 22 times
 
 
 def test_a_thread_of_langgraphs_own_saver_goes_on(postgres_url: str) -> None:  # noqa: F811
