@@ -66,6 +66,11 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what is on at noon in the Attic", "on", (720, 721)),
         ("talks that end before 12:30", "end", (None, 750)),
         ("talks of at most 20 minutes about radio", "minutes", (None, 20)),
+        ("talks about radio that take 20 minutes at most", "minutes", (None, 20)),
+        ("which radio talks are just 20 minutes?", "minutes", (20, 20)),
+        ("what is on in 20 minutes in the Great Hall?", "on", (685, 686)),
+        ("radio on Saturday, no wait, Sunday", "day", (SUNDAY,)),
+        ("I'm free on Sunday between 2 and 4 pm, is there anything on radio?", "end", (None, 960)),
         ("which keynotes are there?", "type", ("keynote",)),
         ("what is on in the Great Hall?", "room", ("Great Hall (R.0.10)",)),
         ("what is on in C.3.20?", "room", ("C.3.20 (Attic)",)),
@@ -97,6 +102,8 @@ def test_who_is_not_there_is_said_and_nobody_else_is_taken() -> None:
         ("food, except in the Great Hall", "room", ("Great Hall (R.0.10)",)),
         ("Vorträge über Musik, aber nicht am Samstag", "day", (SATURDAY,)),
         ("anything about water, I can't make it on Sunday", "day", (SUNDAY,)),
+        ("music on Saturday, between one and two we'll be eating", "on", (780, 840)),
+        ("radio on Saturday morning, after lunch I'm with my parents", "end", (780, None)),
     ],
 )
 def test_what_stands_behind_a_cue_is_excluded(text: str, slot: Slot, values: tuple[object, ...]) -> None:
@@ -111,12 +118,35 @@ def test_what_stands_behind_a_cue_is_excluded(text: str, slot: Slot, values: tup
         ("food but no gardening", ("gardening",)),
         ("energy talks without batteries", ("batteries",)),
         ("something on food, anything except bread and beer", ("bread", "beer")),
+        ("food talks, leaving out gardening", ("gardening",)),
+        ("what is there on energy that hasn't got anything to do with batteries?", ("batteries",)),
+        ("food please, gardening bores me to death", ("gardening",)),
+        ("I've had it with radio. What is there about food on Sunday?", ("radio",)),
     ],
 )
 def test_subjects_are_excluded_too(text: str, without: tuple[str, ...]) -> None:
     question = read(text)
     assert question.filters.without == without
     assert not set(without) & set(question.topic.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm not a programmer, is there anything on radio?", "radio please, if I'm not mistaken, there is a talk on it"],
+)
+def test_what_somebody_says_of_themselves_excludes_nothing(text: str) -> None:
+    assert read(text).filters.without == ()
+
+
+def test_a_condition_that_was_not_understood_is_said_and_the_answer_is_one_in_part() -> None:
+    question = read("food talks without me")
+    assert question.notes == ("I did not understand “without me”, so this goes by the rest",)
+    assert said("food talks without me").status == "partial"
+
+
+def test_what_is_on_now_is_asked_of_its_subject() -> None:
+    question = read("what can I see right now about bicycles?")
+    assert (question.operation, question.topic) == ("now", "bicycles")
 
 
 @pytest.mark.parametrize("text", ["no idea what to see on Sunday", "what should I not miss on Sunday?"])

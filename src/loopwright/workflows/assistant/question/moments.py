@@ -26,6 +26,7 @@ _AFTER = frozenset("after past later nach apres na despues dopo".split())
 _CLAUSE = 9
 """So many words before a time belong to it."""
 _BE = frozenset("i'm im am are is be was were".split())
+_BUSY = frozenset("i'm we're i've we've".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +309,8 @@ def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
 
 def _ahead(sentence: Sentence, place: int, now: Now) -> int:
     """What is ahead, as "in the next 20 minutes", "within an hour"; gives back the word after it, or 0."""
-    if sentence.word(place) not in ("next", "within", "coming", "nachsten", "prochaines"):
+    later = sentence.word(place) in ("in", "dans", "over", "en")
+    if not later and sentence.word(place) not in ("next", "within", "coming", "nachsten", "prochaines"):
         return 0
     at = place + 1
     said = sentence.word(at)
@@ -318,6 +320,15 @@ def _ahead(sentence: Sentence, place: int, now: Now) -> int:
     if not length:
         return 0
     length = 30 if said == "half" else length
+    if later and (said.isdigit() or said in ("a", "an", "half")):  # "in 20 minutes"
+        moment = Now(now.day, now.minute + length)
+        said = f"at {clock_said(moment.minute)}"
+        day, on = moment.conditions("on")
+        sentence.spans += [Span(place, unit + 1, each) for each in (day, on.model_copy(update={"said": said}))]
+        sentence.take(place, unit + 1, "on")
+        return unit + 1
+    if later:
+        return 0
     sentence.spans += [Span(place, unit + 1, each) for each in now.conditions("start", length + 1)]
     sentence.take(place, unit + 1, "start")
     return unit + 1
@@ -329,11 +340,13 @@ def read_lengths(sentence: Sentence) -> None:
         length, last = _length_at(sentence, place)
         if not length or not sentence.free(place, last):
             continue
-        before = {sentence.word(near) for near in range(place - 3, place)}
-        if before & words("time", "shorter"):
+        near = {sentence.word(other) for other in (*range(place - 3, place), *range(last, last + 3))}
+        if near & words("time", "shorter"):
             sentence.ask(place, last, "minutes", most=length, said=f"of at most {length} minutes")
-        elif before & words("time", "longer"):
+        elif near & words("time", "longer"):
             sentence.ask(place, last, "minutes", least=length, said=f"of at least {length} minutes")
+        elif near & words("time", "exact"):
+            sentence.ask(place, last, "minutes", least=length, most=length, said=f"of {length} minutes")
 
 
 def _length_at(sentence: Sentence, place: int) -> tuple[int, int]:
@@ -350,27 +363,54 @@ def _length_at(sentence: Sentence, place: int) -> tuple[int, int]:
 
 
 def _read_presence(sentence: Sentence) -> None:
-    """Who says when they come or leave asks for what begins from then on, or ends by then."""
+    """What somebody tells of their day: when they come, leave, are free or busy, is when something may be on."""
     for number, span in enumerate(sentence.spans):
         asked = span.condition
         if asked.slot not in ("start", "on") or (asked.least is not None and asked.least == 0):
             continue
         whole = asked.slot == "start" and any((asked.least or 0, asked.most) == part for part in _PARTS.values())
-        near = [place for place in range(max(0, span.first - _CLAUSE), span.first) if not sentence.tokens[place].taken]
-        clause = [place for place in near if not any(sentence.begins(after) for after in range(place + 1, span.first))]
-        said = {sentence.word(place) for place in clause}
-        end = next((place for place in range(span.last, len(sentence)) if sentence.begins(place)), len(sentence))
-        behind = {sentence.word(place) for place in range(span.last, end)}
-        if behind & words("time", "away"):  # "in the afternoon I am away"
-            said |= behind
+        first, last = _clause(sentence, span)
+        said = {sentence.word(place) for place in range(first, last)}
         at = asked.most if asked.slot == "start" and asked.least is None else asked.least
         if at is None or not said & words("time", "person") or said & _STARTS:
             continue
         if said & (words("time", "leave") | words("time", "away")):
             condition = Condition(slot="end", most=at, said=f"ending before {clock_said(at)}")
+        elif said & words("time", "free") and asked.slot == "start" and asked.most and asked.least and not whole:
+            sentence.spans.append(Span(span.first, span.last, Condition(slot="end", most=asked.most), told=True))
+            continue
         elif said & words("time", "arrive") and not whole:  # who is there in the morning asks for the morning
             condition = Condition(slot="start", least=at, said=f"from {clock_said(at)}")
+        elif _busy(sentence, span.last) and not said & words("time", "free"):
+            sentence.spans[number] = Span(span.first, span.last, _taken_up(asked), told=True, barred=True)
+            sentence.take(span.last, last, "told")
+            continue
         else:
             continue
         sentence.spans[number] = Span(span.first, span.last, condition, told=True)
-        sentence.take(clause[0], span.first, condition.slot)
+        sentence.take(first, span.first, condition.slot)
+
+
+def _clause(sentence: Sentence, span: Span) -> tuple[int, int]:
+    """The words about a time that belong to what is told of it: up to another condition, and behind it up to a sign."""
+    first, last = span.first, span.last
+    while first > max(0, span.first - _CLAUSE) and not sentence.begins(first):
+        if sentence.tokens[first - 1].taken not in ("", "day"):
+            break
+        first -= 1
+    while last < len(sentence) and not sentence.tokens[last].taken and not sentence.tokens[last].gap.strip("'\" "):
+        last += 1
+    return first, last
+
+
+def _busy(sentence: Sentence, place: int) -> bool:
+    """Whether somebody says behind a time what they do then: "between one and two we'll be eating"."""
+    is_verb = sentence.is_any(place + 1, _BE | {"be", "have"})
+    return sentence.is_any(place, _BUSY) or (sentence.is_any(place, ("i", "we", "i'll", "we'll")) and is_verb)
+
+
+def _taken_up(asked: Condition) -> Condition:
+    """What must not be: what is on while somebody is busy."""
+    if asked.least is not None and asked.most is None:
+        return Condition(slot="end", least=asked.least, said=asked.said)
+    return asked if asked.least is None else asked.model_copy(update={"slot": "on"})

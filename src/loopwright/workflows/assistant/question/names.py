@@ -15,18 +15,19 @@ from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.languages import CODES, NAMES, code_of
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.searching.index import COMMON
-from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.searching.index import COMMON, named_by
+from loopwright.workflows.assistant.searching.lexicon import function_words, words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 
 _NAME = re.compile(r"[^\W\d_]{2,}")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
 _LONGER = re.compile(r"[A-Za-z]{1,3}\d(?=\.)")
 _SIGNS = re.compile(r"[.,;?!()]")
-_SPEAKING = frozenset(
+SPEAKING = frozenset(
     "speak speaks speaking talk talks talking give gives giving does is presenting present by when spricht parle habla "
     "spreekt".split()
 )
+"""Words beside which a person stands."""
 _PARTICLES = frozenset("van von de der den di del la le el al bin".split())
 _USUAL = 3e-5
 _LONGEST_ROOM = 5
@@ -45,8 +46,8 @@ class Names:
         self.buildings: dict[str, tuple[str, ...]] = {}
         """What a building's rooms begin with, folded -> the rooms."""
         self._read_rooms([*catalogue.values("room"), *catalogue.values("room", Table.EXHIBITORS)])
-        self.tracks = {track: frozenset(terms(track)) for track in catalogue.values("track")}
-        """Track -> its words."""
+        self.tracks = named_by(catalogue.values("track"))
+        """Track -> the words that tell it."""
         self.single = frozenset(word for own in self.tracks.values() if len(own) == 1 for word in own)
         """Tracks of one word, as terms: a subject, however common the word is."""
         self.types = {_squashed(kind): kind for kind in catalogue.values("type")}
@@ -112,11 +113,9 @@ class Names:
         spread = Counter(term for own in self.tracks.values() for term in own)
         best, found = 0.0, None
         for track, own in self.tracks.items():
-            # A word that every track has, as "devroom", tells none of them.
-            telling = {term: 1 / spread[term] for term in own if spread[term] <= max(2, len(self.tracks) // 4)}
-            held = own.intersection(wanted) & telling.keys()
-            covered = sum(telling[term] for term in held)
-            score = covered + covered / sum(telling.values()) if held else 0.0
+            held = own.intersection(wanted)
+            covered = sum(1 / spread[term] for term in held)
+            score = covered + covered / sum(1 / spread[term] for term in own) if held else 0.0
             if score > best:
                 best, found = score, (track, frozenset(held))
         return found
@@ -188,6 +187,8 @@ def _is_room(sentence: Sentence, place: int, word: str) -> bool:
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:
     word = sentence.word(place)
     near = next((other for other in (place + 1, place - 1) if sentence.is_any(other, blocks)), None)
+    if near is None and word in names.buildings and word[-1].isdigit():  # "UB2" is nothing else
+        near = place
     if near is not None and word in names.buildings:
         first, last = min(place, near), max(place, near) + 1
         sentence.ask(
@@ -258,7 +259,7 @@ def read_persons(sentence: Sentence, names: Names) -> None:
     if sentence.asks("person"):
         return
     for place in range(len(sentence) - 1):
-        spoken = any(sentence.is_any(near, _SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
+        spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
         if sentence.word(place) in STOP_WORDS:
             continue
         last = place + 2 + (sentence.word(place + 1) in _PARTICLES)
@@ -308,13 +309,15 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
             sentence.ask(place, last + 1, "person", full)
             return last + 1
     persons = sorted(person for person, count in votes.items() if count == most)
+    while sentence.free(place - 1, place) and _misspelt(sentence.word(place - 1), Counter(persons)):
+        place -= 1
     sentence.ask(place, last, "person", *persons, said=f"with {persons[0]}" if len(persons) == 1 else "")
     return last
 
 
 def _misspelt(word: str, votes: Counter[str]) -> set[str]:
     """Who of those already meant has a name that differs from a word by a slip."""
-    if len(word) < 4:
+    if len(word) < 5:
         return set()
     slips = 1 + (len(word) > 6)
     return {
@@ -326,7 +329,8 @@ def _misspelt(word: str, votes: Counter[str]) -> set[str]:
 
 def _telling(sentence: Sentence, place: int) -> bool:
     """Whether a word alone tells of a name, and is none of plain speech: of "One of the ducks" only "ducks"."""
-    common = sentence.word(place) in STOP_WORDS or share(sentence.word(place).removesuffix("'s")) >= COMMON
+    word = sentence.word(place)
+    common = word in STOP_WORDS | function_words() or share(word.removesuffix("'s")) >= COMMON
     return not common or sentence.named(place)
 
 
@@ -336,11 +340,11 @@ def _alone(sentence: Sentence, place: int, names: Names) -> bool:
     if (
         share(word) >= _USUAL
         and not sentence.named(place)
-        and not any(sentence.is_any(near, _SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
+        and not any(sentence.is_any(near, SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
     ):
         return False
     have, written = len(names.persons[word]), names.said[word]
-    spoken = any(sentence.is_any(near, _SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
+    spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
     return (
         have / (have + max(0, written - have)) + 0.25 * spoken + 0.1 * sentence.named(place) >= 0.55
         and written <= 8 + 8 * spoken

@@ -33,6 +33,8 @@ _SLOTS = {
     "day": "DAY", "start": "TIME", "end": "TIME", "on": "TIME", "minutes": "TIME", "room": "ROOM", "track": "TRACK",
     "person": "PERSON", "type": "KIND", "language": "KIND", "record": "X", "title": "X", "excluded": "X",
 }  # fmt: skip
+_REFUSED = 4.5
+"""The log-odds from which a clause refuses its subject."""
 _MARKS = frozenset({*_SLOTS.values()})
 _CONDITIONS = _MARKS - {"X"}
 
@@ -51,12 +53,23 @@ class Near:
     """By how much they are above those of a search."""
     terms: frozenset[str] = frozenset()
     """The words that tell it, as terms."""
+    clear: bool = False
+    """Whether the words say nothing else: no subject that an example lacks."""
+
+
+def refused(sentence: Sentence, first: int, last: int) -> list[int]:
+    """The words of a clause that it says are not wanted, as "one more word about X and I leave"; empty if none are."""
+    model = _model("wishes")
+    said = [each for each in _features(_masked(sentence, first, last, model)) if each in model.rows]
+    if not said or float(model.odds[[model.rows[each] for each in said], 0].sum()) < _REFUSED:
+        return []
+    return [place for place in range(first, last) if _term(sentence.word(place)) not in model.rows]
 
 
 def nearest(sentence: Sentence, first: int, last: int) -> Near:
     """The operation that some words speak for most."""
-    model = _model()
-    masked = _masked(sentence, first, last)
+    model = _model("examples")
+    masked = _masked(sentence, first, last, model)
     said = _features(masked)
     known = [each for each in said if each in model.rows]
     # Several conditions say no more of what is to be done than one.
@@ -71,13 +84,14 @@ def nearest(sentence: Sentence, first: int, last: int) -> Near:
         float(odds[best] - odds[rival]),
         float(odds[best] - odds[model.operations.index("find")]),
         frozenset(telling - _MARKS),
+        "X" not in masked,
     )
 
 
 @cache
 def asked_with() -> frozenset[str]:
     """The words, as terms, that people use to ask for records."""
-    listed = _listed()
+    listed = _listed("examples")
     return frozenset(
         _term(token.word)
         for operation in listed
@@ -88,8 +102,8 @@ def asked_with() -> frozenset[str]:
 
 
 @cache
-def _listed() -> dict[str, list[str]]:
-    path = resources.files("loopwright.workflows.assistant") / "data" / "examples.yaml"
+def _listed(name: str) -> dict[str, list[str]]:
+    path = resources.files("loopwright.workflows.assistant") / "data" / f"{name}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
@@ -106,8 +120,8 @@ class _Model:
 
 
 @cache
-def _model() -> _Model:
-    listed = _listed()
+def _model(name: str) -> _Model:
+    listed = _listed(name)
     counts = {operation: Counter[str]() for operation in listed}
     for operation, texts in listed.items():
         for text in texts:
@@ -128,8 +142,8 @@ def _model() -> _Model:
     return _Model(tuple(listed), rows, odds)
 
 
-def _masked(sentence: Sentence, first: int, last: int) -> list[str]:
-    known = _model().rows
+def _masked(sentence: Sentence, first: int, last: int, model: _Model) -> list[str]:
+    known = model.rows
     masked: list[str] = []
     for token in sentence.tokens[first:last]:
         word = _SLOTS.get(token.taken, "") or (token.word if _term(token.word) in known else "X")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from loopwright.workflows.assistant.question.nearest import refused
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.searching.lexicon import cues, verbal, words
 
@@ -11,7 +12,14 @@ _JOINING = frozenset("and or nor und oder et ou y o en of".split())
 _OPENING = frozenset(
     "the a an any more some too anything about on in at with of by for to from der die das le la les el de du".split()
 )
+_ANY = frozenset({"any", "anything"})
+_BE = frozenset("i'm am we're".split())
 _MOST_BETWEEN = 6
+_SUBJECT = 1.5
+"""What a word must weigh to be what a clause refuses."""
+_TIMED = frozenset("am pm before after until till from between at than under over min minutes hour hours uhr".split())
+_SAID = 4
+"""So many words tell what was not understood."""
 _ASKED = 3
 """So many words at least say what is to be done."""
 
@@ -22,17 +30,17 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
     Returns:
         The conditions that must not hold, and the subjects that are not wanted.
     """
-    spans: list[Span] = []
+    spans = [span for span in sentence.spans if span.barred]
     topics: list[str] = []
     place = 0
     while place < len(sentence):
         length = _cue(sentence, place)
         if length:
-            phrase = tuple(token.word for token in sentence.tokens[place : place + length])
-            after = _condition_near(sentence, place + length) if phrase in verbal() else place + length
+            is_verbal = _verbal(sentence, place, length)
+            after = _condition_near(sentence, place + length) if is_verbal else place + length
             softly = words("negation", "weak") | words("negation", "outer")
             weak = after != place + length or sentence.word(place) in softly
-            found, subjects, end = _behind(sentence, after, weight, weak=weak, at_once=phrase not in verbal())
+            found, subjects, end = _behind(sentence, after, weight, weak=weak, at_once=not is_verbal)
             spans += found
             topics += subjects
             if found or subjects:
@@ -40,7 +48,34 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
                 place = max(end, place + length)
                 continue
         place += 1
-    return spans, topics
+    return spans, [*topics, *_refused(sentence, weight)]
+
+
+def _refused(sentence: Sentence, weight: Callable[[int], float]) -> list[str]:
+    """The subjects of clauses that say as a whole that these are not wanted."""
+    found: list[str] = []
+    for first, last in sentence.clauses():
+        if last - first == len(sentence) or not sentence.free(first, last):
+            continue
+        if subjects := [place for place in refused(sentence, first, last) if weight(place) >= _SUBJECT]:
+            found.append(" ".join(sentence.tokens[place].raw for place in subjects))
+            sentence.take(first, last, "excluded")
+    return found
+
+
+def unread(sentence: Sentence) -> list[str]:
+    """What of a question is no subject and was not understood: cues that excluded nothing, and numbers."""
+    found: list[str] = []
+    weak = words("negation", "weak")
+    for first, last in sentence.clauses():
+        for place in range(first, last):
+            token = sentence.tokens[place]
+            cue = place and _cue(sentence, place) and token.word not in weak and "any" not in token.word
+            timed = token.word.isdigit() and any(sentence.is_any(near, _TIMED) for near in (place - 1, place + 1))
+            if not token.taken and (cue or timed):
+                found.append(sentence.raw(place, min(last, place + _SAID)))
+                break
+    return found
 
 
 def asked_until(sentence: Sentence, first: int, last: int) -> int:
@@ -57,10 +92,27 @@ def _cue(sentence: Sentence, place: int) -> int:
             idle = len(phrase) == 1 and sentence.is_any(after, words("negation", "idle"))
             # "No, I am in the other building" denies what was said before.
             refuses = place == 0 and after < len(sentence) and "," in sentence.tokens[after].gap
-            return 0 if idle or refuses else len(phrase)
+            return 0 if idle or refuses or _of_oneself(sentence, place, after) else len(phrase)
+    if sentence.word(place).endswith("n't"):  # "that hasn't got anything to do with it"
+        anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in _ANY)
+        if (other := next(anything, 0)) and not any(map(sentence.begins, range(place + 1, other + 1))):
+            return other + 1 - place
     before = [sentence.word(other) for other in range(place - 3, place)]
     everything = words("things", "any") & set(before)
     return int(bool(sentence.word(place) in words("negation", "but") and everything))
+
+
+def _of_oneself(sentence: Sentence, place: int, after: int) -> bool:
+    """Whether somebody says what they are not, as in "I'm not a programmer": that asks for nothing."""
+    last = after + (sentence.word(after) in ("a", "an"))
+    ends = sentence.begins(last + 1) or (last + 1 < len(sentence) and bool(sentence.tokens[last + 1].gap.strip()))
+    return sentence.word(place - 1) in _BE and ends
+
+
+def _verbal(sentence: Sentence, place: int, length: int) -> bool:
+    """Whether a verb stands behind a cue."""
+    said = tuple(token.word for token in sentence.tokens[place : place + length])
+    return said in verbal() or (said[0].endswith("n't") and said[-1] in _ANY)
 
 
 def _behind(  # noqa: C901 - one case after the other
@@ -71,7 +123,7 @@ def _behind(  # noqa: C901 - one case after the other
     spans: list[Span] = []
     topics: list[str] = []
     run: list[int] = []
-    between = 0
+    between, listed = 0, False
 
     def end_run() -> None:
         if run:
@@ -89,6 +141,7 @@ def _behind(  # noqa: C901 - one case after the other
             break
         if word in _JOINING or comma:
             end_run()
+            listed = bool(topics)
             if word in _JOINING:
                 place += 1
                 continue
@@ -110,9 +163,10 @@ def _behind(  # noqa: C901 - one case after the other
             not weak
             and not spans
             and not sentence.tokens[place].taken
-            and (said > 0.7 or (at_once and place == first and said > 0.05))
+            and (said > 0.7 or (((at_once and place == first) or listed) and said > 0.05))
         ):
             run.append(place)
+            listed = False
         elif run and (word in _OPENING or place - run[-1] > 1):
             break
         elif not run and not topics and not spans:

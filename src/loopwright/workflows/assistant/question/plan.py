@@ -51,8 +51,6 @@ def _planned(question: Question, config: AssistantSection, profile: Profile | No
     texts = [question.topic]
     if question.query_mode == "profile" and profile is not None:
         texts = _wishes(profile)[: max(1, MAX_WISHES // len(question.tables))] or texts
-    if operation == "now" or (operation == "next" and question.filters.values("room")):
-        texts = [""]
     return [
         PlannedQuery(
             table=table,

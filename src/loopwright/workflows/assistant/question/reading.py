@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -11,6 +11,7 @@ from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import MIDNIGHT, Now, read_days, read_lengths, read_times
 from loopwright.workflows.assistant.question.names import (
+    SPEAKING,
     Names,
     names_of,
     read_kinds,
@@ -19,7 +20,7 @@ from loopwright.workflows.assistant.question.names import (
     read_titles,
 )
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
-from loopwright.workflows.assistant.question.negation import asked_until, denied
+from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
@@ -36,6 +37,7 @@ CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
 _SHORT = 8
+_BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
@@ -81,6 +83,7 @@ class Reader:
         read_persons(sentence, names)
         read_kinds(sentence, names)
         _without_reasons(sentence)
+        _corrected(sentence)
         return sentence
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
@@ -103,6 +106,8 @@ class Reader:
         sentence = self.last = self.sentence(text)
         near = self.operation(sentence, least)
         operation, doubted = near.operation, self.doubted
+        if operation == "find" and self.now and _is_now(sentence):
+            operation = "now"
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         if operation != "find":
@@ -115,9 +120,11 @@ class Reader:
         if self.at_stand:
             tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
         # Who names a session by its title asks for that one, whatever else is said.
-        topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence)
+        topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence, excluded)
         if operation == "recommend" and topic:
             operation = "find"
+        if operation in ("now", "next"):  # of the moment and a room anybody may ask in many words
+            topic = " ".join(sentence.tokens[place].raw for place in self._subjects(sentence, excluded))
         exclude = tuple(span.condition for span in spans)
         unwanted = [value for each in exclude for value in each.values]
         # What is not wanted is not asked for by being named again: "anything but Sunday; Sunday is for the family".
@@ -129,10 +136,13 @@ class Reader:
         filters = Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded)))
         # Where a time was read, all that is shown fits it.
         doubted = doubted and not any(each.slot in ("start", "on", "record") for each in include)
-        unread = self._unread(sentence) if operation == "find" and not topic and include else ()
-        if unread and any(self._finds(table, " ".join(unread), filters) for table in tables):
+        notes = [*sentence.notes]
+        if operation == "find":
+            notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
+        unsaid = self._unread(sentence) if operation == "find" and not topic and include else ()
+        if unsaid and any(self._finds(table, " ".join(unsaid), filters) for table in tables):
             # The only words that could be a subject: searched for, but no answer to them is a sure one.
-            topic, doubted, unread = " ".join(unread), True, ()
+            topic, doubted, unsaid = " ".join(unsaid), True, ()
         return Question(
             text=text,
             operation=operation,
@@ -141,9 +151,9 @@ class Reader:
             filters=filters,
             by=self._by(sentence, operation),
             # Who is not wanted need not be there.
-            notes=tuple(dict.fromkeys(each for each in sentence.notes if not any(value in each for value in unwanted))),
+            notes=tuple(dict.fromkeys(each for each in notes if not any(value in each for value in unwanted))),
             doubted=doubted,
-            unread=unread,
+            unread=unsaid,
         )
 
     def operation(self, sentence: Sentence, least: float = NEAR) -> Near:
@@ -165,7 +175,8 @@ class Reader:
             told = len(found) > 2 and (alone or near.operation == "recommend")
             if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
                 continue
-            unclear = near.margin < CLEAR or min(near.likeness, near.search) < (ALONE if alone else least)
+            needed = ALONE if alone else min(least, ALONE) if near.clear else least
+            unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
             outside = near.operation == "outside"
             self.at_stand |= outside and self.names.has_stand(sentence)
             named = outside and (self.at_stand or sentence.asks("person", "track", "type", "record"))
@@ -195,13 +206,15 @@ class Reader:
             weight = max(weight, 1.3 * max(index.weight(term, named=True) for term in found) if found else 0.0)
         return weight
 
-    def topic(self, sentence: Sentence) -> str:
+    def topic(self, sentence: Sentence, without: Sequence[str] = ()) -> str:
         """What is left to rank by, in the person's words and in English; empty where conditions say it all.
 
         Args:
             sentence: The question, its conditions and exclusions read.
+            without: The subjects that are not wanted, which is no wish for them where they are named again.
         """
-        rest = sentence.rest()
+        unwanted = {term for topic in without for term in terms(topic)}
+        rest = [place for place in sentence.rest() if not unwanted.intersection(terms(sentence.word(place)))]
         weights = {place: self.weight(sentence, place) for place in rest}
         # What is told before or after a question that names its subject says why it is asked.
         asked = [place for place in rest if sentence.asks_at(place)]
@@ -229,6 +242,21 @@ class Reader:
             named = [sentence.tokens[place].raw for place in known if sentence.tokens[place].raw[0].isupper()]
             kept = named if english or named else kept
         return " ".join([*kept, *english]).strip()
+
+    def _subjects(self, sentence: Sentence, without: Sequence[str]) -> list[int]:
+        """The words that can be a subject by themselves, and that the programme has."""
+        unwanted = {term for topic in without for term in terms(topic)}
+        return [
+            place
+            for place in sentence.rest()
+            if self.is_subject(sentence, place)
+            and self.search.vocabulary.knows(sentence.word(place))
+            and not unwanted.intersection(terms(sentence.word(place)))
+        ]
+
+    def is_subject(self, sentence: Sentence, place: int) -> bool:
+        """Whether a word can be what is asked about by itself, and is none that people only ask with."""
+        return self.weight(sentence, place) >= SUBJECT and not _only_asks(sentence.word(place))
 
     def tables(self, sentence: Sentence) -> tuple[Table, ...]:
         """Where to look, the most important first."""
@@ -262,7 +290,7 @@ class Reader:
     def _mend(self, sentence: Sentence) -> None:
         """Mend slips in the words that rules go by, and in names; what a subject was meant to be is for the search."""
         known = english_words()
-        for token in sentence.tokens:
+        for place, token in enumerate(sentence.tokens):
             word = token.word
             if (
                 len(word) < 4
@@ -275,9 +303,18 @@ class Reader:
             if word in _rule_words():
                 continue
             rules = [each for each in (*_rule_words(), *self.names.types) if len(each) > 4]
-            token.word = (
-                _nearest(word, rules) or (_nearest(word, [*self.names.persons]) if len(word) > 5 else "") or word
-            )
+            token.word = _nearest(word, rules) or self._named(sentence, place) or word
+
+    def _named(self, sentence: Sentence, place: int) -> str:
+        """The name that a word was meant to be: one written as a name, or beside another of the same person."""
+        persons = self.names.persons
+        name = _nearest(sentence.word(place), [*persons]) if len(sentence.word(place)) > 5 else ""
+        if not name or sentence.tokens[place].raw[0].isupper():
+            return name
+        beside = (sentence.word(other) for other in (place - 1, place + 1))
+        meant = (persons.get(word) or persons.get(_nearest(word, [*persons]), set()) for word in beside)
+        spoken = any(sentence.is_any(other, SPEAKING) for other in (place - 2, place - 1, place + 1))
+        return name if spoken or any(persons[name] & people for people in meant) else ""
 
     def _in_english(self, sentence: Sentence, rest: list[int]) -> list[str]:
         """What the subjects of a question in another language are called in English."""
@@ -327,6 +364,7 @@ class Reader:
             days == [today]
             and operation in ("find", "recommend")
             and not any(each.slot in ("person", "record", "on") for each in include)
+            and not any(each.most is not None and each.most <= now.minute for each in include)
         ):
             return (Condition(slot="end", least=now.minute, said=""),)
         return ()
@@ -337,6 +375,8 @@ class Reader:
             return ""
         for token in sentence.tokens:
             word = token.word.removesuffix("s").replace("devroom", "track")
+            if operation == "count" and token.word in words("things", "sessions"):
+                return ""
             for name, counted in _COUNTED.items():
                 if word == name and (operation != "about" or token.word.endswith("s")):
                     return counted
@@ -386,12 +426,30 @@ def _either(one: Condition, other: Condition) -> Condition:
 def _without_reasons(sentence: Sentence) -> None:
     """What only says why, asks for nothing: "on Saturday, because I leave on Sunday"."""
     for place in range(1, len(sentence)):
-        if sentence.is_any(place, words("negation", "reason", sentence.language)) and any(
-            span.last <= place for span in sentence.spans
-        ):
+        if sentence.is_any(place, words("negation", "reason", sentence.language)):
             end = next((other for other in range(place + 1, len(sentence)) if sentence.begins(other)), len(sentence))
-            sentence.spans = [span for span in sentence.spans if not place < span.first < end]
+            if any(span.last <= place for span in sentence.spans):
+                sentence.spans = [span for span in sentence.spans if not place < span.first < end]
+            if sentence.is_any(place, _BECAUSE):
+                sentence.take(place, end, "reason")
             return
+
+
+def _corrected(sentence: Sentence) -> None:
+    """What somebody takes back in the same breath is not asked: "on Saturday, no wait, Sunday"."""
+    for place in range(len(sentence)):
+        mends = sentence.is_any(place, words("turns", "mends"))
+        if not mends and not (sentence.word(place) == "no" and sentence.is_any(place + 1, words("turns", "opens"))):
+            continue
+        sentence.take(place, place + 1 + (not mends), "correction")
+        later = {span.condition.slot for span in sentence.spans if span.first > place}
+        sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
+
+
+def _is_now(sentence: Sentence) -> bool:
+    """Whether what is on now is asked for, and no other time."""
+    said = any(sentence.is_any(place, words("time", "now")) for place in sentence.rest() if place)
+    return said and not sentence.asks("day", "start", "end", "on", "person", "record")
 
 
 def _marked(sentence: Sentence, place: int) -> bool:

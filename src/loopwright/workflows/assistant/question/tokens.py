@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from loopwright.retrieval.text import fold
+from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.schemas import Condition, Slot
 from loopwright.workflows.assistant.searching.lexicon import language_of
 
@@ -16,6 +17,7 @@ _TOKEN = re.compile(
     r"|\d+(?=[aApP]\.?[mM]\b)|(?<=\d)[aApP]\.?[mM]\b"
     r"|[^\W_]+(?:['’][^\W_]+)*"
 )
+_CONTRARY = frozenset("but though although aber mais maar pero ma because".split())
 _SENTENCE = re.compile(r"[.?!;:\n]")
 
 
@@ -45,6 +47,8 @@ class Span:
     """What they ask."""
     told: bool = False
     """Whether it follows from what the person tells, as when they leave, and so is never denied."""
+    barred: bool = False
+    """Whether what the person tells is when they are busy, so that it must not hold."""
 
 
 @dataclass(slots=True)
@@ -93,6 +97,17 @@ class Sentence:
         """Whether a sentence begins at a word, or there is none."""
         return not 0 < place < len(self.tokens) or _SENTENCE.search(self.tokens[place].gap) is not None
 
+    def clauses(self) -> list[tuple[int, int]]:
+        """The parts that can be understood apart: the first word of each, and the one after its last."""
+        starts = [
+            place
+            for place in range(len(self))
+            if self.begins(place)
+            or re.search(r"[,()–-] |[,()]", self.tokens[place].gap)
+            or self.word(place) in _CONTRARY
+        ]
+        return list(pairwise([*starts, len(self)]))
+
     def asks_at(self, place: int) -> bool:
         """Whether the sentence that a word stands in ends with a question mark."""
         end = next((other for other in range(place + 1, len(self)) if self.begins(other)), len(self))
@@ -126,8 +141,12 @@ class Sentence:
         return " ".join(token.raw for token in self.tokens[first:last])
 
     def match(self, place: int, phrase: Sequence[str]) -> bool:
-        """Whether a phrase stands at a word."""
-        return [token.word for token in self.tokens[place : place + len(phrase)]] == list(phrase)
+        """Whether a phrase stands at a word, in any form of its words: "leaving out" is "leave out"."""
+        said = [token.word for token in self.tokens[place : place + len(phrase)]]
+        return len(said) == len(phrase) and all(
+            one == other or ("'" not in one and terms(one) == terms(other))
+            for one, other in zip(said, phrase, strict=True)
+        )
 
     def rest(self) -> list[int]:
         """The places of the words that were not read."""

@@ -11,14 +11,15 @@ from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import asked_in, beside
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
-from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
+from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, PlannedQuery, Profile, Question, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import clock_of
 
-_JOINS = frozenset("and with or & und oder et ou y o en of vs versus".split())
+_JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o of", "and & und et y en", "with")]
+"""What stands between two things, the clearest first."""
 _ANCHORS = 0.5
 """The evidence from which a session is the one that was named."""
 _OWN = re.compile(
@@ -157,7 +158,11 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
     """Where one need ends and another begins: on either side something else is asked of the same slot, and a topic."""
     told = sum(sentence.begins(place) for place in range(len(sentence))) > 2
     for place in range(1, 0 if told else len(sentence)):  # what is told at length is no list of needs
-        joins = sentence.word(place - 1) in _JOINS or "," in sentence.tokens[place].gap or sentence.begins(place)
+        joins = (
+            any(sentence.word(place - 1) in each for each in _JOINS)
+            or "," in sentence.tokens[place].gap
+            or sentence.begins(place)
+        )
         sides = [
             {span.condition.slot: span.condition.values for span in sentence.spans if first <= span.first < last}
             for first, last in ((0, place), (place, len(sentence)))
@@ -185,16 +190,18 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
     ]
     run: list[int] = []
     runs: list[list[int]] = []
+    # "X with Y or Z" are two things, not three.
+    joining = next((each for each in _JOINS if any(token.word in each for token in sentence.tokens)), _JOINS[-1])
     for place in range(len(sentence) + 1):
         joins = (
             place == len(sentence)
-            or sentence.word(place) in _JOINS
+            or sentence.word(place) in joining
             or sentence.tokens[place].taken in ("record", "title")
         )
         if joins:
             runs += [run] if run else []
             run = []
-        elif not sentence.tokens[place].taken and reader.weight(sentence, place) >= SUBJECT:
+        elif not sentence.tokens[place].taken and reader.is_subject(sentence, place):
             run.append(place)
     subjects = [" ".join(sentence.tokens[place].raw for place in each) for each in runs]
     others = Filters(include=tuple(each for each in question.filters.include if each.slot not in ("record", "person")))

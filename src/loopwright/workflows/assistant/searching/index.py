@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,8 +88,8 @@ class TableIndex:
         """Term -> how often it stands in all records."""
         lengths = np.array([each.length for each in counts], np.float32)
         self._titled = [frozenset(terms(_name(record))) for record in self.records]
-        tracks = {track: terms(track) for record in self.records for track in record.values("track")}
-        self._tracks = frozenset(own[0] for own in tracks.values() if len(own) == 1)
+        tracks = named_by(dict.fromkeys(track for record in self.records for track in record.values("track")))
+        self._tracks = frozenset(term for own in tracks.values() if len(own) == 1 for term in own)
         self._in_titles = Counter(term for record in self.records for term in set(terms(record.title)))
         self._spread = Counter(term for each in counts for term in each.counts)
         found: dict[str, list[tuple[int, int]]] = {}
@@ -242,6 +242,14 @@ class TableIndex:
         return self._titled[place]
 
 
+def named_by(tracks: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Track -> the terms that tell it: a word that every track has, as "devroom", tells none of them."""
+    own = {track: frozenset(terms(track)) for track in tracks}
+    spread = Counter(term for each in own.values() for term in each)
+    usual = {term for term, count in spread.items() if count > max(2, len(own) // 4)}
+    return {track: each - usual or each for track, each in own.items()}
+
+
 def keys_of(word: str) -> list[str]:
     """The terms that a word of a question is compared by: of "TPMs", which no stemmer shortens, that of "TPM"."""
     return terms(word[:-1] if _PLURAL.fullmatch(word) else re.split("['’]", word)[0])
@@ -267,7 +275,8 @@ def _name(record: Record) -> str:
 def _names(record: Record, term: str) -> bool:
     """Whether a record's track or title names a subject by a common word, which is written as a name is there."""
     named = (match[0] for match in _WORD.finditer(record.title) if match[0][0].isupper())
-    return any(terms(text) == [term] for text in (*record.values("track"), *named))
+    own = (set(terms(text)) for text in record.values("track"))
+    return any(term in each and len(each) < 3 for each in own) or any(terms(text) == [term] for text in named)
 
 
 def _told(record: Record) -> _Told:

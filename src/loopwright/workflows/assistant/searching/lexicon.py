@@ -72,6 +72,12 @@ def language_of(folded: tuple[str, ...]) -> str:
 
 
 @cache
+def function_words() -> frozenset[str]:
+    """The commonest words of all languages."""
+    return frozenset[str]().union(*map(_function, LANGUAGES))
+
+
+@cache
 def _function(language: str) -> frozenset[str]:
     return frozenset(fold(table("function").get(language, "")).split())
 
@@ -94,3 +100,14 @@ def synonyms(word: str) -> tuple[str, ...]:
         word: The word, folded.
     """
     return tuple(glossary(word, "en").split())
+
+
+@cache
+def same_as(word: str) -> tuple[str, ...]:
+    """English words that may name the same subject, in either direction: what is not wanted is none of them.
+
+    Args:
+        word: The word, folded.
+    """
+    listed = table("glossary")["en"]
+    return (*synonyms(word), *(fold(key) for key, value in listed.items() if word in value.split()))

@@ -13,11 +13,11 @@ import numpy as np
 from loopwright.retrieval.english import share
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores.protocol import KnowledgeStore
-from loopwright.retrieval.text import terms
+from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.schemas import Found, Pick, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.dense import DenseSearch, standing_out
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
-from loopwright.workflows.assistant.searching.lexicon import synonyms
+from loopwright.workflows.assistant.searching.lexicon import same_as, synonyms
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
 
@@ -184,15 +184,20 @@ class Search:
             return found if wanted else ~found
         for begun in (term for term in index.total if len(wanted) == 1 and _is_of(term, wanted[0])):
             found[index.held(begun)[0]] = True
-        for other in made.vocabulary.others(topic) if also_short else ():
-            if other.kind == "short form":
-                found |= self._about(made, table, other.text, also_short=False)
+        others = [each.text for each in made.vocabulary.others(topic) if each.kind == "short form"]
+        for other in (*others, *same_as(fold(topic)), *_compound(topic)) if also_short else ():
+            found |= self._about(made, table, other, also_short=False)
         own = [n for n, each in enumerate(index.records) if set(wanted) <= set(terms(" ".join(each.values("track"))))]
         found[own] = True
         for term in _names_of(index, own):
             named = [place for place in index.held(term)[0] if term in index.titled(place)]
             found[named] = True
         return found
+
+
+def _compound(topic: str) -> list[str]:
+    """Several words as one, as they are written too: "Gameboy" of "Game Boy"."""
+    return ["".join(topic.split())] if len(topic.split()) > 1 else []
 
 
 def _lacking(index: TableIndex, words: Sequence[Term]) -> np.ndarray | None:
