@@ -83,8 +83,9 @@ def test_a_batch_of_all_of_them(tmp_path: Path) -> None:
         row = rows[name]
         if odd.error is None:
             assert row["error"] == "", name
-            # A smooth gradient has nothing that a tool could measure, and that is said.
-            unmeasured = odd.expected is slope_rgb and row["answer"].startswith("Unable to determine: ")
+            # A smooth gradient and a blank image have nothing that a tool could measure, and that is said.
+            blank = odd.expected is slope_rgb or name == "nothing.png"
+            unmeasured = blank and row["answer"].startswith("Unable to determine: ")
             assert row["quality_score"] or unmeasured, name
             assert odd.note is None or odd.note in row["notes"], name
         else:

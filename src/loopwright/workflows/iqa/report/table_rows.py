@@ -177,8 +177,9 @@ class View:
         self.score_source = self.score_tool or (own and "answer")
         """Whose score it is; where it is not its tool's alone, also what it was weighed with."""
         if own is not None and measured is not None:
-            weighed = self.answer is not None and abs(measured.value - own) > _ROUNDING
-            opinion = weighed and self.answer is not None and self.answer.used_evidence.get("opinion")
+            weighed = abs(measured.value - own) > _ROUNDING
+            used = (self.answer.used_evidence if self.answer else None) or {}
+            opinion = weighed and used.get("opinion")
             self.score_source = measured.tool + (" + opinion" if opinion else " + findings" if weighed else "")
 
     @cached_property
