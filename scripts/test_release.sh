@@ -27,7 +27,6 @@ PYTHON
 extras=$(sed -n '/^\[project.optional-dependencies\]/,/^\[/s/^\([a-z-]*\) = .*/\1/p' pyproject.toml)
 for python in 3.11 3.14; do
   for extra in $extras; do
-    [ "$extra" = iqa-deep ] && continue # scripts/setup_deep.sh; one of pyiqa's packages has to be built
     echo "loopwright[$extra] @ file://$wheel" >"$place/wanted.txt"
     if ! "$uv" pip compile --quiet --only-binary :all: --python-version $python "$place/wanted.txt" >/dev/null 2>"$place/log"; then
       echo "extra $extra on Python $python does not resolve: $(tail -1 "$place/log")"

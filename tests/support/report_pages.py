@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-from loopwright.workflows.iqa import ExecutorOutput, PlannerOutput, SummarizerOutput
+from loopwright.workflows.iqa import ExecutorOutput, SummarizerOutput
 from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import DistortionFinding, ToolLog
 
@@ -84,10 +84,9 @@ def make(
     path: Path,
     rows: list[ReportRow],
     title: str = "A report",
-    diagram: str | None = None,
     overview: Overview | None = None,
 ) -> Element:
-    assert write_report(rows, path, title=title, svg=diagram, overview=overview) == path
+    assert write_report(rows, path, title=title, overview=overview) == path
     return Tree(path.read_bytes().decode()).root  # read_text would change line ends
 
 
@@ -100,7 +99,7 @@ def make_row(name: str = "a row", score: float | None = 3.0, image: Path = GONE,
         "summarizer_result": answer,
         **state,
     }
-    return ReportRow(name, image, None, "How good is it?", full, ["planner", "executor", "summarizer"], 0.25)
+    return ReportRow(name, image, None, "How good is it?", full, 0.25)
 
 
 def rich_row(text: str = "plain", folder: Path = Path("nowhere")) -> ReportRow:
@@ -126,21 +125,12 @@ def rich_row(text: str = "plain", folder: Path = Path("nowhere")) -> ReportRow:
         "query": text,
         "image_path": text,
         "region": (1, 2, 30, 40),
-        "plan": PlannerOutput(
-            query_scope=[said],
-            distortion_source="Explicit",
-            distortions={text: ["jpeg"]},
-            required_tools=[text],
-            rationale=f"so {text}",
-        ),
         "executor_evidence": evidence,
         "summarizer_result": SummarizerOutput(final_answer=said, quality_reasoning=f"since {said}"),
         "iteration_count": 1,
-        "replan_history": [f"[Iteration 1] {text}"],
         "stop_reason": stop,
         "error": f"oh {text}",
     }
-    path = ["planner", "executor", "summarizer", "(replan 1/1)", f"planner {text}", f"({text} exhausted)"]
     # A path cannot hold a NUL or a slash in its last part.
     safe = re.sub(r"[/\0]", "_", text)[:60] or "_"
-    return ReportRow(text, folder / safe, folder / f"{safe}.png", text, state, path, 0.5)
+    return ReportRow(text, folder / safe, folder / f"{safe}.png", text, state, 0.5)

@@ -46,7 +46,8 @@ def test_a_row_is_what_the_pipeline_answers(photos, expected):
     answer, evidence = state["summarizer_result"], state["executor_evidence"]
     assert (row["answer"], row["reasoning"]) == (answer.final_answer, answer.quality_reasoning)
     assert row["quality_score"] == answer.quality_score
-    assert row["score_source"] == evidence.primary_tool
+    weighed = "" if answer.quality_score == round(evidence.quality_scores["BlindScore"], 4) else " + findings"
+    assert row["score_source"] == f"{evidence.primary_tool}{weighed}"
     for log in evidence.tool_logs:
         assert (row[f"{log.tool}_raw"], row[f"{log.tool}_score"]) == (log.raw, log.score)
     found = [finding for findings in evidence.distortion_analysis.values() for finding in findings]

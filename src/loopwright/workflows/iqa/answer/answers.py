@@ -73,7 +73,7 @@ def answer(
     if plan.query_type is QueryType.OTHER:
         return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
     reading = read_query(query)
-    facts = Facts(plan, evidence, quality_score(evidence))
+    facts = _facts(plan, evidence)
     if plan.answer_mode is AnswerMode.MCQ:
         letter, why = _choice(reading, facts)
         return _result(letter or UNABLE, facts, why)
@@ -119,8 +119,16 @@ def _of_part(question: Question, tell_of: Callable[[Question, Facts], str], part
 
 
 def _on(scope: str, facts: Facts) -> Facts:
-    evidence = evidence_on(facts.evidence, scope)
-    return dataclasses.replace(facts, evidence=evidence, score=quality_score(evidence))
+    return _facts(facts.plan, evidence_on(facts.evidence, scope))
+
+
+def _facts(plan: PlannerOutput, evidence: ExecutorOutput) -> Facts:
+    """The evidence; a score that an evident finding contradicts is weighed with it, half and half."""
+    facts = Facts(plan, evidence, quality_score(evidence))
+    if facts.score is None or (found := facts.too_good) is None:
+        return facts
+    value = (facts.score.tool_score + IMPAIRMENT_LEVEL[found.severity]) / 2
+    return dataclasses.replace(facts, score=dataclasses.replace(facts.score, value=value))
 
 
 def _about_all(question: Question, facts: Facts) -> str:
@@ -234,7 +242,7 @@ def _decide_all(question: Question, facts: Facts) -> str:
     score = facts.score
     level = re.search(r"\b(?:bad|poor|terrible|awful|low|schlecht|mauvaise?|mala)\b", question.text)
     if question.good is False and level and score is not None:
-        bad = score.value < 2.5 or facts.too_good is not None
+        bad = score.value < 2.5
         told = f" Found: {listed(found[:3], facts)}." if found else ""
         return f"{'Yes' if bad else 'No'}: the quality is {score.level.lower()} ({score.value:.1f} of 5).{told}"
     if question.good is False:
@@ -248,7 +256,7 @@ def _decide_all(question: Question, facts: Facts) -> str:
     if score is None:
         return what_is_wrong(facts, question)
     strict = re.search(r"\b(?:good|great|high|excellent|perfect|flawless|sehr gut|gute?|bonne|buena)\b", question.text)
-    well = score.value >= (3.5 if strict else 2.5) and facts.too_good is None
+    well = score.value >= (3.5 if strict else 2.5)
     told = f" Found: {listed(found[:3], facts)}." if found else ""
     given = f"the quality is {score.level.lower()} ({score.value:.1f} of 5)"
     return f"{'Yes' if well else 'No'}: {given} {where(facts)}.{told}"
@@ -285,7 +293,7 @@ def _rate(question: Question, facts: Facts) -> str:
             return f"{level}. {why}" if why else level
         return f"{level} ({value:.1f} of 5). {what_is_wrong(facts, question)}"
     given = question.scale.at(value)
-    return f"{given} ({level}). {why}".strip()
+    return f"{given}. {why}".strip() if given == level else f"{given} ({level}). {why}".strip()
 
 
 def _degree(question: Question, facts: Facts) -> str:
@@ -366,7 +374,9 @@ def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
     beside = f" {not_blurred(facts)}" if not_blurred(facts) and not left else ""
     there = where(facts)
     if sure:
-        return f"Found {there}, strongest first: {listed(sure, facts, number=True)}."
+        perhaps = [item for item in left if item not in sure and item.confidence >= _GUESS][:1]
+        also = f" Perhaps also {listed(perhaps, facts)}." if perhaps else ""
+        return f"Found {there}, strongest first: {listed(sure, facts, number=True)}.{also}"
     if left:
         return f"Nothing sure {there}; perhaps {listed(left[:2], facts, number=True)}.{beside}"
     unanalysed = [name for name in facts.unanalysed if question is None or name not in question.excluded]
@@ -412,6 +422,8 @@ def _relate(question: Question, facts: Facts) -> str:
     found = _relevant(question, facts) or [item for _, item in facts.present if not question.excluded]
     if question.excluded and not found and relation == "worse":
         return f"{'No: nothing' if question.yes_no else 'Nothing'} else was found {where(facts)}."
+    if question.terms and question.sought in ("more", "less") and not question.yes_no:
+        return _more_of(question, facts)
     better = re.search(r"\b(?P<word>better|worse)\b", question.text)
     if better and not facts.evidence.identical:
         return _better(question, better, found, relation)
@@ -431,6 +443,16 @@ def _relate(question: Question, facts: Facts) -> str:
     word = ("No: " if asks_same else "No, hardly: " if hardly else "Yes: ") if question.yes_no else ""
     told = "" if facts.score is None else f" ({facts.score.level.lower()} likeness, {facts.score.value:.1f} of 5)"
     return f"{capital(f'{word}{listed(found[:3], facts, number=True)}')}{told}."
+
+
+def _more_of(question: Question, facts: Facts) -> str:
+    """Which of the two has more of a distortion, or less."""
+    found = [item for _, item in facts.matching(question.names)]
+    if not found:
+        return f"About the same: no {spoken_names(question.names)} was added {where(facts)}."
+    seeks_fault = (question.sought == "more") is not question.terms[0].absent
+    which = "This image" if seeks_fault else "The reference"
+    return f"{which}: this image has {listed(found[:2], facts, number=True)}."
 
 
 def _better(question: Question, said: re.Match[str], found: list[DistortionFinding], relation: str | None) -> str:

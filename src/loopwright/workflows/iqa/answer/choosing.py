@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, F
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
 from loopwright.workflows.iqa.question.vocabulary import Span, named_distortions, spans, spoken
-from loopwright.workflows.iqa.tools.registry import embedded_tool
+from loopwright.workflows.iqa.tools.registry import find_tool
 
 
 class Stated(NamedTuple):
@@ -123,7 +123,7 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
     if yes_no := re.match(r"^(yes|no)\W*($|[,.;:!(])", text):
         holds = truth()
         return _Support(None if holds is None else float(holds is (yes_no[1] == "yes")))
-    if tool := embedded_tool(option):
+    if tool := find_tool(option):
         return _Support(_tool(tool.name, facts))
     if _COMPARING.search(asked) or (_COMPARING.search(text) and _REFERENCE.search(text)):
         stated, found = _relation(text, asked), compare(facts)

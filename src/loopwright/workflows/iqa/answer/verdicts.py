@@ -29,6 +29,11 @@ IMPAIRMENT_LEVEL: dict[Severity, int] = {
 """Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
 
 
+_STRUCTURE = (Distortion.COMPRESSION, Distortion.NOISE, Distortion.BLURS, Distortion.SPATIAL)
+EVIDENT = 0.9
+"""Confidence from which a finding is weighed against the score."""
+
+
 @dataclass(frozen=True)
 class Facts:
     """The evidence."""
@@ -89,12 +94,15 @@ class Facts:
 
     @property
     def too_good(self) -> DistortionFinding | None:
-        """A sure finding so strong that the score without a reference contradicts it, on what that score is about."""
+        """A finding of structure so sure and strong that the score without a reference contradicts it.
+
+        Tone and colour do not count: of 500 photographs with such findings people's scores bear the tool out.
+        """
         if self.score is None or self.plan.reference_mode is not ReferenceMode.NONE:
             return None
-        value, scored = self.score.value, scopes_of(self.evidence)[0]
-        there = (item for scope, item in self.present if scope == scored)
-        strong = (item for item in there if item.confidence >= SURE and item.severity >= Severity.SEVERE)
+        value, scored = self.score.tool_score, scopes_of(self.evidence)[0]
+        there = (item for scope, item in self.present if scope == scored and kind_of(item.type) in _STRUCTURE)
+        strong = (item for item in there if item.confidence >= EVIDENT and item.severity >= Severity.SEVERE)
         return next((item for item in strong if value - IMPAIRMENT_LEVEL[item.severity] >= 1), None)
 
     def covers(self, names: tuple[str, ...]) -> bool:

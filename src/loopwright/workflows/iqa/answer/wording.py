@@ -210,7 +210,7 @@ def _tool_sentences(facts: Facts) -> list[str]:
     if (found := facts.too_good) is not None:
         sentences.append(
             f"That is better than {found.severity.value} {in_words(found.type)} ({found.confidence:.0%} sure) allows, "
-            f"which was measured: rely on the measurement."
+            f"which was measured; weighed together, that makes {score.value:.2f}."
         )
     if score.opinion:
         sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")

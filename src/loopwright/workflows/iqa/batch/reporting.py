@@ -11,13 +11,12 @@ from loopwright.errors import BackendError
 from loopwright.workflows.iqa.batch.journal import Journal, Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.report import Overview, ReportRow, View, write_report
-from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput, SummarizerOutput
+from loopwright.workflows.iqa.schemas import ExecutorOutput, SummarizerOutput
 
 WORST = 200
 """How many rows a report shows with pictures."""
 
 _MODELS = {
-    "plan": PlannerOutput,
     "executor_evidence": ExecutorOutput,
     "summarizer_result": SummarizerOutput,
 }
@@ -87,6 +86,5 @@ def _report_row(root: Path, sample: Sample, record: Record) -> ReportRow:
         reference_path=root / sample.reference_path if sample.reference_path else None,
         query=sample.query,
         state=state,
-        path=record["stages"],
         seconds=record["seconds"],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
@@ -70,6 +70,18 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     return Detection(findings, f"without a reference it cannot be told: {reasons}" if open_ else None, open_)
 
 
+def of_a_part(found: Detection) -> Detection:
+    """What was found in a part that was cut out: a wall or a sky by itself has few tones and one colour, rightly."""
+    scene = (Distortion.CONTRAST, Distortion.COLOR)
+    findings = [
+        item.model_copy(update={"confidence": min(item.confidence, UNSTATED)}) if kind_of(item.type) in scene else item
+        for item in found.findings
+    ]
+    return replace(found, findings=findings)
+
+
+_BY_SIGNS = (Distortion.BLURS, Distortion.SHARPNESS, Distortion.COLOR)
+"""The kinds whose signs a scene may hide or bring about."""
 UNSTATED = 0.4
 """Confidence in a distortion that its number alone speaks for, without the detector's other signs."""
 
@@ -114,9 +126,12 @@ def _stated(name: str, detection: Detection) -> DistortionFinding | None:
 
 def _measured(name: str, detection: Detection, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
     finding = assess(name, features, pair, confidence=UNSTATED)
-    if pair is None and features.edge_tiles == 0 and kind_of(name) in (Distortion.BLURS, Distortion.SHARPNESS):
-        said = f"{subject_of(name)}: without a single clear edge, sharpness cannot be judged"
-        return finding.model_copy(update={"severity": Severity.NONE, "explanation": said, "measured": {}})
+    # What cannot be told must not pass for absent.
+    open_ = doubts(features, []) if pair is None and kind_of(name) in _BY_SIGNS else []
+    doubt = next((each.why for each in open_ if kind_of(name) in each.kinds), "")
+    if doubt and finding.severity is Severity.NONE and not detection.softened:
+        said = f"{subject_of(name)}: {doubt}"
+        return finding.model_copy(update={"explanation": said, "measured": {}})
     if finding.severity is Severity.NONE:
         return finding.model_copy(update={"confidence": 1 - UNSTATED})
     # What the detector only guesses at explains nothing away.

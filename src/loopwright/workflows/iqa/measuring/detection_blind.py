@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.features import ImageFeatures
-from loopwright.workflows.iqa.measuring.features.single import VISIBLE_NOISE
+from loopwright.workflows.iqa.measuring.features.model import BLOTCHED, VISIBLE_NOISE, WHITE
 from loopwright.workflows.iqa.measuring.severity import DIRECTED, is_veiled
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
@@ -16,8 +16,6 @@ FEW_LEVELS = 0.25
 """Share of used levels below which an image is banded; the contrast stretch of a camera stays above 0.4."""
 JPEG_EVIDENCE = 0.5
 """Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
-WHITE = 1.2
-"""Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
 UNLIKE = 0.35
 """Correlation of the channels' grain below which it is noise, though it be as coarse as texture: texture has the same
 grain in all channels (0.45 and more)."""
@@ -25,6 +23,8 @@ EVEN = 0.85
 """Density of specks in calm areas over the mean from which they are no texture."""
 TWO_SIDED = 0.2
 """Share of the rarer colour among specks from which they are no stars, no dust and no sharpened texture."""
+LONE = 0.3
+"""`impulse_surroundings` up to which specks of one colour are none of the scene."""
 ANNOUNCED = 0.8
 """`impulse_surroundings` from which specks are the tips of strokes: impulses stay below 0.6 up to a fifth of all
 samples, sharp text and its enlargements have 1.0 and more."""
@@ -62,8 +62,17 @@ SHARPENED = 2.9
 2.75."""
 VISIBLE_QUALITY = 72.0
 """JPEG quality from which nobody sees the coder; other signs are then looked for."""
-TINTED = 26.0
-"""Tint that highlights and mean share from which a cast is likely, CIELAB units; single scenes without one reach 25."""
+TINTED = 20.0
+"""Tint that highlights and mean share from which there may be a cast, CIELAB units."""
+COMPACT = 1.2
+"""That tint over the spread of the colours from which light has moved all of them together. A scene of strong colours
+has a tint of .9 of their spread at most; of photographs without a cast 1 in 20 has more, one in one kind of light."""
+GREYLESS = 0.06
+"""Share of grey from which a scene shows that its light is white."""
+STEEP = 2.6
+"""Gradient ratio from which an image may be sharpened; of 74 photographs one has more."""
+VIVID = 45.0
+"""Mean chroma from which the colours may be overdone, CIELAB units."""
 CLIPPED = 0.15
 """Share of clipped pixels from which a bright image is overexposed rather than bright."""
 WHITE_OUT = 230.0
@@ -93,7 +102,7 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     coded = _jpeg(features)
     if coded:
         return [*coded, *_blur(features, coded=True), *_tone(features, clean=True)]
-    noise = _noise(features)
+    noise = noise_signs(features)
     found = _banding(features) or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
     if not found:
         found = [*_blur(features, coded=False), *_sharpened(features)]
@@ -138,6 +147,14 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[D
         signs.append(
             (Distortion.COLOR, f"a common tint of {tint:.0f} CIELAB units may be a colour cast or coloured light")
         )
+    if features.chroma > VIVID:
+        signs.append(
+            (Distortion.COLOR, f"a mean chroma of {features.chroma:.0f} may be oversaturation or a vivid scene")
+        )
+    if features.edge_ratio > STEEP and features.jpeg_evidence < JPEG_EVIDENCE:
+        signs.append(
+            (Distortion.SHARPNESS, f"edges {features.edge_ratio:.1f} times as steep may be sharpened or fine strokes")
+        )
     reasons += [Doubt((kind,), why) for kind, why in signs]
     return reasons + unmeasured(features, findings)
 
@@ -149,19 +166,27 @@ def _guessed(name: str) -> tuple[Distortion, ...]:
 
 def _specks(features: ImageFeatures) -> list[Sign]:
     spread = 127 * features.impulse_fraction**0.5
-    even = features.impulse_evenness > EVEN and features.impulse_balance > TWO_SIDED
+    noise = max([features.noise_sigma, *(cell[0] for _, cell in features.grained_cells)])
+    even = features.impulse_evenness > EVEN
     # Specks that came after a JPEG coder would have wiped its trace, and it would have smeared those from before.
     if features.jpeg_evidence >= JPEG_EVIDENCE or features.impulse_fraction < 0.001:
         return []
     if features.impulse_surroundings > ANNOUNCED:
         return []
-    if not even or spread < SPECKS_OVER_NOISE * features.noise_sigma:
+    # White dots alone, as on a scan, stand out from their neighbours more than any star does.
+    if features.impulse_balance <= TWO_SIDED and features.impulse_surroundings > LONE:
         return []
-    why = f"black and white ones, as dense in calm areas as elsewhere ({features.impulse_evenness:.2f})"
+    if not even or spread < SPECKS_OVER_NOISE * noise:
+        return []
+    why = f"as dense in calm areas as elsewhere ({features.impulse_evenness:.2f})"
     return [Sign("impulse noise", 0.95 if features.impulse_fraction > 0.004 else 0.75, why)]
 
 
-def _noise(features: ImageFeatures) -> list[Sign]:
+def noise_signs(features: ImageFeatures) -> list[Sign]:
+    """Noise, by the numbers of the flattest areas."""
+    if features.colour_noise > BLOTCHED and features.noise_whiteness < WHITE:
+        confidence = min(0.9, 0.65 + 0.1 * (features.colour_noise - BLOTCHED))
+        return [Sign("gaussian noise", confidence, "blotches of colour, also where nothing else is")]
     if features.noise_sigma < VISIBLE_NOISE:
         return []
     if features.noise_whiteness < WHITE:
@@ -254,8 +279,13 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
         confidence = min(0.85, 0.5 + 0.008 * (80 - features.contrast_range))
         found.append(Sign("low contrast", max(0.35, confidence), "neither dark nor bright parts"))
     if features.cast > TINTED:
-        confidence = min(0.75, 0.45 + 0.015 * (features.cast - TINTED))
-        found.append(Sign("color cast", confidence, "coloured light looks the same"))
+        apart = features.cast / max(features.chroma_spread, 1)
+        if apart > COMPACT and features.neutral_share < GREYLESS:
+            confidence = min(0.85, 0.62 + 0.2 * (apart - COMPACT))
+            why = f"all colours have moved together, and only {features.neutral_share:.0%} is grey"
+        else:
+            confidence, why = 0.4, "a scene of strong colours, or coloured light, looks the same"
+        found.append(Sign("color cast", confidence, why))
     if 1 <= features.chroma < 3.5:
         found.append(Sign("saturation change", 0.4, "a grey scene looks the same"))
     return found

@@ -10,14 +10,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.distortions import kind_of
+from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, detect
+from loopwright.workflows.iqa.measuring.detection_blind import noise_signs
 from loopwright.workflows.iqa.measuring.detection_paired import SAME_RMS
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure_pair
-from loopwright.workflows.iqa.measuring.features.grain import fine_detail
+from loopwright.workflows.iqa.measuring.features.grain import CELLS, fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import LONG_SIDE, SMALLEST, block_means, quantiles
-from loopwright.workflows.iqa.measuring.severity import strength
+from loopwright.workflows.iqa.measuring.severity import assess, strength
 from loopwright.workflows.iqa.measuring.whereabouts import Fractions, place_words
 from loopwright.workflows.iqa.schemas import Box, DistortionFinding
 
@@ -195,8 +196,10 @@ def detect_in_parts(
         its explanation and in `measured` (see `place_of`).
     """
     whole = detect(features, pair)
-    change = None if reference is None else changed_parts(rgb, reference)
-    if reference is None or change is None:
+    if reference is None:
+        return _with_noisy_part(whole, rgb, features)
+    change = changed_parts(rgb, reference)
+    if change is None:
         return whole
     local = _strongest(found for part in change.parts for found in _of_part(part, rgb, reference, features))
     if not local:
@@ -208,6 +211,28 @@ def detect_in_parts(
             # The same everywhere, though more of it meets the eye where the scene is busy.
             return whole
     return dataclasses.replace(whole, findings=local, abstained=None)
+
+
+def _with_noisy_part(whole: Detection, rgb: Rgb, features: ImageFeatures) -> Detection:
+    """With the noise of a part, where the calm places of the whole have none: a noisy sky above a clean town."""
+    if any(kind_of(finding.type) in (Distortion.NOISE, Distortion.SPATIAL) for finding in whole.findings):
+        return whole
+    cells = features.grained_cells
+    if not cells:
+        return whole
+    # What the middle one of the noisy cells shows speaks for all.
+    _, numbers = sorted(cells, key=lambda cell: cell[1][0])[len(cells) // 2]
+    shown = dict(zip(("noise_sigma", "noise_whiteness", "noise_likeness"), numbers, strict=True))
+    cell = dataclasses.replace(features, colour_noise=0.0, **shown)
+    found = [assess(sign.type, cell, confidence=round(sign.confidence, 3), why=sign.why) for sign in noise_signs(cell)]
+    rows, columns = zip(*(divmod(place, CELLS) for place, _ in cells), strict=True)
+    height, width = rgb.shape[:2]
+    left, top = min(columns) * width // CELLS, min(rows) * height // CELLS
+    right, bottom = (max(columns) + 1) * width // CELLS, (max(rows) + 1) * height // CELLS
+    part = ChangedPart((left, top, right - left, bottom - top), len(cells) / CELLS**2)
+    placed = [_placed(finding, part, width, height) for finding in found]
+    findings = sorted([*whole.findings, *placed], key=lambda finding: -finding.confidence * finding.severity.rank)
+    return dataclasses.replace(whole, findings=findings, abstained=None)
 
 
 def place_of(finding: DistortionFinding) -> tuple[str, float] | None:

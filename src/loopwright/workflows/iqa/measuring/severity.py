@@ -72,7 +72,7 @@ VEIL: Gauge[ImageFeatures] = Gauge(
     (0.9, 1.3, 2.0, 3.4), ("steepest_slope", "tone_variation"),
 )  # fmt: skip
 _NOISE: Gauge[ImageFeatures] = Gauge(
-    "the noise in flat areas", "of 255 grey levels", lambda f: f.noise_sigma,
+    "the noise in flat areas", "of 255 grey levels", lambda f: f.noise,
     (3.0, 7.0, 15.0, 28.0), ("noise_whiteness",),
 )  # fmt: skip
 _EXPOSURE: Gauge[ImageFeatures] = Gauge(

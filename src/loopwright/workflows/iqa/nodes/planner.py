@@ -33,7 +33,7 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services, prompts
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.tools.registry import all_tools, embedded_tool, get_tool
+from loopwright.workflows.iqa.tools.registry import all_tools, find_tool, get_tool
 from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
 
 logger = logging.getLogger("loopwright.iqa")
@@ -118,8 +118,6 @@ def ask_for_plan(
     reading, settings = read_query(task.query), services.config.iqa
     require_reference(reading.tools, task.reference_path)
     usable = tuple(tool.name for tool in all_tools() if task.reference_path or tool.reference is ReferenceMode.NONE)
-    # What the query names is required anyway; a metric of pyiqa can be had in no other way.
-    usable = tuple(dict.fromkeys((*usable, *reading.tools)))
     shown = attachments(model, task.model_dump(), region=region, max_pixels=settings.tools.max_pixels)
     prompt = prompts().get("planner").render(tools=", ".join(usable), distortions=", ".join(known_distortions()))
     facts: dict[str, Any] = {"query": task.query, "has_reference": bool(task.reference_path)}
@@ -220,7 +218,7 @@ def _known_tool(name: str, usable: tuple[str, ...]) -> str:
     except InputError as error:
         raise ValueError(str(error)) from error
     if tool not in usable:
-        why = "needs a reference image, and there is none" if embedded_tool(tool) else "is not named in the question"
+        why = "needs a reference image, and there is none" if find_tool(tool) else "is not named in the question"
         raise ValueError(f"{tool} {why}; tools that can run: {', '.join(usable)}")
     return tool
 

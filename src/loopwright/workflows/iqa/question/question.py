@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -137,13 +138,17 @@ def read_questions(stem: str) -> tuple[Question, ...]:
     text = corrected(_spoken(stem))
     sentences: list[str] = []
     for sentence in filter(str.strip, _SENTENCE.split(text)):
-        # What follows a colon without asking anything itself is what the question offers.
-        offers = sentences and sentences[-1].endswith(":") and not _content(sentence)
-        sentences[-1:] = [f"{sentences[-1]} {sentence}"] if offers else [*sentences[-1:], sentence]
+        # "Compare the halves: which is sharper?", "which is it: poor, fair or good?" ask once.
+        led = sentences and sentences[-1].endswith(":")
+        sentences[-1:] = [f"{sentences[-1]} {sentence}"] if led else [*sentences[-1:], sentence]
     clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
     asked = [clause for clause in clauses if _asks(clause) and _content(clause)]
     if not asked:
-        # "Noise?", what is told and not asked, and "He says it is blurred. Is it?": all of it is the question.
+        # "He says it is blurred. Is it?", "It has specks. What is that?": the sentence before says what is asked.
+        pairs = [f"{before} {clause}" for before, clause in pairwise(clauses) if _asks(clause)]
+        asked = [pair for pair in pairs[-1:] if _content(pair) or _explains(pair)]
+    if not asked:
+        # "Noise?", and what is told and not asked: all of it is the question.
         asked = [text] if _content(text) else [clause for clause in clauses if _asks(clause) and _about_image(clause)]
     context = text
     for clause in asked:
@@ -186,10 +191,21 @@ def _content(text: str) -> bool:
     )
 
 
+_WHY = r"(?:why|y|how come|warum|wieso|weshalb|pourquoi|por qué|perché)"
+_EXPLAIN = re.compile(
+    rf"(?:^|[.,!?;:])\W*(?:{_WHY}\b|(?:what|was|que|qué|cosa)(?:'?s| is| are| ist| sind| es) (?:that|this|up|das)\b)"
+)
+_SO = re.compile(rf"^\W*{_WHY} so [^\W\d]+\W*$")
+
+
+def _explains(text: str) -> bool:
+    """Whether a text asks why the image is as it is, or what is the matter with it."""
+    return bool((_of("image", text) and _EXPLAIN.search(text)) or _SO.match(text))
+
+
 def _about_image(text: str) -> bool:
-    """Whether a text asks why the image is as it is, or has no word that is strange here."""
-    why = re.match(r"\W*(?:why|how come|warum|pourquoi|por qué|perché)\b", text)
-    return bool(_of("image", text) and (why or _all_known(text)))
+    """Whether a text asks for the reason of what is seen, or is about the image without a word that is strange here."""
+    return _explains(text) or bool(_of("image", text) and _all_known(text))
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -228,17 +244,33 @@ def _is_pair(before: str, after: str) -> bool:
     return whole(before) and whole(after)
 
 
+_BEGINS = re.compile(r"\W*(?:[^:?]*:\s)?(?:(?:and|but|or|und|et|y|hey|so|please|bitte)\s)?")
+
+
+def _first(clause: str) -> set[str]:
+    """The sections of a clause's first word, after a lead and a joint."""
+    begin = _BEGINS.match(clause)
+    return {span.section for span in spans(clause) if begin and span.start == begin.end()}
+
+
 def _asks(clause: str) -> bool:
     """Whether a clause asks: by its mark, its first word, or what it wants done."""
-    first = re.match(r"\W*(?:please |bitte |and |but |und |et |y )?", clause)
-    start = first.end() if first else 0
-    # "Don't tell me about the noise." says what not to answer.
-    sections = {span.section for span in spans(clause) if span.start == start}
-    begins = "ask" in sections and "except" not in sections
+    # "Don't tell me about the noise." says what not to answer, "Anything with a cast is out." by what to judge.
+    sections = _first(clause)
+    rules = clause.rstrip().endswith(".") and "any" in sections
+    begins = "ask" in sections and "except" not in sections and not rules
     wants = any(_of(section, clause) for section in ("rate", "metrics")) and not re.search(r"[.!]$", clause.strip())
     both = bool(_of("keep", clause) and _of("drop", clause))
     told = bool(re.search(r"\b(?:whether|i wonder|ob)\b", clause))
-    return clause.rstrip().endswith("?") or begins or wants or both or told or bool(known_tools(clause))
+    return (
+        clause.rstrip().endswith("?")
+        or begins
+        or wants
+        or both
+        or told
+        or bool(known_tools(clause))
+        or _explains(clause)
+    )
 
 
 def _merged(questions: Sequence[Question]) -> list[Question]:
@@ -268,9 +300,7 @@ class _Reader:
         self.out = _excluded(clause)
         kept = [span for span in self.named if span not in self.out]
         self.terms = tuple(dict.fromkeys(_term(span, clause) for span in kept))
-        first = re.match(r"\W*(?:(?:and|but|or|und|et|y|hey|so|please)\s)?", clause)
-        start = first.end() if first else 0
-        self.begins = {span.section for span in self.spans if span.start == start}
+        self.begins = _first(clause)
         self.joined: Literal["and", "or"] = "or" if re.search(r"\b(?:or|oder|ou|o)\b", clause) else "and"
         self.which = bool(re.search(r"\b(?:which|what|where|welch\w*|was|wo|quel\w*|où|qué|cuál|dónde)\b", clause))
         told = "yes_no" in self.begins or bool(_TAG.search(clause)) or re.search(r"\b(?:whether|ob)\b", text)
@@ -308,7 +338,9 @@ class _Reader:
             remedies = ()
         # A sentence about the image without one word that is strange here can only be about its quality.
         negative = any(span.section in ("bad",) for span in self.spans)
-        right = re.search(r"\bright\W*$", clause := self.clause) and "left" not in clause
+        # "Is it right?" is about the image, "am I right?" about what was said of it.
+        right = re.search(r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )\bright\W*$", clause := self.clause)
+        right = right and "left" not in clause
         good = None if not (negative or self.has("good") or right) else not negative
         good = False if good is None and not terms and self.out else good
         operation = self._operation(attributes, tools, scale, threshold, places, remedies)
@@ -424,8 +456,8 @@ class _Reader:
 
     def _open(self) -> Operation:
         """What is wrong, why, or the state of one distortion: nothing closed."""
-        why = re.match(r"\W*(?:why|how come|warum|wieso|weshalb|pourquoi|por qué|perché)\b", self.clause)
-        if self.terms or self.out or self.has("bad") or self.has("else") or (why and self.has("image")) or self.plain:
+        known = self.terms or self.out or self.has("bad") or self.has("else")
+        if known or _explains(self.clause) or self.plain:
             how = re.match(r"\W*(?:how|wie|à quel point|qué tan)\b", self.clause)
             return Operation.DEGREE if how and self.terms else Operation.FIND
         return Operation.RATE if self.has("good") else Operation.DECLINE
@@ -494,7 +526,7 @@ class _Reader:
         return "less" if wants_less is not self.has("less") else "more"
 
     def _things(self, tools: tuple[str, ...]) -> tuple[str, ...]:
-        metrics = {"pyiqa", *map(_plain, tools)}
+        metrics = set(map(_plain, tools))
         return tuple(name for name in _objects(self.clause) if not metrics & set(name.split()))
 
     def _anywhere(self) -> tuple[str, ...]:

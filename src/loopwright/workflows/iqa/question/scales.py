@@ -37,6 +37,13 @@ _NO_SCALE = re.compile(
 _WORST_FIRST = re.compile(r"\b(?:1|one) (?:being |is |= ?|ist |für )?(?:the )?(?:best|beste|sehr gut|highest)")
 
 
+_LEVELS = {
+    "terrible": 1, "bad": 1, "schlecht": 1, "poor": 2, "mangelhaft": 2, "fair": 3, "average": 3, "mittel": 3, "okay": 3,
+    "ok": 3, "good": 4, "gut": 4, "great": 4.5, "excellent": 5, "perfect": 5, "sehr gut": 5,
+}  # fmt: skip
+"""Word for a level of quality -> its place from 1 to 5."""
+
+
 class Scale(BaseModel):
     """A scale of answers."""
 
@@ -47,9 +54,11 @@ class Scale(BaseModel):
     high: float
     """What the best image gets; below `low` where small numbers are good."""
     unit: str = ""
-    """``stars``, ``percent``, ``letters`` or ``thumbs``; empty for plain numbers."""
+    """``stars``, ``percent``, ``letters``, ``words`` or ``thumbs``; empty for plain numbers."""
     last: str = "F"
     """Of letters, the worst."""
+    words: tuple[str, ...] = ()
+    """Levels that are offered to choose from."""
 
     def value(self, quality: float) -> float:
         """A quality of 1 to 5 as a number on this scale."""
@@ -58,6 +67,8 @@ class Scale(BaseModel):
     def at(self, quality: float) -> str:
         """A quality of 1 to 5 on this scale, in words."""
         share = (quality - 1) / 4
+        if self.unit == "words":
+            return min(self.words, key=lambda word: abs(_LEVELS[word] - quality)).capitalize()
         if self.unit == "thumbs":
             return "Thumbs up" if quality >= 3 else "Thumbs down"
         if self.unit == "letters":
@@ -86,6 +97,8 @@ def read_scale(text: str) -> Scale | None:
     units = {span.key for span in spans(text) if span.section == "scales"}
     if letters := _LETTERS.search(text):
         return Scale(low=0, high=1, unit="letters", last=(letters["last"] or letters["end"] or "f").upper())
+    if len(levels := tuple(dict.fromkeys(re.findall(rf"\b(?:{'|'.join(_LEVELS)})\b", text)))) > 2:
+        return Scale(low=1, high=5, unit="words", words=levels)
     if "thumbs" in units:
         return Scale(low=0, high=1, unit="thumbs")
     unit = "stars" if "stars" in units else ""

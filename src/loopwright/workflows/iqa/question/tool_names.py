@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.tools.deep import HINT, PREFIX
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 from loopwright.workflows.iqa.tools.tool import plain
 
@@ -27,7 +26,7 @@ _NO_METRICS = frozenset(
 )
 """Capitals that people write beside "use" and "with", and that are no tool."""
 
-_TOKEN = re.compile(rf"{PREFIX}[A-Za-z][\w+-]*|[A-Za-z][A-Za-z0-9]*(?:[-_+]+[A-Za-z0-9]+)*\+?", re.I)
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+]+[A-Za-z0-9]+)*\+?", re.I)
 _NAME = r"([A-Za-z][\w+-]*(?::[A-Za-z][\w+-]*)?)"
 _REQUEST = re.compile(rf"\b(?:use|using|run|running|apply|compute|calculate)\s+(?:the\s+|an?\s+)?{_NAME}", re.I)
 _WITH = re.compile(rf"\b(?:with|via|by)\s+(?:the\s+)?{_NAME}", re.I)
@@ -38,7 +37,7 @@ def named_tools(text: str) -> list[str]:
     """The quality tools that a text names, in any case and punctuation, in order.
 
     Returns:
-        Different registered names; of a metric of pyiqa, which is written with its prefix, that.
+        Different registered names.
 
     Raises:
         UnknownNameError: If the text asks for a tool that there is not: a published metric ("LPIPS"), an acronym after
@@ -70,8 +69,6 @@ def _named(text: str) -> Iterator[str]:
 def _tool_at(words: list[str]) -> tuple[str | None, int]:
     """The tool that the first word names, alone or with the second, if any; and how many words were read."""
     registered, single = _registered(), words[0]
-    if single.lower().startswith(PREFIX):
-        return get_tool(single).name, 1
     parts = re.split(r"[-_+]", single)
     # The longer name first: "MS-SSIM-based" is not about SSIM.
     joined = [*map("".join, pairwise(parts)), *parts]
@@ -91,12 +88,12 @@ def _check_requests(text: str) -> None:
     for name in (match[1] for pattern in patterns for match in pattern.finditer(text)):
         word = plain(name)
         known = any(part in registered for part in (word, *map(plain, re.split(r"[-_+]", name))))
-        if known or name.upper() in _NO_METRICS or name.lower().startswith(PREFIX):
+        if known or name.upper() in _NO_METRICS:
             continue
         shouting = text == text.upper()
         acronym = len(word) >= 3 and sum(letter.isupper() for letter in name) >= 2 and not shouting
         if acronym or any(_misspelt(word, tool) for tool in registered):
-            raise UnknownNameError("tool", name, [tool.name for tool in all_tools()], hint=HINT)
+            raise UnknownNameError("tool", name, [tool.name for tool in all_tools()])
 
 
 @functools.cache

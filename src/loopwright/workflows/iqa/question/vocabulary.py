@@ -171,15 +171,19 @@ def _expression(entry: str) -> str:
 
 @functools.cache
 def _stems() -> tuple[str, ...]:
-    """The words and beginnings of words about faults, of four letters at least."""
+    """The words and beginnings of words about faults and quality, of four letters at least."""
     entries = [
         entry.strip("*")
         for language in LANGUAGES
-        for section in ("faults", "praise", "topics")
-        for listed in words(language)[section].values()
+        for section in ("faults", "praise", "topics", "bad", "good")
+        for listed in _listed(words(language)[section])
         for entry in listed.split()
     ]
     return tuple(sorted({stem for stem in entries if len(stem) >= 4 and "_" not in stem and "*" not in stem}))
+
+
+def _listed(section: dict[str, str] | str) -> list[str]:
+    return list(section.values()) if isinstance(section, dict) else [section]
 
 
 def _misspelt(word: str, stem: str) -> bool:

@@ -1,8 +1,7 @@
 """Runs of the pipeline as one HTML file that opens anywhere, offline, worst image first.
 
-The page holds everything that it shows: its style, its pictures, the diagram of the graph. It loads nothing, and its
-content security policy would not allow it. One small script of its own filters and sorts the rows; without it, the
-page shows all of them. All text is escaped where it is put in.
+The page holds everything that it shows, its style and its pictures. It loads and runs nothing, and its content security
+policy would not allow it. All text is escaped where it is put in.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +13,11 @@ from typing import Any, cast
 import numpy as np
 
 from loopwright.engine.ledger import StopReason
-from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_of, quality_score
+from loopwright.workflows.iqa.answer.fusion import level_of, quality_score
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import (
     Box,
     ExecutorOutput,
-    PlannerOutput,
     SummarizerOutput,
 )
 from loopwright.workflows.iqa.state import AgenticIQAState
@@ -61,11 +60,6 @@ class Outcome:
         """Whether there is an error or no answer."""
         return self.error is not None or not self.answered
 
-    @property
-    def strongest(self) -> Severity:
-        """The severity of the strongest distortion; none if there is none."""
-        return max(self.distortions.values(), default=Severity.NONE)
-
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -97,10 +91,6 @@ class Overview:
     """Rows with an error or without an answer."""
     seconds: float = 0.0
     """Wall time of all runs."""
-    levels: Counter[int] = field(default_factory=lambda: Counter[int]())
-    """Quality level -> rows."""
-    severities: Counter[Severity] = field(default_factory=lambda: Counter[Severity]())
-    """Severity of a row's strongest distortion -> rows; without those that failed."""
     distortions: dict[str, Counter[Severity]] = field(default_factory=lambda: dict[str, Counter[Severity]]())
     """Canonical name -> severity -> rows that have it."""
     failures: list[tuple[str, str]] = field(default_factory=lambda: list[tuple[str, str]]())
@@ -118,11 +108,8 @@ class Overview:
             self.failed += 1
             if len(self.failures) < FAILURES_SHOWN:
                 self.failures.append((outcome.name, outcome.error or "no answer"))
-        else:
-            self.severities[outcome.strongest] += 1
         if outcome.score is not None:
             self._scores.append(outcome.score)
-            self.levels[level_of(outcome.score)] += 1
         for name, severity in outcome.distortions.items():
             if severity > Severity.NONE:
                 self.distortions.setdefault(name, Counter())[severity] += 1
@@ -145,11 +132,6 @@ class Overview:
         return float(np.quantile(np.frombuffer(self._scores), share))
 
     @property
-    def by_level(self) -> list[tuple[int, str, int]]:
-        """Level, its name and its rows, the worst first."""
-        return [(level, name, self.levels[level]) for level, name in LEVEL_NAMES.items()]
-
-    @property
     def by_distortion(self) -> list[tuple[str, Counter[Severity]]]:
         """The distortions with their rows by severity, the most frequent first."""
         return sorted(self.distortions.items(), key=lambda item: (-item[1].total(), item[0]))
@@ -169,27 +151,8 @@ class ReportRow:
     """The user's question."""
     state: Mapping[str, Any]
     """The final state, an `AgenticIQAState`; any key but the input's may be missing, as after an error."""
-    path: Sequence[str]
-    """The stages that ran, in order, and in parentheses what the loop decided: ``"(replan 1/2)"``."""
     seconds: float
     """Wall time of the run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of the path that a run took."""
-
-    text: str
-    """The stage's name, or what a loop decided."""
-    kind: str
-    """``stage``, ``granted`` (the loop went round again) or ``refused`` (it reached its bound or stalled)."""
-
-    @classmethod
-    def of(cls, text: str) -> Step:
-        """Read a step as `ReportRow.path` has it."""
-        if not (text.startswith("(") and text.endswith(")")):
-            return cls(text, "stage")
-        return cls(text[1:-1], "refused" if text.endswith(("exhausted)", "stalled)")) else "granted")
 
 
 class View:
@@ -200,14 +163,11 @@ class View:
         self.row = row
         self.answer: SummarizerOutput | None = state.get("summarizer_result")
         self.evidence: ExecutorOutput = state.get("executor_evidence") or ExecutorOutput()
-        self.plan: PlannerOutput | None = state.get("plan")
         self.error: str | None = state.get("error") or self.evidence.error
-        self.history: list[str] = state.get("replan_history") or []
         self.replans: int = state.get("iteration_count") or 0
         self.region: Box | None = state.get("region")
         stop = state.get("stop_reason") or []
         self.stops: list[StopReason] = stop if isinstance(stop, list) else [stop]
-        self.steps = [Step.of(text) for text in row.path]
         measured = quality_score(self.evidence)
         own = self.answer.quality_score if self.answer else None
         self.score: float | None = own if own is not None or measured is None else measured.value
@@ -215,22 +175,12 @@ class View:
         self.score_tool: str | None = measured.tool if measured and own is None else None
         """The tool that the score is from if it is not the answer's own."""
         self.score_source = self.score_tool or (own and "answer")
-        """Whose score it is; a summarizer rounds its tool's, and a larger difference is a chat model's opinion."""
+        """Whose score it is; where it is not its tool's alone, also what it was weighed with."""
         if own is not None and measured is not None:
-            opinion = abs(measured.value - own) > _ROUNDING
-            self.score_source = f"{measured.tool} + opinion" if opinion else measured.tool
-
-    @cached_property
-    def flags(self) -> list[str]:
-        """What the row can be filtered by, as classes of its element."""
-        outcome = self.outcome
-        named = {"replanned": outcome.replanned, "stopped": outcome.stopped, "failed": outcome.failed}
-        return [name for name, on in named.items() if on]
-
-    @property
-    def level(self) -> int | None:
-        """The quality level, 1..5, if there is a score."""
-        return None if self.score is None else level_of(self.score)
+            weighed = abs(measured.value - own) > _ROUNDING
+            used = (self.answer.used_evidence if self.answer else None) or {}
+            opinion = weighed and used.get("opinion")
+            self.score_source = measured.tool + (" + opinion" if opinion else " + findings" if weighed else "")
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -249,15 +199,6 @@ class View:
             stopped=bool(self.stops),
             seconds=self.row.seconds,
         )
-
-    @cached_property
-    def tool_scores(self) -> dict[str, float]:
-        """Tool -> its score, 1..5; of several regions, the worst."""
-        scores: dict[str, float] = {}
-        for log in self.evidence.tool_logs:
-            if log.score is not None:
-                scores[log.tool] = min(log.score, scores.get(log.tool, log.score))
-        return scores
 
     @property
     def boxes(self) -> dict[str, Box]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -14,9 +13,9 @@ from typing import Any, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, level_name, level_of
+from loopwright.workflows.iqa.answer.fusion import level_name, level_of
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.report.pictures import data_uri, pictures, ramp
+from loopwright.workflows.iqa.report.pictures import pictures, ramp
 from loopwright.workflows.iqa.report.table_rows import STRENGTHS, Overview, ReportRow, View
 from loopwright.workflows.pages import policy_hash, write_page
 
@@ -34,7 +33,6 @@ def write_report(
     path: Path,
     *,
     title: str,
-    svg: str | None = None,
     overview: Overview | None = None,
 ) -> Path:
     """Write a report as one self-contained HTML file.
@@ -47,7 +45,6 @@ def write_report(
         rows: The runs to show.
         path: The file to write; its folder is made, and an older file is replaced.
         title: The page's heading.
-        svg: The graph's diagram, as `loopwright.diagram.svg` draws it.
         overview: Counts over more rows than those to show, for the charts; by default they count the rows.
 
     Returns:
@@ -61,53 +58,18 @@ def write_report(
         overview = Overview()
         for view in views:
             overview.add(view.outcome)
-    style, script = (_asset(name) for name in ("report.css", "report.js"))
+    style = files(_PACKAGE).joinpath("templates", "report.css").read_text("utf-8")
     pieces = _environment().get_template("report.html.j2").generate(
         title=title,
         style=Markup(style),
         style_hash=policy_hash(style),
-        script=Markup(script),
-        script_hash=policy_hash(script),
-        diagram=None if svg is None else data_uri("image/svg+xml", svg.encode("utf-8", "replace")),
         views=views,
         overview=overview,
-        choices=Choices(views),
         strengths=STRENGTHS,
         unfolded=len(views) <= OPEN_ROWS,
         made=datetime.now(UTC),
     )  # fmt: skip
     return write_page(path, pieces)
-
-
-class Choices:
-    """What the rows can be filtered and sorted by, with how many rows each choice has."""
-
-    def __init__(self, views: Sequence[View]) -> None:
-        self.flags = Counter(flag for view in views for flag in view.flags)
-        found = Counter(name for view in views for name in _found(view))
-        self.distortions = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-        self.clean = sum(not _found(view) for view in views)
-        levels = Counter(view.level for view in views)
-        self.levels = [(level, name, levels[level]) for level, name in LEVEL_NAMES.items() if levels[level]]
-        self.unscored = levels[None]
-        self.tools = list(dict.fromkeys(tool for view in views for tool in view.tool_scores))
-
-    def found(self, view: View) -> str:
-        """The row's distortions as places in the list of choices: text from outside stays out of the attributes."""
-        return " ".join(str(place) for place, (name, _) in enumerate(self.distortions) if name in _found(view))
-
-    def scores(self, view: View) -> str:
-        """The row's score by each tool in the list of choices, ``-`` where there is none."""
-        scores = (view.tool_scores.get(tool) for tool in self.tools)
-        return " ".join("-" if score is None else f"{score:.4f}" for score in scores)
-
-
-def _found(view: View) -> set[str]:
-    return {name for name, severity in view.outcome.distortions.items() if severity in STRENGTHS}
-
-
-def _asset(name: str) -> str:
-    return files(_PACKAGE).joinpath("templates", name).read_text("utf-8")
 
 
 def _number(value: float | None) -> str:

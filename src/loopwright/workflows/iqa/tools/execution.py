@@ -62,8 +62,7 @@ def run_tools(
 
     Returns:
         One log per run: the tools in the given order, then the stand-ins with `fallback_for` set. A run that failed or
-        took too long has `error` and no score; a tool without a curve, a metric of pyiqa, has its raw value and no
-        score, and that is no failure. Nothing is raised on account of a tool. A missing reference, or one of
+        took too long has `error` and no score; nothing is raised on account of a tool. A missing reference, or one of
         another size, is an error of each tool that needs it and calls for no stand-in.
     """
     spare = tuple(all_tools() if alternatives is None else alternatives)

@@ -10,7 +10,6 @@ from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
-from loopwright.workflows.iqa.tools.deep import HINT, PREFIX, deep_tool
 from loopwright.workflows.iqa.tools.full_reference import (
     gmsd,
     haarpsi,
@@ -58,7 +57,7 @@ _TOOLS = (
 
 
 def all_tools() -> tuple[Tool, ...]:
-    """Every embedded tool, those with a reference first, each group in order of measured agreement with people."""
+    """Every tool, those with a reference first, each group in order of measured agreement with people."""
     return _TOOLS
 
 
@@ -71,22 +70,19 @@ def get_tool(name: str) -> Tool:
     """The tool of a name.
 
     Args:
-        name: An embedded one's, whose case, spaces and punctuation do not matter, or ``pyiqa:NAME``.
+        name: Its name; case, spaces and punctuation do not matter.
 
     Raises:
         UnknownNameError: If there is none of that name.
-        ConfigError: If it is pyiqa's, which cannot be imported.
     """
-    if name.strip().lower().startswith(PREFIX):
-        return deep_tool(name)
-    tool = embedded_tool(name)
+    tool = find_tool(name)
     if tool is None:
-        raise UnknownNameError("tool", name, [tool.name for tool in _TOOLS], hint=HINT)
+        raise UnknownNameError("tool", name, [tool.name for tool in _TOOLS])
     return tool
 
 
-def embedded_tool(name: str) -> Tool | None:
-    """The embedded tool of a name, or None.
+def find_tool(name: str) -> Tool | None:
+    """The tool of a name, or None.
 
     Args:
         name: As for `get_tool`.

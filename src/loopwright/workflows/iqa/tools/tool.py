@@ -31,14 +31,13 @@ class Tool:
     strengths: frozenset[Distortion]
     """The kinds of distortion within which its rank correlation with people is at least 0.8, as measured on TID2013, by
     a trained tool on references left out of the training (`docs/tools.md`); no tool reaches that on brightness and
-    contrast, and sharpening was not measured. Empty for a metric of pyiqa, which nobody here measured."""
+    contrast, and sharpening was not measured."""
     cost_ms: float
-    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels. Infinite where
-    nobody measured it."""
+    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels."""
     compute: Callable[[Any], float]
     """The function: of a `Pair`, or without a reference of a uint8 RGB array."""
     source: str
-    """Where the formula was published, or who brings it."""
+    """Where the formula was published."""
     unit: str = dataclasses.field(default="", kw_only=True)
     """Unit of its raw value, or nothing."""
     primary: bool = dataclasses.field(default=False, kw_only=True)

@@ -18,6 +18,8 @@ LUMA_TABLE = {
 """Quantisation steps of the lowest frequencies in the example table of ITU-T T.81, annex K.1, at quality 50."""
 STEPS = np.arange(2.0, 256.0)
 """Quantisation steps that are tried, DCT units."""
+REGULAR = 0.8
+"""Share of the runs of repeated pixels that are as long as their median, up to one, from which they are squares."""
 BINS, BINS_PER_UNIT = 2048, 4
 """Histogram of the size of a DCT coefficient: number of bins, and bins per DCT unit."""
 
@@ -169,7 +171,8 @@ def pixel_size(plane: Plane) -> float:
     """Mean side of squares of repeated pixels.
 
     A column is repeated if its step to the next is below 2 % of the mean; runs of more than 40 such columns are a
-    border or an empty sky, not pixelation.
+    border or an empty sky, not pixelation. Squares are all of one size, up to a pixel; the flat areas of a drawing or
+    the steps of a banded sky are not.
 
     Returns:
         Pixels; 1 for none. The smaller of the two axes.
@@ -180,5 +183,7 @@ def pixel_size(plane: Plane) -> float:
         borders = np.flatnonzero(line > 0.02 * line.mean() + 1e-6)
         runs = np.diff(borders)
         runs = runs[runs <= 40]
-        sizes.append(float(runs.mean()) if len(runs) else 1.0)
+        middle = np.median(runs) if len(runs) else 1
+        regular = middle > 1 and np.mean(np.abs(runs - middle) <= 1) > REGULAR
+        sizes.append(float(runs.mean()) if regular else 1.0)
     return min(sizes)

@@ -14,6 +14,16 @@ Plane = NDArray[np.float32]
 """One channel or the luma of an image in grey levels 0..255: float32, shape (height, width)."""
 
 
+VISIBLE_NOISE = 3.0
+"""Noise below which nobody sees it, grey levels."""
+WHITE = 1.2
+"""Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
+WHITER = 1.35
+"""The same from which a part of an image is noisy: a lawn by itself may have 1.25, no part of 74 photographs more."""
+BLOTCHED = 3.5
+"""Colour noise from which there are blotches, grey levels."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImageFeatures:
     """What one image shows by itself, without a reference.
@@ -60,6 +70,10 @@ class ImageFeatures:
     noise_likeness: float
     """Correlation of the channels' fine detail in those areas, the higher of red and blue with green: near 0 for noise
     of the single channels, 0.4 to 1 for texture and grey noise."""
+    noise_cells: tuple[tuple[float, float, float], ...]
+    """The same three numbers of each of 4 x 4 cells, row by row."""
+    colour_noise: float
+    """Blotches of colour in the calmest areas, grey levels."""
     impulse_fraction: float
     """Share of samples that are isolated black or white specks, 0..1."""
     impulse_balance: float
@@ -103,6 +117,10 @@ class ImageFeatures:
     """Blue (-) to yellow (+) shift that the highlights and the mean share, CIELAB units."""
     chroma: float
     """Mean CIELAB chroma; 0 for a grey image, 10 to 35 for most photographs."""
+    chroma_spread: float
+    """Standard deviation of a and b together about their mean, CIELAB units: 8 to 25 for most photographs."""
+    neutral_share: float
+    """Share of the area, black and white left out, that is grey (a chroma below 6), 0..1."""
 
     @property
     def contrast_range(self) -> float:
@@ -121,6 +139,16 @@ class ImageFeatures:
     def least_blur(self) -> float:
         """Blur that gives a step over the `contrast_range` the `steepest_slope`: standard deviation, pixels."""
         return self.contrast_range / (math.sqrt(2 * math.pi) * max(self.steepest_slope, 0.01))
+
+    @property
+    def grained_cells(self) -> list[tuple[int, tuple[float, float, float]]]:
+        """The cells that have visible, white noise: their place in the order, and their three numbers."""
+        return [(i, cell) for i, cell in enumerate(self.noise_cells) if cell[0] >= VISIBLE_NOISE and cell[1] >= WHITER]
+
+    @property
+    def noise(self) -> float:
+        """The noise that is seen, grey levels; blotches of colour with what the band of their measure leaves out."""
+        return max(self.noise_sigma, 2.5 * self.colour_noise if self.colour_noise > BLOTCHED else 0.0)
 
     @property
     def cast(self) -> float:

@@ -17,6 +17,7 @@ from loopwright.workflows.iqa.measuring.features.edges import (
     tile_sharpness,
 )
 from loopwright.workflows.iqa.measuring.features.grain import (
+    colour_noise,
     detail_gap,
     evenness,
     fine_detail,
@@ -24,12 +25,9 @@ from loopwright.workflows.iqa.measuring.features.grain import (
     specks,
     surroundings,
 )
-from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.model import VISIBLE_NOISE, ImageFeatures, Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked, detail_view, luma, whole_view
 from loopwright.workflows.iqa.measuring.features.tone import tone
-
-VISIBLE_NOISE = 3.0
-"""Noise below which nobody sees it, grey levels."""
 
 
 def measure(rgb: Rgb) -> ImageFeatures:
@@ -52,7 +50,7 @@ def measure(rgb: Rgb) -> ImageFeatures:
     black, white, median = specks(close)
     speck = black | white
     black_share, white_share = (np.count_nonzero(mask) / mask.size for mask in (black, white))
-    grain = noise([channel.astype(np.float32) for channel in cv2.split(_without(speck, close, median))])
+    grain, cells = noise([channel.astype(np.float32) for channel in cv2.split(_without(speck, close, median))])
     fine = fine_detail(close_luma)
     jpeg = jpeg_trace(close_luma)
     slope = slopes(whole_luma)
@@ -78,6 +76,8 @@ def measure(rgb: Rgb) -> ImageFeatures:
         noise_sigma=grain.sigma,
         noise_whiteness=grain.whiteness,
         noise_likeness=grain.likeness,
+        noise_cells=cells,
+        colour_noise=colour_noise(close),
         impulse_fraction=black_share + white_share,
         impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
         impulse_evenness=evenness(speck, close_luma),

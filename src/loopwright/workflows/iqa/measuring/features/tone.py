@@ -12,6 +12,9 @@ from loopwright.workflows.iqa.measuring.features.edges import Slopes
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import area_mean, level_counts, magnitude, quantiles
 
+GREY = 6.0
+"""Chroma up to which something is grey, CIELAB units."""
+
 
 def lab(rgb: Rgb) -> NDArray[np.float32]:
     """CIELAB (D65) of an image reduced by area averaging to at most 256 pixels a side, float32, shape (h, w, 3)."""
@@ -34,6 +37,9 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
     clipped = red + green + blue
     image = lab(rgb)
     cast_a, cast_b = _cast(image)
+    size = magnitude(image[..., 1], image[..., 2])
+    usable = (image[..., 0] > 8) & (image[..., 0] < 99)
+    spread = image[..., 1:][usable].std(axis=0) if usable.any() else np.zeros(2)
     return dict(
         overexposed_fraction=float(1 - share[249]),
         partly_clipped_fraction=np.count_nonzero((clipped == 1) | (clipped == 2)) / clipped.size,
@@ -44,7 +50,9 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
         steepest_slope=quantiles(slope.size, [0.999])[0],
         cast_a=cast_a,
         cast_b=cast_b,
-        chroma=float(magnitude(image[..., 1], image[..., 2]).mean()),
+        chroma=float(size.mean()),
+        chroma_spread=float(np.linalg.norm(spread)),
+        neutral_share=float((size[usable] < GREY).mean()) if usable.any() else 1.0,
     )
 
 

@@ -15,7 +15,7 @@ from loopwright.errors import ImageError, InputError, LoopwrightError
 from loopwright.workflows.iqa.answer.parts import soft_note
 from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring.detection import Detection, analyse
+from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
@@ -223,6 +223,8 @@ class Pass:
         """Which distortions it has."""
         image, reference = self.subject.image, self.subject.reference
         found = detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
+        if self.subject.box is not None and reference is None:
+            found = of_a_part(found)
         if self.pair is None and self.softness is not None and not found.softened:
             soft = softened(self.features, self.softness)
             return found if soft is None else dataclasses.replace(found, findings=[*found.findings, soft])
