@@ -90,6 +90,8 @@ def test_code_is_shown_as_code_and_a_row_under_its_header() -> None:
     rest = GUIDE[GUIDE.index("ordered\n") :]
     assert [(unit.kind, unit.above) for unit in units_of(rest)][:2] == [("code", ""), ("row", "| Rope | Length |")]
     assert shown(*(lambda rows: (rows, units_of(rows)))("| a | b |\n| c | d |")) == "a, b\nc, d"
+    listed = "(yard)=\nThere are two ways:\n\n1. Ask first.\n2. Take one."
+    assert shown(listed, units_of(listed)) == "There are two ways:\n\n1. Ask first.\n2. Take one."
     steps = "\n\n".join(f"step {number}\nagain" for number in range(12))
     assert max(shown(steps, [each]).count("\n") for each in units_of(f"```\n{steps}\n```")) <= 18
 
@@ -214,7 +216,7 @@ def test_what_stands_together_in_a_file_is_quoted_together():
     answer = extract_answer("Which rope in use has which length?", [rows[2], rule, rows[0], rows[1], far, after])
     first, second = answer.sentences[:2]
     assert first.text.splitlines()[::4] == ["rope: R-2", "rope: R-3", "rope: R-4"] and len(first.citations) == 3
-    assert second.text == f"{rule.text}\n\n{after.text}"
+    assert second.text == rule.text and [each.quote for each in answer.citations[3:5]] == [rule.text, after.text]
     for citation in answer.citations:
         source = next(each for each in (*rows, rule, after, far) if each.id == citation.evidence_id)
         assert source.text[citation.start : citation.end] == citation.quote

@@ -118,7 +118,7 @@ def extract_answer(
     sure = confidence >= ANSWERED
     sentences = tuple(_sentence(words, group, listed, LEAD + sure * LEAD // 2) for group in groups)
     # Beside what is sure only what says more of what is asked; the other quotes are there to be looked at.
-    told = [sentence for sentence, adds in zip(sentences, _added(words, groups), strict=True) if adds or not sure]
+    told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or not sure]
     text = joined(told, "\n\n")
     abstained = not sentences or confidence < FITS
     if abstained:
@@ -175,14 +175,13 @@ def _composed(
     return groups
 
 
-def _added(words: Mapping[str, Asked], groups: Sequence[Sequence[_Quote]]) -> list[bool]:
-    """Whether each group of quotes holds words of the question that those before it do not."""
+def _added(words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> list[bool]:
+    """Whether each quote holds words of the question that those before it do not."""
     held: frozenset[str] = frozenset()
     adds: list[bool] = []
-    for group in groups:
-        new = frozenset[str]().union(*(quote.holds for quote in group)) - held
-        adds.append(not adds or _share(words, new) >= _ADDS)
-        held |= new
+    for quote in quotes:
+        adds.append(not adds or _share(words, quote.holds - held) >= _ADDS)
+        held |= quote.holds
     return adds
 
 
@@ -210,12 +209,19 @@ def _file(evidence: Evidence) -> str:
 def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: CitationList, lead: int) -> Sentence:
     """What is quoted of one file as one sentence, in the order in which it stands there.
 
-    Shown is what answers of the best quote, and half as much of the others; the rest stands in their citations.
+    Shown is what answers of the best quote, and half as much of those that hold more of the question, or are rows
+    beside a row; the rest stands in their citations.
     """
-    ordered = sorted(group, key=lambda quote: (quote.evidence.document_id, quote.evidence.start))
+    leads = [
+        _lead(words, quote, lead if quote is group[0] else lead // 2) if adds or _is_row(quote.evidence) else ""
+        for quote, adds in zip(group, _added(words, group), strict=True)
+    ]
+    placed = sorted(
+        zip(group, leads, strict=True), key=lambda each: (each[0].evidence.document_id, each[0].evidence.start)
+    )
     return Sentence(
-        text="\n\n".join(_lead(words, quote, lead if quote is group[0] else lead // 2) for quote in ordered),
-        citations=tuple(listed.add(quote.evidence, quote.start, quote.end) for quote in ordered),
+        text="\n\n".join(said for _, said in placed if said),
+        citations=tuple(listed.add(quote.evidence, quote.start, quote.end) for quote, _ in placed),
     )
 
 

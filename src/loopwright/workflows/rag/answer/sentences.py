@@ -10,6 +10,7 @@ _THAI_LENGTH = 60
 # A line at least so long was broken because it was full, even where a capital follows.
 _FULL_LINE, _SURELY_FULL = 50, 80
 _ITEM = re.compile(r"(?:[-*•]|\d+[.)]) ")
+_NUMBERED = re.compile(r"\n[ \t]*\d{1,3}$")
 _BREAK = re.compile(r"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[。！？!?]++(?!\[)[」』”’）)]*|[。！？]|\n\s*\n|\n")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"
@@ -75,6 +76,8 @@ def _is_no_end(text: str, start: int, end: int) -> bool:
     if text[start] != ".":
         return False
     last = text[max(0, start - 12) : start]
+    if _NUMBERED.search(last):
+        return True
     # "in the U.S. The" ends a sentence, "U.S. Navy" does not: what follows an abbreviation decides.
     if not _ABBREVIATION.search(last):
         return False

@@ -20,7 +20,10 @@ _RULER = re.compile(r"[|\s:+=-]*-{3,}[|\s:+=-]*")
 # A line at least so long was broken because it was full.
 _FULL_LINE = 50
 _LINE_BREAK = re.compile(r"[ \t]*\n(?![ \t]*(?:\n|[-*+•>#|] ?|\d+[.)] ))[ \t]*")
-_MARKUP = re.compile(r"^\s{0,3}(?:#{1,6}\s+|>\s?)|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?", re.MULTILINE)
+# Marks of headings and quotes; images; labels and fences of directives, as Sphinx and its kin write them in Markdown.
+_MARKUP = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s+|>\s?|\([\w.-]+\)=$|:{3,}.*$)|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?", re.MULTILINE
+)
 # Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]*\s[^_\n]*)__(?!\w)")
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
