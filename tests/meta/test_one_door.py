@@ -18,7 +18,7 @@ THE_SAME = (
 )  # fmt: skip
 """What each workflow has: how it is run, what flows through it, and what is asked, known and said."""
 OTHER_SENSE = {
-    "retrieval/web/injection.py": "the roles of a chat",
+    "retrieval/web/quoting.py": "the roles of a chat",
     "engine/loop.py": "an example's question",
     "server/agui.py": "the roles of a chat",
 }

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loopwright.workflows.rag.answer.reader import extract_answer, plain_text
+from loopwright.workflows.rag.answer.reader import extract_answer
+from loopwright.workflows.rag.answer.units import plain_text, shown, units_of
 from loopwright.workflows.rag.answer.verdict import grade_answer, grade_passage, relevance_from_logit
 from loopwright.workflows.rag.schemas import Evidence
 
@@ -47,13 +48,63 @@ PAINTERS = [
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
-        ("see [the **guide**](docs/guide.md#b), `loopwright[postgres]`", "see the guide, loopwright[postgres]"),
-        ("Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`", "Usage: run [OPTIONS] {A}, then f(**kwargs, **more)"),
-        ("`__init__` is __not meant__ for `a[i](x)`", "__init__ is not meant for a[i](x)"),
+        ("see [the **guide**](docs/guide.md#b), `loopwright[postgres]`", "see the guide, `loopwright[postgres]`"),
+        (
+            "Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`",
+            "Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`",
+        ),
+        ("`__init__` is __not meant__ for `a[i](x)`", "`__init__` is not meant for `a[i](x)`"),
     ],
 )
 def test_a_quote_loses_the_marks_of_markdown_and_nothing_else(written: str, shown: str):
     assert plain_text(written) == shown
+
+
+GUIDE = """\
+Ropes are ordered from the yard. They come in two lengths,
+which the table names.
+
+```console {skip}
+$ rope order --length 20
+
+ordered
+```
+
+| Rope | Length |
+|---|---|
+| short | 20 m |
+| **long** | 40 m |
+
+Others are made to order: ask first.
+"""
+
+
+def test_code_is_shown_as_code_and_a_row_under_its_header() -> None:
+    units = units_of(GUIDE)
+    assert [unit.kind for unit in units] == ["text", "text", "code", "row", "row", "text"]
+    assert shown(GUIDE, units[1:3]) == (
+        "They come in two lengths, which the table names.\n\n```console\n$ rope order --length 20\n\nordered\n```"
+    )
+    assert shown(GUIDE, [units[4]]) == "| Rope | Length |\n| --- | --- |\n| long | 40 m |"
+    # A passage that begins within a block of code, or within a table, has neither a fence nor a header above it.
+    rest = GUIDE[GUIDE.index("ordered\n") :]
+    assert [(unit.kind, unit.above) for unit in units_of(rest)][:2] == [("code", ""), ("row", "| Rope | Length |")]
+    assert shown(*(lambda rows: (rows, units_of(rows)))("| a | b |\n| c | d |")) == "a, b\nc, d"
+    listed = "(yard)=\nThere are two ways:\n\n1. Ask first.\n2. Take one."
+    assert shown(listed, units_of(listed)) == "There are two ways:\n\n1. Ask first.\n2. Take one."
+    steps = "\n\n".join(f"step {number}\nagain" for number in range(12))
+    assert max(shown(steps, [each]).count("\n") for each in units_of(f"```\n{steps}\n```")) <= 18
+
+
+def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables() -> None:
+    more = " ".join(f"The yard has {number} other things, of which nothing is said." for number in range(20, 40))
+    answer = extract_answer("How do I order a rope with a length of 20?", [passage("Ropes", GUIDE + more)])
+    assert answer.text.count("```") == 2 and "\n```\n\n" in answer.text
+    assert len(answer.text) < 500 < len(answer.citations[0].quote)
+    table = extract_answer(
+        "How long is the long rope, what length?", [passage("Ropes", GUIDE[GUIDE.index("| Rope") :])]
+    )
+    assert "| Rope | Length |" in table.text and not table.text.splitlines()[-1].startswith("|")
 
 
 @pytest.mark.parametrize(
@@ -164,8 +215,8 @@ def test_what_stands_together_in_a_file_is_quoted_together():
     far = part("rules.md", 9000, "The committee meets in May.")
     answer = extract_answer("Which rope in use has which length?", [rows[2], rule, rows[0], rows[1], far, after])
     first, second = answer.sentences[:2]
-    assert first.text.splitlines()[::3] == ["rope: R-2", "rope: R-3", "rope: R-4"] and len(first.citations) == 3
-    assert second.text == f"{rule.text}\n{after.text}"
+    assert first.text.splitlines()[::4] == ["rope: R-2", "rope: R-3", "rope: R-4"] and len(first.citations) == 3
+    assert second.text == rule.text and [each.quote for each in answer.citations[3:5]] == [rule.text, after.text]
     for citation in answer.citations:
         source = next(each for each in (*rows, rule, after, far) if each.id == citation.evidence_id)
         assert source.text[citation.start : citation.end] == citation.quote

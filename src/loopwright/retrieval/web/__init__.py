@@ -2,13 +2,12 @@
 
 from loopwright.retrieval.web.opening import SearchSettings, open_search
 from loopwright.retrieval.web.protocol import WebResult, WebSearch
-from loopwright.retrieval.web.quoting import looks_like_instructions, quote_untrusted, untrusted_line
+from loopwright.retrieval.web.quoting import quote_untrusted, untrusted_line
 
 __all__ = [
     "SearchSettings",
     "WebResult",
     "WebSearch",
-    "looks_like_instructions",
     "open_search",
     "quote_untrusted",
     "untrusted_line",

@@ -13,9 +13,6 @@ import logging
 import re
 
 from loopwright.retrieval.web.cleaning import collapse, cut
-from loopwright.retrieval.web.injection import SPECIAL_TOKENS, looks_like_instructions
-
-__all__ = ["MAX_SOURCE", "looks_like_instructions", "quote_untrusted", "untrusted_line"]
 
 MAX_SOURCE = 300
 """The most characters of a source's name."""
@@ -26,6 +23,14 @@ _NAME = "untrusted_text"
 # Spaces and invisible characters between the letters do not make it another word for a model.
 _GAP = r"[\s_\-\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,3}"
 _LOOK_ALIKE = re.compile(rf"[<＜]{_GAP}/?{_GAP}{_GAP.join('untrustedtext')}[^<>\n]{{0,100}}>?", re.IGNORECASE)
+# Marks by which chat templates say who speaks; a tokenizer may read them as such wherever they stand.
+_SPEAKERS = re.compile(
+    # ChatML, Llama 3, Phi, Qwen, DeepSeek; Llama 2 and Mistral; Gemma and tags of other templates.
+    r"[<＜][|｜][^<>＜＞|｜\n]{1,40}[|｜][>＞]"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|<</?SYS>>"
+    r"|</?(?:start_of_turn|end_of_turn|bos|eos|s|system|assistant|user|human|tool_call|tool_response|think)>",
+    re.IGNORECASE,
+)
 # Control and direction characters, and the tags and selectors that can carry a whole hidden text. Zero-width spaces and
 # joiners stay: Thai, Khmer, Persian and emoji need them.
 _DECEPTIVE = re.compile(
@@ -55,9 +60,8 @@ def quote_untrusted(text: str, *, source: str) -> str:
     mark = f"{_NAME}_{hashlib.sha256(safe.encode()).hexdigest()[:16]}"
     named, _ = _neutralise(cut(collapse(source), MAX_SOURCE))
     named = named.translate(_BRACKETS).replace('"', "'")
-    found = looks_like_instructions(text)
-    if count or found:
-        _LOG.warning("text from %s: %d marks neutralised; reads like instructions: %s", named, count, found or "no")
+    if count:
+        _LOG.warning("text from %s: %d marks neutralised", named, count)
     return f'{_SENTENCE.format(mark=mark)}\n<{mark} source="{named}">\n{safe}\n</{mark}>'
 
 
@@ -80,7 +84,7 @@ def untrusted_line(text: str) -> str:
 def _neutralise(text: str) -> tuple[str, int]:
     text, hidden = _DECEPTIVE.subn(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
     text, fences = _LOOK_ALIKE.subn(_other_brackets, text)
-    text, tokens = SPECIAL_TOKENS.subn(_other_brackets, text)
+    text, tokens = _SPEAKERS.subn(_other_brackets, text)
     return text, hidden + fences + tokens
 
 

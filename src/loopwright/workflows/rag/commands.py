@@ -256,8 +256,6 @@ def _print(result: RagResult, draft: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from loopwright.workflows.rag.answer.reader import plain_text
-
     def faintly(line: str, style: str = "dim") -> None:
         console.print(f"  {line}", style=style, markup=False)
 
@@ -272,7 +270,7 @@ def _print(result: RagResult, draft: str) -> None:
         console.print(answer)
     for citation in result.answer.citations:
         faintly(f"[{citation.number}] {printable(_place_of(citation))}")
-        if printable(plain_text(citation.quote)) not in answer.plain:  # else it has just been read
+        if f"[{citation.number}]" not in answer.plain:  # else it has just been read
             quote = " ".join(printable(citation.quote).split())
             faintly(f'    "{quote[:_QUOTE_SHOWN]}{"..." * (len(quote) > _QUOTE_SHOWN)}"')
     if result.answer.removed_citations:

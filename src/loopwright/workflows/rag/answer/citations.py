@@ -103,8 +103,13 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
 
 def joined(sentences: Sequence[Sentence], between: str = " ") -> str:
     """Sentences as one text, each with its marks."""
-    marked = ((each.text, "".join(f"[{number}]" for number in each.citations)) for each in sentences)
-    return between.join(f"{text} {marks}".rstrip() for text, marks in marked)
+
+    def marked(each: Sentence) -> str:
+        # Beside it, marks would be part of a table's last row, or keep a fence from closing.
+        gap = "\n\n" if each.text.endswith(("```", "|")) else " "
+        return (each.text + gap + "".join(f"[{number}]" for number in each.citations)).rstrip()
+
+    return between.join(map(marked, sentences))
 
 
 def best_quote(sentence: str, evidence: Evidence) -> tuple[int, int, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
-from loopwright.workflows.rag.answer.sentences import sentence_spans
+from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, lexicon_of
 from loopwright.workflows.rag.question.words import has_unspaced, names
 from loopwright.workflows.rag.schemas import Answer, Evidence, Sentence
@@ -21,7 +20,9 @@ from loopwright.workflows.rag.schemas import Answer, Evidence, Sentence
 QUOTES = 3
 """At most so many passages are quoted."""
 LENGTH = 600
-"""At most so many characters of a passage, in whole sentences."""
+"""At most so many characters of a passage, in whole units."""
+LEAD = 300
+"""At most so many characters of each quote are shown in the answer; the rest stands in its citation."""
 ANSWERED = 0.58
 """From this confidence on the quotes are called an answer; below, what fits best."""
 FITS = 0.05
@@ -38,19 +39,19 @@ _ROOM = 900
 _RIVAL = 0.6
 _RIVAL_ROW = 0.7
 _NEXT = 1500
+# Fitted on which run of a passage holds the answer: how much a run says counts beside what it shares of what is asked.
+_MORE = 0.24
+_CODE = 200
+_ADDS = 0.05
+_CODE_WEIGHT = 0.25
 _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
 _RANK = 5
 _FOUND = 0.25
+# Fitted on which passage holds the answer, tried on each world with the other two: beside a reranker words say less.
+_FOUND_JUDGED = 2.5
+_JUDGED = 0.26
 _LEAST_LOGIT = -11.0
-_JUDGED = 0.07
-_MARKUP = re.compile(r"^\s{0,3}(?:#{1,6}\s+|>\s?)|`+|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?", re.MULTILINE)
-# Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
-_EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]*\s[^_\n]*)__(?!\w)")
-_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
-# Of tags only what cannot be a placeholder, as "<port>" is.
-_TAGS = re.compile(r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-_RULER = re.compile(r"^[|\s:+=-]*-{3,}[|\s:+=-]*$\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +60,29 @@ class _Quote:
 
     evidence: Evidence
     """The passage."""
-    start: int
-    """Where the quote begins in its text, in characters."""
-    end: int
-    """Where it ends there."""
+    units: Sequence[Unit]
+    """The units of the passage that are quoted, one after the other."""
     holds: frozenset[str]
     """The words of the question that the quote, or the headings above it, has in some form."""
+
+    @property
+    def start(self) -> int:
+        """Where the quote begins in its text, in characters."""
+        return self.units[0].start
+
+    @property
+    def end(self) -> int:
+        """Where it ends there."""
+        return self.units[-1].end
 
     @property
     def text(self) -> str:
         """The words as they stand there."""
         return self.evidence.text[self.start : self.end]
+
+    def terms_of(self, unit: Unit) -> set[str]:
+        """The terms of one unit."""
+        return set(terms(self.evidence.text[unit.start : unit.end]))
 
 
 def extract_answer(
@@ -102,15 +115,18 @@ def extract_answer(
         best = max((judged[quote.evidence.id] for quote in groups[0]), default=0.0) if judged else None
         confidence = _confidence(_signs(question, words, quotes), best)
     listed = CitationList()
-    sentences = tuple(_sentence(group, listed) for group in groups)
-    text = joined(sentences, "\n\n")
+    sure = confidence >= ANSWERED
+    sentences = tuple(_sentence(words, group, listed, LEAD + sure * LEAD // 2) for group in groups)
+    # Beside what is sure only what says more of what is asked; the other quotes are there to be looked at.
+    told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or not sure]
+    text = joined(told, "\n\n")
     abstained = not sentences or confidence < FITS
     if abstained:
         nearest = f" The nearest passages:\n\n{text}" if text else ""
         text = f"The documents do not answer this question.{nearest}"
     return Answer(
         text=text,
-        short="" if abstained else plain_text(_decisive(words, quotes[0])),
+        short="" if abstained else _decisive(words, quotes[0]),
         sentences=() if abstained else sentences,
         citations=tuple(listed.citations),
         abstained=abstained,
@@ -118,28 +134,18 @@ def extract_answer(
     )
 
 
-def plain_text(text: str) -> str:
-    """A text without marks and tags: rows of tables with commas, headings and emphasis as plain words."""
-    marked = _MARKUP.sub("", _TAGS.sub("", _RULER.sub("", text)))
-    lines = _LINK.sub(r"\1", _EMPHASIS.sub(lambda match: match[1] or match[2], marked)).splitlines()
-    shown = (
-        ", ".join(filter(None, map(str.strip, line.split("|")))) if line.startswith("|") or " | " in line else line
-        for line in lines
-    )
-    return "\n".join(line.rstrip() for line in shown).strip()
-
-
 def _ranked(
     words: Mapping[str, Asked], evidence: Sequence[Evidence], lexicon: Lexicon, logits: Sequence[float] | None
 ) -> tuple[list[int], list[float]]:
     """The places of the passages, best first, and what speaks for each.
 
-    The weight of the question's words and a reranker's logit count about alike, and little the order in which they were
-    found, which knows of links and vectors. A logit counts as it is: where all are low, the highest says nothing.
+    The weight of the question's words counts, and little the order in which they were found, which knows of links and
+    vectors. With a reranker its logit counts most, as it is: where all are low, the highest says nothing.
     """
     weights = _weights(words, evidence, lexicon)
     most = max(weights, default=0.0) or 1.0
-    gains = [weight / most + _FOUND * _RANK / (_RANK + place) for place, weight in enumerate(weights)]
+    found = _FOUND if logits is None else _FOUND_JUDGED
+    gains = [weight / most + found * _RANK / (_RANK + place) for place, weight in enumerate(weights)]
     for place, logit in enumerate(logits or ()):
         gains[place] += _JUDGED * max(0.0, logit - _LEAST_LOGIT)
     return sorted(range(len(evidence)), key=lambda place: -gains[place]), gains
@@ -169,30 +175,59 @@ def _composed(
     return groups
 
 
+def _added(words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> list[bool]:
+    """Whether each quote holds words of the question that those before it do not."""
+    held: frozenset[str] = frozenset()
+    adds: list[bool] = []
+    for quote in quotes:
+        adds.append(not adds or _share(words, quote.holds - held) >= _ADDS)
+        held |= quote.holds
+    return adds
+
+
 def _beside(place: int, evidence: Sequence[Evidence], gains: Sequence[float]) -> list[int]:
     """The other passages of a file that fit nearly as well as one, best first; then those that stand next to it."""
     first = evidence[place]
     same = [n for n, each in enumerate(evidence) if n != place and _file(each) == _file(first)]
-    is_row = "#" in first.document_id
+    is_row = _is_row(first)
     least = gains[place] * (_RIVAL_ROW if is_row else _RIVAL)
     rivals = sorted((n for n in same if gains[n] >= least), key=lambda n: -gains[n])
     apart = {n: abs(evidence[n].start - first.start) for n in same if not is_row}
     return list(dict.fromkeys([*rivals, *sorted((n for n in apart if apart[n] <= _NEXT), key=lambda n: apart[n])]))
 
 
+def _is_row(evidence: Evidence) -> bool:
+    """Whether a passage is the row of a table, which has its name above it; a record with a text of its own has not."""
+    return bool(evidence.heading) and "#" in evidence.document_id
+
+
 def _file(evidence: Evidence) -> str:
-    """What a passage is quoted together with: its document; the table of a row, which has its name above it."""
-    of_a_table = evidence.heading and "#" in evidence.document_id
-    return evidence.document_id.partition("#")[0] if of_a_table else evidence.document_id or evidence.id
+    """What a passage is quoted together with: its document, or the table of a row."""
+    return evidence.document_id.partition("#")[0] if _is_row(evidence) else evidence.document_id or evidence.id
 
 
-def _sentence(group: Sequence[_Quote], listed: CitationList) -> Sentence:
-    """What is quoted of one file as one sentence, in the order in which it stands there."""
-    ordered = sorted(group, key=lambda quote: (quote.evidence.document_id, quote.evidence.start))
-    return Sentence(
-        text="\n".join(plain_text(quote.text) for quote in ordered),
-        citations=tuple(listed.add(quote.evidence, quote.start, quote.end) for quote in ordered),
+def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: CitationList, lead: int) -> Sentence:
+    """What is quoted of one file as one sentence, in the order in which it stands there.
+
+    Shown is what answers of the best quote, and half as much of those that hold more of the question, or are rows
+    beside a row; the rest stands in their citations.
+    """
+    leads = [
+        _lead(words, quote, lead if quote is group[0] else lead // 2) if adds or _is_row(quote.evidence) else ""
+        for quote, adds in zip(group, _added(words, group), strict=True)
+    ]
+    placed = sorted(
+        zip(group, leads, strict=True), key=lambda each: (each[0].evidence.document_id, each[0].evidence.start)
     )
+    return Sentence(
+        text="\n\n".join(said for _, said in placed if said),
+        citations=tuple(listed.add(quote.evidence, quote.start, quote.end) for quote, _ in placed),
+    )
+
+
+def _lead(words: Mapping[str, Asked], quote: _Quote, length: int) -> str:
+    found = [quote.terms_of(unit) for unit in quote.units]
+    return shown(quote.evidence.text, quote.units[_best_run(words, quote.units, found, length)])
 
 
 def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
@@ -203,38 +238,53 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     """
     texts = [terms(each.text) for each in passages]
     above = [set(terms(f"{each.title} {each.heading}")) for each in passages]
-    counted = [Counter(text) + Counter(headings) for text, headings in zip(texts, above, strict=True)]
+    code = [Counter(term for part in _code_of(each) for term in terms(part)) for each in passages]
+    counted = [
+        {term: count - (1 - _CODE_WEIGHT) * of[term] for term, count in (Counter(text) + Counter(headings)).items()}
+        for text, headings, of in zip(texts, above, code, strict=True)
+    ]
     lengths = np.array([len(text) for text in texts], np.float32)
     total = np.zeros(len(passages), np.float32)
     for asked in words.values():
-        counts = np.array([[count[form] for count in counted] for form in asked.forms], np.float32)
+        counts = np.array([[count.get(form, 0) for count in counted] for form in asked.forms], np.float32)
         sure = np.array([*asked.forms.values()], np.float32)[:, None]
         total += asked.weight * (sure * lexicon.saturation(counts, lengths)).max(axis=0)
     return total.tolist()
 
 
+def _code_of(passage: Evidence) -> list[str]:
+    return [passage.text[unit.start : unit.end] for unit in units_of(passage.text) if unit.kind == "code"]
+
+
 def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
-    """The run of sentences with the most weight of the question that is short enough, as long as it can be."""
+    """The run of units with the most weight of the question that is short enough, as long as it can be."""
     text = passage.text
     headings = {fold(each) for each in (passage.title, *passage.heading.split(" > "))}
-    every = sentence_spans(text) or [(0, len(text))]
+    every = units_of(text) or [Unit(0, len(text))]
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
-    # Badges and other images have no words at all.
-    headings.add("")
-    spans = [span for span in every if fold(plain_text(text[slice(*span)])) not in headings] or every
-    best, most = (spans[0][0], spans[0][1]), -1.0
-    last = 0
-    for first, (start, _) in enumerate(spans):
-        last = max(last, first)
-        while last + 1 < len(spans) and spans[last + 1][1] - start <= LENGTH:
-            last += 1
-        weight = _share(words, _held(words, terms(text[start : spans[last][1]])))
-        if weight > most + 1e-9:
-            best, most = (start, spans[last][1]), weight
-        if last + 1 == len(spans):
-            break
-    above = terms(f"{passage.title} {passage.heading}")
-    return _Quote(passage, *best, _held(words, [*terms(text[slice(*best)]), *above]))
+    units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
+    found = [set(terms(text[unit.start : unit.end])) for unit in units]
+    quoted = units[_best_run(words, units, found, LENGTH)]
+    said = [*terms(text[quoted[0].start : quoted[-1].end]), *terms(f"{passage.title} {passage.heading}")]
+    return _Quote(passage, quoted, _held(words, said))
+
+
+def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence[set[str]], length: int) -> slice:
+    """Where the run of units lies that says most of what is asked, and most besides; no unit is cut."""
+    best, highest = slice(0, 1), -1.0
+    for first in range(len(units)):
+        held = set[str]()
+        size = 0
+        for last in range(first, len(units)):
+            # Code says less in as many characters, and the text that explains it is to have room beside it.
+            size += min(units[last].end - units[last].start, _CODE if units[last].kind == "code" else length)
+            if last > first and size > length:
+                break
+            held |= found[last]
+            score = _share(words, _held(words, held)) + _MORE * math.log(1 + min(size, length))
+            if score > highest:
+                best, highest = slice(first, last + 1), score
+    return best
 
 
 def _held(words: Mapping[str, Asked], found: Collection[str]) -> frozenset[str]:
@@ -247,21 +297,20 @@ def _share(words: Mapping[str, Asked], held: Collection[str]) -> float:
 
 
 def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
-    """The quote's sentence with the most of the question's weight, most of all of what the headings do not say.
+    """The unit of what is shown with the most of the question's weight, most of all of what the headings do not say.
 
     One that says no more than the question and the headings is none, unless there is no other.
     """
-    spans = sentence_spans(quote.text) or [(0, len(quote.text))]
     headings = set(terms(f"{quote.evidence.title} {quote.evidence.heading}"))
     above = _held(words, headings)
 
-    def weight(span: tuple[int, int]) -> tuple[bool, float, float]:
-        found = set(terms(quote.text[slice(*span)]))
+    def weight(unit: Unit) -> tuple[bool, float, float]:
+        found = quote.terms_of(unit)
         held = _held(words, found)
         return not found <= words.keys() | headings, _share(words, held - above), _share(words, held)
 
-    start, end = max(spans, key=weight)
-    return quote.text[start:end]
+    best = max(quote.units, key=weight)
+    return plain_text(quote.evidence.text[best.start : best.end])
 
 
 def _confidence(signs: Sequence[float], logit: float | None) -> float:
@@ -284,8 +333,7 @@ def _signs(question: str, words: Mapping[str, Asked], quotes: Sequence[_Quote]) 
     named = set[str]() if has_unspaced(question) else {term for name in names(question) for term in terms(name)}
     weights = {term: asked.weight for term, asked in words.items()}
     said = {term: weight for term, weight in weights.items() if term not in named}
-    spans = sentence_spans(first.text) or [(0, len(first.text))]
-    sentences = [_closeness(words, {*terms(first.text[slice(*span)]), *above}) for span in spans]
+    sentences = [_closeness(words, {*first.terms_of(unit), *above}) for unit in first.units]
     rarities = {term: asked.rarity for term, asked in words.items()}
     numbers = [term for term in words if any(map(str.isdigit, term))]
     every = frozenset[str]().union(*(quote.holds for quote in quotes))

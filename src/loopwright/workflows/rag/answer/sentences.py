@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 _THAI = re.compile("[\u0e00-\u0e7f]")
 _THAI_LENGTH = 60
-_BREAK = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[。！？!?]+[」』”’）)]*|[。！？]|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)]) )|\n"
-)
+# A line at least so long was broken because it was full, even where a capital follows.
+_FULL_LINE, _SURELY_FULL = 50, 80
+_ITEM = re.compile(r"(?:[-*•]|\d+[.)]) ")
+_NUMBERED = re.compile(r"\n[ \t]*\d{1,3}$")
+_BREAK = re.compile(r"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[。！？!?]++(?!\[)[」』”’）)]*|[。！？]|\n\s*\n|\n")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"
     r"|ca|c|approx|est|Inc|Ltd|Co|Corp|dept|Dept|Mt|Ft|Ave|Blvd|al|viz|incl|[Ee]\.g|[Ii]\.e|etc|lit|b|d|r|né|née|Nr|bzw|z\.B"
@@ -57,7 +59,12 @@ def _line_ends_sentence(text: str, start: int, end: int) -> bool:
     if "\n" in text[start + 1 : end]:
         return True
     before, after = text[:start].rstrip(" "), text[end:].lstrip(" ")
-    return not (before[-1:].isalnum() or before[-1:] == ",") or not after[:1].islower()
+    if not (before[-1:].isalnum() or before[-1:] in ",;`)") or _ITEM.match(after):
+        return True
+    if after[:1].islower():
+        return False
+    length = len(before) - before.rfind("\n") - 1
+    return length < (_FULL_LINE if after[:1] in "`(\"'“" else _SURELY_FULL)
 
 
 def _is_no_end(text: str, start: int, end: int) -> bool:
@@ -69,6 +76,8 @@ def _is_no_end(text: str, start: int, end: int) -> bool:
     if text[start] != ".":
         return False
     last = text[max(0, start - 12) : start]
+    if _NUMBERED.search(last):
+        return True
     # "in the U.S. The" ends a sentence, "U.S. Navy" does not: what follows an abbreviation decides.
     if not _ABBREVIATION.search(last):
         return False

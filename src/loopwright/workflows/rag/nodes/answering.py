@@ -99,9 +99,9 @@ async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Ans
         return answer
     first = written.sentences[0]
     numbers = tuple(int(each.evidence_id) for each in written.citations if each.number in first.citations)
-    sentences = (Sentence(text=first.text, citations=numbers), *answer.sentences)
-    text = joined(sentences, "\n\n")
-    return answer.model_copy(update={"short": first.text, "sentences": sentences, "text": text})
+    said = Sentence(text=first.text, citations=numbers)
+    text = f"{joined([said])}\n\n{answer.text}"
+    return answer.model_copy(update={"short": first.text, "sentences": (said, *answer.sentences), "text": text})
 
 
 def evidence_for(state: GraphState) -> list[Evidence]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from loopwright.errors import ConfigError
 from loopwright.retrieval.records import Passage
@@ -14,6 +15,9 @@ SIZE = 120
 
 # A rest shorter than a third of a passage says too little on its own: it joins the passage before it.
 _REST = 3
+# A fenced block is kept whole up to so many times the size of a passage.
+_CODE = 3
+_FENCE = re.compile(r"^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
 
 
 def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, ...]:
@@ -22,8 +26,8 @@ def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, .
     A document of at most ``size`` words on one page is one passage, unchanged. Else no passage crosses a heading or a
     page; paragraphs are kept whole where they fit, longer ones cut between sentences, longer sentences between words.
     Small neighbours under the same heading are put together; a short beginning or rest joins its neighbour, so that a
-    passage has at most five thirds of ``size``. For every passage
-    ``document.text[passage.start:passage.end] == passage.text`` holds.
+    passage has at most five thirds of ``size``; a fenced block of code is kept whole up to three times ``size``. For
+    every passage ``document.text[passage.start:passage.end] == passage.text`` holds.
 
     Returns:
         The passages, in order; they share nothing, and hold all but white space.
@@ -91,10 +95,25 @@ def _packed(text: str, section: Section, size: int) -> list[Span]:
     return packed
 
 
+def _whole(text: str, parts: Iterable[Span], size: int) -> Iterator[Span]:
+    """Paragraphs, those of one fenced block together: a piece of one would not be recognised as code."""
+    held: list[Span] = []
+    within = False
+    for part in parts:
+        held.append(part)
+        within ^= bool(len(_FENCE.findall(text[slice(*part)])) % 2)
+        if not within:
+            whole = held[0][0], part[1]
+            yield from [whole] if words_in(text[slice(*whole)]) <= size * _CODE else held
+            held = []
+    yield from held
+
+
 def _units(text: str, section: Section, size: int) -> Iterator[Span]:
     """Paragraphs, of longer ones sentences, of longer sentences pieces."""
-    for paragraph in paragraphs(text, section.start, section.end):
-        if words_in(text[slice(*paragraph)]) <= size:
+    for paragraph in _whole(text, paragraphs(text, section.start, section.end), size):
+        words = words_in(text[slice(*paragraph)])
+        if words <= size or (words <= size * _CODE and _FENCE.search(text[slice(*paragraph)])):
             yield paragraph
             continue
         for sentence in sentences(text, *paragraph):

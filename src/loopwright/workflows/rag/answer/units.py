@@ -1,0 +1,146 @@
+"""What a passage is made of, as it is quoted: sentences, code, rows of tables; and how each is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from loopwright.workflows.rag.answer.sentences import sentence_spans
+
+Kind = Literal["text", "code", "row"]
+"""How a unit is shown: as text, within a fence, as the row of a table."""
+MOST_LINES = 16
+"""Lines of code that are quoted together; longer blocks are cut, where there are some at empty lines."""
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_RULER = re.compile(r"[|\s:+=-]*-{3,}[|\s:+=-]*")
+# A line at least so long was broken because it was full.
+_FULL_LINE = 50
+_LINE_BREAK = re.compile(r"[ \t]*\n(?![ \t]*(?:\n|[-*+•>#|] ?|\d+[.)] ))[ \t]*")
+# Marks of headings and quotes; images; labels and fences of directives, as Sphinx and its kin write them in Markdown.
+_MARKUP = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s+|>\s?|\([\w.-]+\)=$|:{3,}.*$)|\[?!\[[^\]\n]*\]\([^()\n]*\)(?:\]\([^()\n]*\))?", re.MULTILINE
+)
+# Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
+_EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]*\s[^_\n]*)__(?!\w)")
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
+# Of tags only what cannot be a placeholder, as "<port>" is.
+_TAGS = re.compile(r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A part of a passage that is quoted whole."""
+
+    start: int
+    """Where it begins in the passage, in characters."""
+    end: int
+    """Where it ends there."""
+    kind: Kind = "text"
+    """How it is shown."""
+    above: str = ""
+    """What is shown above it and is no part of it: the language of code, the header of a table."""
+
+
+def units_of(text: str) -> list[Unit]:
+    """Split a passage into its units, in order; fences, rulers and what has no words are no part of any.
+
+    A passage may begin within a block of code, or end within one: then its first or last fence has no partner.
+    """
+    found: list[Unit] = []
+    lines = _lines(text)
+    fences = [(number, match) for number, line in enumerate(lines) if (match := _FENCE.fullmatch(text[slice(*line)]))]
+    inside = bool(len(fences) % 2 and not fences[0][1][2].strip())
+    begun, language = 0, ""
+    for number, match in [*fences, (len(lines), None)]:
+        part = lines[begun:number]
+        found += _code(text, part, language) if inside else _prose(text, part)
+        begun, inside = number + 1, not inside
+        language = match[2].split("{")[0].strip() if match else ""
+    return [unit for unit in found if any(map(str.isalnum, plain_text(text[unit.start : unit.end])))]
+
+
+def shown(text: str, units: Sequence[Unit]) -> str:
+    """Units of a passage as Markdown: code in its fence, rows under their header, the rest without marks and tags."""
+    parts: list[str] = []
+    for (kind, above), same in groupby(units, key=lambda unit: (unit.kind, unit.above)):
+        each = [*same]
+        if kind == "code":
+            parts += [f"```{above}\n{text[unit.start : unit.end]}\n```" for unit in each]
+        elif kind == "row":
+            rows = [_cells(text[unit.start : unit.end]) for unit in each]
+            header = _cells(above)
+            ruled = [header, ["---"] * len(header)]
+            headed = any(header)
+            lines = [f"| {' | '.join(row)} |" for row in [*ruled, *rows]] if headed else map(", ".join, rows)
+            parts.append("\n".join(lines))
+        else:
+            parts.append(_running(text, each))
+    return "\n\n".join(filter(None, parts))
+
+
+def plain_text(text: str) -> str:
+    """A text without the marks and tags of markup, but for those of code."""
+    marked = _MARKUP.sub("", _TAGS.sub("", text))
+    return _EMPHASIS.sub(lambda match: match[1] or match[2], _LINK.sub(r"\1", marked)).strip()
+
+
+def _running(text: str, units: Sequence[Unit]) -> str:
+    """Sentences as they stand, but for line breaks that were made because the line was full."""
+    start, end = units[0].start, units[-1].end
+
+    def joined(gap: re.Match[str]) -> str:
+        place = start + gap.start()
+        return " " if place - text.rfind("\n", 0, place) > _FULL_LINE else gap[0]
+
+    return plain_text(_LINE_BREAK.sub(joined, text[start:end]))
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for line in text.split("\n"):
+        spans.append((start, start + len(line.rstrip())))
+        start += len(line) + 1
+    return spans
+
+
+def _code(text: str, lines: Sequence[tuple[int, int]], language: str) -> Iterator[Unit]:
+    """A block of code; a long one in pieces, each as long as can be, that end before an empty line where one does."""
+    begun = 0
+    while begun < len(lines):
+        end = min(len(lines), begun + MOST_LINES)
+        empty = [number for number in range(begun + 1, end) if lines[number][0] == lines[number][1]]
+        if end < len(lines) and empty:
+            end = empty[-1]
+        if text[lines[begun][0] : lines[end - 1][1]].strip():
+            yield Unit(lines[begun][0], lines[end - 1][1], "code", language)
+        begun = end
+
+
+def _prose(text: str, lines: Sequence[tuple[int, int]]) -> Iterator[Unit]:
+    """Sentences, and the rows of tables, which are two neighbouring lines with cells or more."""
+    for table, same in groupby(lines, key=lambda line: _has_cells(text[slice(*line)])):
+        part = [*same]
+        rows = [line for line in part if not _RULER.fullmatch(text[slice(*line)])]
+        if table and len(part) > 1 and rows:
+            # Of rows with bars at both ends the header has a ruler below it, or stands in another passage.
+            ruled = bool(_RULER.fullmatch(text[slice(*part[1])]))
+            headed = len(rows) > 1 and (ruled or not text.startswith("|", rows[0][0]))
+            header = text[slice(*rows[0])] if headed else ""
+            yield from (Unit(*row, "row", header) for row in rows[headed:])
+        else:
+            start = part[0][0]
+            spans = sentence_spans(text[start : part[-1][1]])
+            yield from (Unit(start + left, start + right) for left, right in spans)
+
+
+def _has_cells(line: str) -> bool:
+    return line.lstrip().startswith("|") or " | " in line
+
+
+def _cells(row: str) -> list[str]:
+    return [plain_text(cell) for cell in row.strip().strip("|").split("|")]
