@@ -78,9 +78,7 @@ async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode:
     [
         ({"target": "wrk"}, "unknown node 'wrk'. Did you mean 'work'? Known: check, work."),
         ({"sources": ("chek",)}, "unknown node 'chek'. Did you mean 'check'?"),
-        ({"exhausted": "wrok"}, "unknown node 'wrok'. Did you mean 'work'?"),
         ({"counter": "cuont"}, "unknown state key 'cuont'. Did you mean 'count'?"),
-        ({"history": "pats"}, "unknown state key 'pats'. Did you mean 'past'?"),
         ({"limit": StateLimit(key="coun", default=1, ceiling=2)}, "unknown state key 'coun'. Did you mean 'count'?"),
         ({"scope": "outer"}, "unknown scope 'outer'. Known: run."),
         ({"sources": ("work",)}, "there is no edge work -> work. A node that jumps with Command must declare it"),

@@ -160,9 +160,6 @@ def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
     assert "n19" in bounded(outer, limit=1).invoke({"log": []})["log"]
 
 
-# People in the loop
-
-
 # A graph that we did not write
 
 

@@ -256,8 +256,6 @@ def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
         ({"model_calls": True}, "model_calls is True"),
         ({"seconds": float("nan")}, "seconds is nan"),
         ({"money": 1.0}, "has no price"),
-        ({"seconds": float("inf")}, "seconds is inf"),
-        ({"seconds": "1m"}, "seconds is '1m'"),
         ({"model_calls": 2.5}, "give a whole number"),
         ({"tokens": 1, "reserve": 1.0}, "reserve is 1.0"),
     ],

@@ -59,9 +59,6 @@ def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_wor
     assert final["count"] == 3
 
 
-# Limits in the state
-
-
 # Routes
 
 
@@ -109,12 +106,6 @@ async def test_an_async_backoff_leaves_the_event_loop_free() -> None:
     assert time.perf_counter() - started >= 0.1
     ticking.cancel()
     assert ticks >= 5
-
-
-# Threads: new input, resume, interrupt, fork
-
-
-# Reducers
 
 
 # Limits of each source

@@ -95,9 +95,6 @@ async def test_sync_nodes_with_a_timeout_still_see_their_run() -> None:
     assert [chunk async for chunk in app.astream({"log": []}, config, stream_mode="custom")] == ["hello"]
 
 
-# Retries
-
-
 # Errors
 
 
@@ -133,6 +130,3 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
     answer = Command(resume="fine")
     final = app.invoke(answer, config) if mode == "sync" else await app.ainvoke(answer, config)
     assert final["log"] == ["fine", "after"]
-
-
-# The debug log

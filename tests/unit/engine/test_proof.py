@@ -77,6 +77,3 @@ def test_a_node_without_a_way_on_is_named_in_the_certificate() -> None:
     ends = verify(graph("START-a a-b")).assumptions
     assert any(line.startswith("b has no way on") for line in ends)
     assert not any("no way on" in line for line in verify(graph("START-a a-END")).assumptions)
-
-
-# Fallbacks by source

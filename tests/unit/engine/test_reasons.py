@@ -25,12 +25,9 @@ def asks(*calls: tuple[str, dict]) -> AIMessage:
 @pytest.mark.parametrize(
     ("state", "changed", "reason"),
     [
-        ({}, (), ""),
-        ({"messages": []}, (), ""),
         ({"messages": "text"}, (), ""),
         ({"plan": 1}, ("plan", "draft"), "plan, draft changed"),
         ({}, ("a", "b", "c", "d", "e"), "a, b, c, and 2 more keys changed"),
-        ({"messages": [AIMessage("no calls")]}, (), ""),
         ({"messages": [AIMessage("no calls")]}, ("draft",), "draft changed"),
         ({"messages": [asks(("old", {})), asks(("read", {"page": 4}))]}, ("messages",), "read(page=4)"),
         ({"messages": [asks(("read", {"page": 4})), ToolMessage("x", tool_call_id="read")]}, (), "read(page=4)"),

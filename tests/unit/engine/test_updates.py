@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateUpdate
 
 from loopwright.engine import BoundedGraph, Loop, bounded
@@ -54,15 +53,6 @@ async def test_updates_in_bulk_keep_the_granted_pass(how: str) -> None:
     assert graph.get_state(HERE).next == ("work",)
     assert to_the_end(graph) == ["work", "one", "two", "work", "work"]
     assert graph.get_state(HERE).values["stop_reason"]["spent"] == 2
-
-
-@hows
-@pytest.mark.parametrize("supersteps", [[], [[]], [[edited("one")], []]], ids=["none", "empty", "one empty"])
-async def test_what_langgraph_refuses_changes_nothing(how: str, supersteps: Any) -> None:
-    graph = at_the_gate(app(checkpointer=InMemorySaver()))
-    with pytest.raises((ValueError, InvalidUpdateError)):
-        await updated(graph, how, *supersteps)
-    assert graph.get_state(HERE).values["log"] == ["work"]
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["replayed", "side by side"])

@@ -149,12 +149,6 @@ async def test_a_bad_reply_goes_to_the_next_model_only_if_told(way: Any) -> None
     assert "cannot be used" not in str(small.calls[0].messages), "and gets the question afresh"
 
 
-# Who is told
-
-
-# Retries come first
-
-
 # Configuration
 
 
@@ -171,7 +165,6 @@ LOCAL = {"base_url": "http://127.0.0.1:9/v1", "api_key": SECRET}
     ("fallback", "names"),
     [
         (None, ["openai:a"]),
-        ([], ["openai:a"]),
         ("openai:b", ["openai:a", "openai:b"]),
         ({"model": "openai:b", "temperature": None}, ["openai:a", "openai:b"]),
         (["openai:b", {"model": "ollama:c"}], ["openai:a", "openai:b", "ollama:c"]),

@@ -40,22 +40,6 @@ def test_other_names_are_refused_with_the_known_ones(spec: str) -> None:
     assert SECRET not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("address", "problem"),
-    [
-        ("postgresql://u:hunter2@localhost", "names no database"),
-        ("postgresql://u:hunter2@localhost:many/db", "unreadable"),
-        ("postgresql://u:hunter2@localhost/db?schema=x;drop", "cannot be the schema"),
-        ("postgresql://u:hunter2@localhost/db?schem=x", "Did you mean 'schema'"),
-        ("postgresql://u:hunter2@localhost/db?sslmode=on", "unknown sslmode"),
-    ],
-)
-def test_a_wrong_address_is_refused_without_its_password(address: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem) as caught:
-        open_store(address)
-    assert SECRET not in str(caught.value)
-
-
 def test_a_server_that_is_not_there_is_a_transient_error_without_the_password() -> None:
     with pytest.raises(StoreError, match="cannot be reached") as caught:
         open_store(f"postgres://u:{SECRET}@127.0.0.1:1/db")

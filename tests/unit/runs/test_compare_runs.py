@@ -95,12 +95,6 @@ def test_verdicts(a, b, better, by):
     assert judged(other, one).better == turned
 
 
-def test_states_and_answers_are_told_of_each():
-    comparison = pair()
-    assert (comparison.a_state, comparison.b_state) == ({"query": "deep blue"}, {"query": "blue", "note": "stopped"})
-    assert (comparison.a_answer, comparison.b_answer) == ("Deep blue.", "Blue.")
-
-
 def test_citations_that_count_are_told_apart_by_what_they_quote():
     a = run_record("a", citations=(citation("1", quote="x"), citation("2", quote="y"), citation("sessions:1", "Talk")))
     b = run_record("b", citations=(citation("1", quote="y"), citation("sessions:1", "Talk, moved"), citation("s:2")))

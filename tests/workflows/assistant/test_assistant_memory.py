@@ -31,18 +31,6 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-async def test_a_profile_is_kept_changed_and_deleted(memory: Memory) -> None:
-    assert await memory.profile(ANA.user_id) is None
-    await memory.keep_profile(ANA)
-    assert await memory.profile(ANA.user_id) == ANA
-    changed = ANA.model_copy(update={"interests": ("rye",)})
-    await memory.keep_profile(changed)
-    assert await memory.profile(ANA.user_id) == changed
-    assert await memory.delete_profile(ANA.user_id)
-    assert await memory.profile(ANA.user_id) is None
-    assert not await memory.delete_profile(ANA.user_id)
-
-
 async def test_turns_come_back_in_order_and_the_latest_within_a_limit(memory: Memory) -> None:
     assert await memory.turns("c") == []
     first, second = said("When is rye?"), said("On Sunday [sessions:31].", "sessions:31")
@@ -88,15 +76,6 @@ async def test_forgetting_a_person_takes_the_conversations_along_and_no_others(m
     assert await memory.turns("his", user_id="ben") == [said("y")]
 
 
-async def test_a_conversation_is_deleted_alone(memory: Memory) -> None:
-    await memory.add_turns("a", [said("x")], "ana")
-    await memory.add_turns("b", [said("y")], "ana")
-    assert await memory.delete_conversation("a", "ana")
-    assert not await memory.delete_conversation("a", "ana")
-    assert await memory.turns("a", user_id="ana") == []
-    assert await memory.turns("b", user_id="ana") == [said("y")]
-
-
 @pytest.mark.parametrize("blank", ["", "  "])
 async def test_blank_ids_are_refused(memory: Memory, blank: str) -> None:
     with pytest.raises(InputError, match="blank"):
@@ -105,16 +84,6 @@ async def test_blank_ids_are_refused(memory: Memory, blank: str) -> None:
         await memory.keep_profile(Profile(user_id=blank))
     with pytest.raises(InputError, match="blank"):
         await memory.turns(blank)
-
-
-async def test_a_file_remembers_after_it_was_closed(tmp_path: Path) -> None:
-    spec = f"sqlite:{tmp_path / 'memory.db'}"
-    with open_memory(spec) as memory:
-        await memory.keep_profile(ANA)
-        await memory.add_turns("c", [said("x")], ANA.user_id)
-    with open_memory(spec) as memory:
-        assert await memory.profile(ANA.user_id) == ANA
-        assert await memory.turns("c", user_id=ANA.user_id) == [said("x")]
 
 
 async def test_what_is_deleted_is_not_left_in_the_files(tmp_path: Path) -> None:

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from loopwright.errors import ConfigError, DocumentError
+from loopwright.errors import DocumentError
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.sources.ingesting import embed_all, ingest
-from loopwright.workflows.assistant.sources.sample import sample_paths
 
 SCHEDULE = """Title,Speakers,Date,Start,Duration,Room,Abstract
 Rye,Ana Só; Bo Li,2026-05-08,10:00,45,Oven,Why rye needs time
@@ -94,11 +93,6 @@ def test_a_damaged_file_changes_nothing(files):
         assert store.revision() == revision
 
 
-def test_nothing_to_ingest_is_an_error():
-    with open_store("memory") as store, pytest.raises(ConfigError, match="nothing to ingest"):
-        ingest(store)
-
-
 def test_problems_and_progress_are_told(files):
     schedule, stands = files
     schedule.write_text(SCHEDULE + "Odd,,2026-05-08,soon,,,\n")
@@ -129,15 +123,6 @@ def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
         assert "Oats\nPancakes for everyone" in embedder.texts
         hit = store.search_vector(embedder.embed_query("Oats\nPancakes for everyone"), 1, model="letters")[0]
         assert hit.passage_id.startswith("sessions:oats::")
-
-
-def test_the_sample_can_be_ingested_again(tmp_path):
-    paths = sample_paths()
-    with open_store(f"sqlite:{tmp_path / 'a.db'}") as store:
-        first = ingest(store, paths.schedule, exhibitors=paths.exhibitors, attendees=paths.attendees)
-        assert first.problems == ()
-        again = ingest(store, paths.schedule, exhibitors=paths.exhibitors, attendees=paths.attendees)
-        assert (again.added, again.changed, again.removed, again.unchanged) == (0, 0, 0, first.added)
 
 
 def test_a_file_that_the_store_has_word_for_word_is_not_read_again_and_any_other_is(files):

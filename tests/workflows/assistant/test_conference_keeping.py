@@ -11,17 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from loopwright.retrieval.stores import open_store
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.storing import (
-    INFO_ID,
     PASSAGE_CHARACTERS,
     contribution_of,
     embedded_text,
-    info_contribution,
-    info_of,
-    passage_ids,
     record_of,
 )
 
@@ -41,17 +36,6 @@ RYE = Record(
     url="https://bread.example/1",
     related=("speakers:7", "speakers:8"),
 )
-
-
-def test_a_record_comes_back_from_a_store_as_it_was():
-    with open_store("memory") as store:
-        store.put([contribution_of(RYE), info_contribution(INFO)])
-        information, document = store.documents()
-        assert record_of(document, store.passages(passage_ids(document))) == RYE
-        assert record_of(document, store.passages_of(document.id)) == RYE
-        assert information.id == INFO_ID
-        assert info_of(information) == INFO
-        assert store.passages_of(INFO_ID) == []
 
 
 @given(st.lists(st.sampled_from(["word ", "end. ", "line\n", "par\n\n", "字" * 40, "x" * 2000]), max_size=400))

@@ -31,13 +31,3 @@ def test_the_sample_is_a_conference_that_can_take_place():
     for (busy, _), there in places.items():
         for earlier, later in pairwise(there):
             assert earlier.end <= later.start, f"{busy}: {earlier.title} and {later.title}"
-
-
-def test_the_sample_has_a_session_after_midnight_and_people_with_wishes():
-    with sample_store() as store:
-        catalogue = current(store)
-    night = next(session for session in catalogue.of_table(Table.SESSIONS) if session.start.hour < 6)
-    assert night.start.date().isoformat() > night.values("day")[0]
-    for record in (*catalogue.of_table(Table.EXHIBITORS), *catalogue.of_table(Table.ATTENDEES)):
-        assert record.texts["seeking"]
-        assert record.texts["offering"]

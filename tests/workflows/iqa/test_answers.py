@@ -106,18 +106,12 @@ class TestExplanation:
         ("query", "start"),
         [
             ("Is the car sharp?", "No: severe gaussian blur in the whole image"),
-            ("Is it blurry?", "Yes: severe gaussian blur"),
             ("Is there any motion blur?", "No"),
-            ("Is it in focus?", "No: severe gaussian blur"),
-            ("Is it free of noise?", "No: slight noise"),
             ("Does it have noise?", "Yes: slight noise"),
-            ("Is it noisy?", "Yes: slight noise"),
             ("Are there compression artifacts?", "No: no compression found"),
-            ("Is it overexposed?", "No"),
             ("Is this image distorted?", "Yes: severe gaussian blur"),
             ("Is it good?", "No: the quality is fair (3.2 of 5)"),
             ("Is the quality acceptable?", "Yes: the quality is fair"),
-            ("Is the quality bad?", "No: the quality is fair"),
         ],
     )
     def test_yes_or_no(self, query, start):
@@ -138,8 +132,6 @@ class TestComparison:
         ("query", "start"),
         [
             ("Is it worse than the reference?", "Yes: the reference is better"),
-            ("Is it better than the reference?", "No: the reference is better"),
-            ("Is the reference better?", "Yes: the reference is better"),
             ("Which is better?", "The reference is better"),
         ],
     )
@@ -161,27 +153,19 @@ class TestChoice:
         ("query", "letter"),
         [
             ("Which distortion is strongest?\nA. Noise\nB. Blur\nC. Cannot tell", "B"),
-            ("Which distortion is strongest? A) noise B) gaussian blur C) compression", "B"),
             ("What is the main distortion? (A) Compression (B) Contrast (C) Blurs", "C"),
             ("Which distortion is weakest? A. Noise B. Blur", "A"),
             ("Which distortion is not present? A. Noise B. Blur C. Compression", "C"),
-            ("How severe is the blur? A. slight B. moderate C. severe D. extreme", "C"),
-            ("How severe is the blur? A. mild B. medium C. heavy", "C"),
             ("How severe is the noise? A. none B. slight C. severe", "B"),
-            ("How severe is the JPEG compression? A. none B. slight C. severe", "A"),
             ("Is the image blurry? A. Yes B. No", "A"),
-            ("Is the image sharp? A. Yes B. No", "B"),
             ("Is the image free of compression artifacts? A. Yes B. No C. Cannot tell", "A"),
             ("What is the overall quality? A. Bad B. Poor C. Fair D. Good E. Excellent", "C"),
-            ("What is the overall quality? A. Excellent B. Good C. Fair D. Poor E. Bad", "C"),
             ("Rate the quality from 1 to 5. A. 1 B. 2 C. 3 D. 4 E. 5", "C"),
             ("How is the quality? A. High B. Medium C. Low", "B"),
             ("How is it compared with the reference? A. Better B. Worse C. The same", "B"),
             ("Which is better? A. The reference B. The distorted image", "A"),
             ("Which tool suits best? A. PSNR B. MDSI C. NIQE", "B"),
-            ("What do you see? A. Severe blur B. Slight blur", "A"),
             ("What do you see? A. No noise B. A blurred image", "B"),
-            ("What fits? A. too much light B. slightly too little light C. severe blur", "C"),
         ],
     )
     def test_the_letter_that_the_evidence_bears_out(self, query, letter):
@@ -222,3 +206,14 @@ class TestReplies:
     def test_what_is_no_option_is_an_error(self, reply):
         with pytest.raises(UnknownNameError, match="option"):
             parse_choice(reply, self.OPTIONS)
+
+
+def test_a_level_does_not_hide_what_was_found_nor_what_its_tool_cannot_see():
+    by_niqe = {"selected_tools": ["NIQE"], "quality_scores": {"NIQE": 3.6}, "primary_tool": "NIQE", "tool_logs": []}
+    result = asked("Is this a good photo?", evidence(("color cast", "severe"), **by_niqe))
+    assert "severe color cast" in result.final_answer
+    assert "NIQE is weak at color distortions, so the score may be too good." in result.quality_reasoning
+    assert (
+        "is weak"
+        not in asked("Is this a good photo?", evidence(("gaussian blur", "severe"), **by_niqe)).quality_reasoning
+    )

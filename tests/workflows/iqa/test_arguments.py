@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import skimage
 
-from loopwright.errors import ImageError, InputError, NodeFailed
+from loopwright.errors import InputError
 from loopwright.workflows.iqa import run_pipeline, stream_pipeline, trace_pipeline
 
 COFFEE = Path(skimage.__file__).parent / "data" / "coffee.png"
@@ -37,12 +37,6 @@ def test_numbers_of_numpy_make_a_region():
 def test_an_option_that_nobody_knows(run):
     with pytest.raises(TypeError, match=r"unknown option 'refrence_path'\. Did you mean 'reference_path'"):
         run("Rate it", COFFEE, refrence_path=COFFEE)
-
-
-def test_a_path_that_no_file_can_have():
-    with pytest.raises(NodeFailed) as caught:
-        run_pipeline("Rate it", "x" * 5000)
-    assert isinstance(caught.value.__cause__, ImageError)
 
 
 def test_a_limit_above_the_ceiling_is_told_in_the_log_and_the_state(caplog):

@@ -205,20 +205,6 @@ class TestJournal:
                 journal.append(self.record(sample))
         return path
 
-    def test_the_last_of_several_counts(self, tmp_path):
-        path = self.filled(tmp_path / "j", "a", "b")
-        with Journal.open(path, shard=None, resume=True) as journal:
-            journal.append(self.record("a", error="broke"))
-        with Journal.open(path, shard=None, resume=True) as journal:
-            assert journal.keys == {"a": "", "b": "k"} and journal.read("a")["error"] == "broke"
-
-    def test_what_is_there_is_not_overwritten(self, tmp_path):
-        path = self.filled(tmp_path / "j", "a")
-        with pytest.raises(InputError, match=r"holds 1 row.*--resume"):
-            Journal.open(path, shard=None, resume=False)
-        with Journal.open(path, shard=None, resume=True) as journal:
-            assert journal.keys == {"a": "k"}
-
     def test_a_foreign_file_is_left_alone(self, tmp_path):
         path = tmp_path / "j"
         path.write_text("my notes\n")

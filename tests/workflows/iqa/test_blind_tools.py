@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -91,11 +90,3 @@ def test_it_agrees_with_people_on_photographs_it_has_not_seen():
     rows = [row for row in rows if row["group"] == "test"][::4]
     scores = [blind_score(load_image(BIQ / row["image_path"]).rgb) for row in rows]
     assert spearmanr(scores, [row["mos"] for row in rows])[0] > 0.5
-
-
-def test_a_jpeg_and_its_pixels_have_one_score(photograph, tmp_path):
-    buffer = io.BytesIO()
-    Image.fromarray(photograph("coffee")).save(buffer, "JPEG", quality=40)
-    (tmp_path / "a.jpg").write_bytes(buffer.getvalue())
-    pixels = np.asarray(Image.open(io.BytesIO(buffer.getvalue())).convert("RGB"))
-    assert blind_score(load_image(tmp_path / "a.jpg").rgb) == blind_score(pixels)

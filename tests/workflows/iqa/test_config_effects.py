@@ -13,7 +13,7 @@ from PIL import Image
 from pydantic import BaseModel
 from stages import START, Stages, configured
 
-from loopwright.errors import ConfigError, ImageError, ModelError, NodeFailed, NodeTimeout, StructuredReplyError
+from loopwright.errors import ConfigError, ImageError, ModelError, NodeFailed, StructuredReplyError
 from loopwright.models import with_fallback
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.iqa import IQAConfig, Services, build_graph, run_pipeline
@@ -24,6 +24,13 @@ PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 COFFEE = PHOTOGRAPHS / "coffee.png"
 EFFECTS: dict[str, Callable[..., None]] = {}
 """Key -> the test of its effect."""
+IN_ACCEPTANCE = [
+    *(f"langgraph.{key}" for key in ("max_iterations", "recursion_limit", "debug_mode", "log_dir")),
+    *(f"langgraph.{key}" for key in ("save_graph_visualization", "graceful_errors", "continue_after_error")),
+    "pipeline.max_retry_attempts",
+    *(f"pipeline.timeout.{stage}" for stage in ("planner", "executor", "summarizer")),
+]
+"""Their effects are tested in tests/acceptance/test_langgraph_setup.py and test_replanning_logic.py."""
 
 
 def effect(key: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -55,60 +62,6 @@ def evidence(settings: IQAConfig, tmp_path: Path) -> Any:
     return assess(settings, reference_path=tmp_path / "other.png")["executor_evidence"]
 
 
-@effect("langgraph.max_iterations")
-def test_max_iterations():
-    wished = {"max_replan_iterations": 4}
-    assert replans(configured(), **wished) == 4
-    assert replans(config("langgraph.max_iterations", 1), **wished) == 1
-
-
-@effect("langgraph.recursion_limit")
-def test_recursion_limit():
-    final = Stages().graph(config("langgraph.recursion_limit", 2)).invoke(START)
-    assert final["stop_reason"]["loop"] == "recursion_limit"
-    assert "summarizer_result" not in final
-
-
-@pytest.mark.parametrize("on", [True, False])
-@effect("langgraph.debug_mode")
-@effect("langgraph.log_dir")
-def test_debug_mode_and_log_dir(tmp_path, on):
-    assess(config("langgraph.debug_mode", on, langgraph__log_dir=tmp_path / "here"))
-    log = tmp_path / "here" / "graph_debug.log"
-    assert log.exists() is on
-    if on:
-        assert "node executor: finished in" in log.read_text()
-
-
-@pytest.mark.parametrize("on", [True, False])
-@effect("langgraph.save_graph_visualization")
-def test_save_graph_visualization(tmp_path, on):
-    build_graph(config("langgraph.save_graph_visualization", on, langgraph__log_dir=tmp_path))
-    assert (tmp_path / "graph_structure.mmd").exists() is on
-
-
-@effect("langgraph.graceful_errors")
-def test_graceful_errors(tmp_path):
-    missing = tmp_path / "missing.png"
-    assert "there is no file" in assess(config("langgraph.graceful_errors", True), image=missing)["error"]
-    with pytest.raises(NodeFailed, match="there is no file"):
-        assess(configured(), image=missing)
-
-
-@pytest.mark.parametrize("on", [True, False])
-@effect("langgraph.continue_after_error")
-def test_continue_after_error(tmp_path, on):
-    settings = config("langgraph.continue_after_error", on, langgraph__graceful_errors=True)
-    assert ("summarizer_result" in assess(settings, image=tmp_path / "missing.png")) is on
-
-
-@pytest.mark.parametrize("retries", [0, 2])
-@effect("pipeline.max_retry_attempts")
-def test_max_retry_attempts(retries):
-    calls = refusals(config("pipeline.max_retry_attempts", retries))
-    assert len(calls) == retries + 1
-
-
 def refusals(settings: IQAConfig) -> list[float]:
     """When a model was called that cannot be reached."""
     began: list[float] = []
@@ -134,16 +87,6 @@ def test_the_waits_between_attempts():
     first, second, third = refusals(configured(**waits, pipeline__retry__max_wait=0.5))
     assert second - first >= 0.2
     assert 0.5 <= third - second < 0.5 + 1.2, "up to a second is added at random"
-
-
-@pytest.mark.parametrize("stage", ["planner", "executor", "summarizer"])
-@effect("pipeline.timeout.planner")
-@effect("pipeline.timeout.executor")
-@effect("pipeline.timeout.summarizer")
-def test_timeouts(stage):
-    slow = {**Stages(asks=0).nodes, stage: lambda _state: time.sleep(1)}
-    with pytest.raises(NodeTimeout, match=f"'{stage}'.*0.05 s"):
-        build_graph(config(f"pipeline.timeout.{stage}", 0.05), nodes=slow).invoke(START)
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -236,7 +179,9 @@ def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
 
 def test_every_key_has_a_test():
     # Allowances are kept by the server: tests/runs/test_hub_allowances.py.
-    assert sorted(EFFECTS) == sorted(name for name in leaves(IQAConfig) if not name.startswith("allowances."))
+    assert sorted([*EFFECTS, *IN_ACCEPTANCE]) == sorted(
+        name for name in leaves(IQAConfig) if not name.startswith("allowances.")
+    )
 
 
 def test_the_certificate_counts_the_calls_of_fallback_models():

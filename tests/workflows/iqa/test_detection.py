@@ -40,31 +40,6 @@ def is_right(found: str, expected: str) -> bool:
     return found == expected or kind_of(found) == expected
 
 
-@pytest.mark.slow
-def test_main_distortion_without_reference_is_right_where_it_is_stated(
-    photographs, main_four, measured, record_property
-):
-    right, stated, total, wrong = 0, 0, 0, []
-    for name in photographs:
-        for kind in main_four:
-            for level in (3, 4, 5):
-                result = detect(measured(name, kind, level)[0])
-                main = result.main
-                total += 1
-                right += main is not None and main.type == kind
-                if main is None or main.confidence < SURE:
-                    # Not to name it is honest only with the doubt said.
-                    assert result.abstained or main is None
-                    continue
-                stated += 1
-                if main.type != kind:
-                    wrong.append((name, kind, level, main.type, main.confidence))
-    record_property("right", f"{right}/{total}")
-    record_property("stated", f"{stated}, wrong {len(wrong)}")
-    assert len(wrong) <= 0.15 * stated, wrong
-    assert right >= 0.8 * total
-
-
 def test_clean_photographs_have_no_finding(photographs):
     for name, rgb in photographs.items():
         assert detect(measure(rgb)).findings == [], name

@@ -19,7 +19,6 @@ from loopwright.workflows.iqa.sources.sample import sample_path
 from loopwright.workflows.iqa.workflow import IQAWorkflow
 
 QUALITY = "How is the quality of this image?"
-BOAT = {"query": "Is the red boat blurry?", "image": "sample:harbour-blurred"}
 
 
 @pytest.fixture
@@ -52,14 +51,6 @@ async def test_an_uploaded_picture_with_its_reference(hosted, uploads):
     assert "u1.png" in seen
     assert "secret-folder" not in seen
     assert done.saved()[-1]["image_path"] == "u1.png"
-
-
-async def test_an_object_that_nothing_can_locate_costs_no_pass(hosted):
-    done = await drive(hosted, BOAT)
-    assert done.thoughts() == []
-    assert done.outcome.status == "answered"
-    assert "nothing here can find the red boat in it" in done.outcome.answer
-    assert done.outcome.details["iteration_count"] == 0
 
 
 async def test_what_went_wrong_with_a_picture_does_not_say_where_it_lies(hosted, uploads):

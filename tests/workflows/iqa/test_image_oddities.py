@@ -124,16 +124,6 @@ def test_assess_answers_or_says_why_in_one_line(tmp_path: Path, name: str) -> No
         assert re.search(odd.error, ended.stderr)
 
 
-@pytest.mark.parametrize("given", [pytest.param([], marks=pytest.mark.slow), ["--reference", "small.png"]])
-def test_assess_of_what_does_not_fit(tmp_path: Path, given: list[str]) -> None:
-    saved(picture, "PNG")(tmp_path / "a.png")
-    Image.new("RGB", (95, 72)).save(tmp_path / "small.png")
-    ended = _run("assess", "--json", *given, "a.png" if given else "missing.png", folder=tmp_path)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.count("\n") == 1
-    assert re.search("95 x 72|there is no file", ended.stderr)
-
-
 def test_a_path_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     saved(picture, "PNG")(tmp_path / "a.png")

@@ -114,26 +114,3 @@ def test_what_was_drawn_or_is_nearly_empty(draw) -> None:
 @pytest.mark.parametrize(("draw", "sigma"), [(_text, 2), (_line_art, 4), (_flat_shapes, 4)])
 def test_a_blurred_drawing_is_called_so(draw, sigma) -> None:
     assert Distortion.BLURS in _said(_blurred(draw(), sigma))
-
-
-def _large_scene() -> np.ndarray:
-    """40 megapixels, sharp to the pixel: shapes, strokes and the grain of a sensor."""
-    rng = np.random.default_rng(0)
-    scene = np.full((5120, 7808, 3), 120, np.uint8)
-    for index in range(1500):
-        colour = tuple(int(value) for value in rng.integers(0, 256, 3))
-        x, y, size = int(rng.integers(7808)), int(rng.integers(5120)), int(rng.integers(20, 500))
-        if index % 3 == 0:
-            cv2.circle(scene, (x, y), size, colour, -1, cv2.LINE_AA)
-        elif index % 3 == 1:
-            cv2.rectangle(scene, (x, y), (x + size, y + size // 2), colour, -1)
-        else:
-            cv2.line(scene, (x, y), (x + 2 * size - 500, y + 300), colour, size // 25 + 1, cv2.LINE_AA)
-    return cv2.add(scene, cv2.randn(np.empty_like(scene), 0, 2))
-
-
-@pytest.mark.slow
-def test_forty_megapixels() -> None:
-    scene = _large_scene()
-    assert Distortion.BLURS not in _said(scene)
-    assert Distortion.BLURS not in _said(cv2.resize(scene, (1562, 1024), interpolation=cv2.INTER_AREA))

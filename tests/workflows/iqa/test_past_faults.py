@@ -21,13 +21,3 @@ def test_a_plan_that_repeats_itself_ends_the_loop():
     )
     assert len(stages.visits("planner")) == 2
     assert (final["stop_reason"]["outcome"], final["stop_reason"]["spent"]) == ("stalled", 1)
-
-
-def test_concurrent_runs_share_nothing():
-    from concurrent.futures import ThreadPoolExecutor
-
-    graph = Stages().graph()
-    limits = [0, 1, 2, 3] * 5
-    with ThreadPoolExecutor(8) as pool:
-        finals = list(pool.map(lambda limit: graph.invoke({**START, "max_replan_iterations": limit}), limits))
-    assert [final["stop_reason"]["spent"] for final in finals] == limits

@@ -87,14 +87,6 @@ def test_the_region_of_the_query_goes_into_the_state():
     assert "region" not in planner_node(state(query, region=(0, 0, 32, 32)))
 
 
-def test_a_replan_is_another_plan():
-    before = replanning()
-    plan = planner_node(before)["plan"]
-    assert not plan.same_work(before["plan"])
-    assert plan.query_scope == "Global"
-    assert REASON in plan.rationale
-
-
 def test_a_new_question_on_an_old_thread_is_no_replan():
     before = replanning("Is the sky blurry?", replan_history=[], iteration_count=0)
     before["query"] = "Is the dog noisy?"

@@ -64,37 +64,15 @@ def box(name, left, top, right, bottom):
     [
         ("left half", (0, 0, 300, 300)),
         ("the upper third of the image", (0, 0, 600, 100)),
-        ("bottom right corner", (400, 200, 200, 100)),
-        ("top left", (0, 0, 300, 150)),
         ("upper left quarter", (0, 0, 300, 150)),
-        ("right quarter", (450, 0, 150, 300)),
         ("center", (150, 75, 300, 150)),
-        ("top center", (200, 0, 200, 100)),
         ("region 10,20,100,80", (10, 20, 100, 80)),
         ("sky", None),
         ("left shoe", None),
-        ("half", None),
     ],
 )
 def test_the_box_of_a_name(name, expected):
     assert box_of(name, 600, 300) == expected
-
-
-@pytest.mark.parametrize("reference", [None, "reference"])
-def test_halves_are_compared_by_their_numbers(ask, reference):
-    yes = ask("blurred", "Is the left half sharper than the right half?", reference=reference)
-    no = ask("blurred", "Is the right half sharper than the left half?", reference=reference)
-    which = ask("blurred", "Which half is blurrier, the left or the right?", reference=reference)
-    evidence = yes["executor_evidence"]
-    assert evidence.regions == {"left half": LEFT, "right half": RIGHT}
-    assert set(evidence.distortion_analysis) == {"left half", "right half"}
-    assert {log.region for log in evidence.tool_logs} == {"left half", "right half"}
-    first = [log for log in evidence.tool_logs if log.region == "left half"]
-    assert evidence.quality_scores == {log.tool: log.score for log in first if log.score is not None}
-    assert yes["summarizer_result"].final_answer.startswith("Yes: the ")
-    assert no["summarizer_result"].final_answer.startswith("No: the ")
-    assert which["summarizer_result"].final_answer.startswith("The right half: the ")
-    assert yes["iteration_count"] == 0
 
 
 @pytest.mark.parametrize(
@@ -185,8 +163,3 @@ def test_what_nothing_can_locate_is_answered_for_the_whole_image_in_one_pass(ask
         state = ask("noisy", query)
         assert "nothing here can find the car in it" in state["summarizer_result"].final_answer
         assert (state["iteration_count"], list(state["executor_evidence"].distortion_set)) == (0, ["Global"])
-
-
-def test_two_halves_are_compared_without_a_word_for_what_in(ask):
-    final = ask("blurred", "Compare the left half with the right half")["summarizer_result"].final_answer
-    assert final.startswith("The left half is better: by BlindScore, ")

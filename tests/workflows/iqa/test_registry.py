@@ -28,13 +28,6 @@ def test_an_unknown_tool_is_named_with_the_known_ones():
     assert "Did you mean 'NIQE'?" in str(caught.value)
 
 
-def test_primary_first():
-    assert names(select_tools([], FULL))[0] == "MDSI"
-    assert names(select_tools([], NONE))[0] == "BlindScore"
-    assert set(names(select_tools([], NONE, limit=9))) == {"BlindScore", "NIQE", "BRISQUE"}
-    assert names(select_tools(["noise"], FULL))[0] == "MDSI"
-
-
 @given(
     st.lists(st.sampled_from(known_distortions())),
     st.sampled_from(ReferenceMode),

@@ -9,7 +9,7 @@ from distort import LEVELS, distort
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
-from loopwright.workflows.iqa.measuring.severity import assess, gauge_of
+from loopwright.workflows.iqa.measuring.severity import assess
 
 SAMPLE = ("astronaut", "chelsea", "coffee", "rocket")
 USUAL = ("gaussian blur", "gaussian noise", "jpeg", "jpeg2000", "underexposure")
@@ -56,20 +56,3 @@ def test_severity_without_a_reference_never_falls_with_the_level(photograph, kin
     ranks = [finding.severity.rank for finding in findings]
     assert ranks == sorted(ranks)
     assert ranks[4] > ranks[0]
-
-
-@pytest.mark.matrix(6)
-@pytest.mark.parametrize("name", [*SUBTYPES, *Distortion])
-@pytest.mark.parametrize("paired", [False, True])
-def test_every_explanation_has_number_unit_and_thresholds(photograph, name, paired):
-    rgb = np.ascontiguousarray(photograph("coffee")[:256, :256])
-    made = distort(rgb, "jpeg", 3)
-    finding = assess(name, measure(made), measure_pair(made, rgb) if paired else None)
-    if "value" not in finding.measured:
-        assert "cannot be measured here" in finding.explanation
-        return
-    gauge = gauge_of(finding)
-    assert gauge is not None
-    assert f"{gauge.label} is {gauge.said(finding.measured['value'])}, " in finding.explanation
-    for severity, bound in zip(("slight", "moderate", "severe", "extreme"), gauge.bounds, strict=True):
-        assert f"{severity} from {gauge.number(bound)}" in finding.explanation

@@ -55,33 +55,10 @@ def evidence(*, logs=(("MDSI", 3.0),), scope="Global", found=("noise",), **field
     )
 
 
-def test_an_object_that_was_not_located_is_missed_once_and_the_whole_image_is_enough():
-    reason = missing_evidence(plan(query_scope=["car"]), evidence(), "Is the car sharp?", [])
-    assert reason == "The car could not be located, so there is no evidence for it alone"
-    again = missing_evidence(plan(query_scope=["car"]), evidence(), "Is the car sharp?", [f"[Iteration 1] {reason}"])
-    assert again is None
-    assert (
-        missing_evidence(plan(query_scope="Global"), evidence(), "Is the car sharp?", [f"[Iteration 1] {reason}"])
-        is None
-    )
-
-
-def test_a_located_object_without_scores_is_missed_in_the_words_of_the_requirement():
-    without = evidence(scope="vehicle", logs=())
-    reason = missing_evidence(plan(query_scope=["vehicle"]), without, QUERY, [])
-    assert reason == "Missing tool scores for vehicle region"
-
-
 @pytest.mark.parametrize("mode", ["scoring", "mcq", "explanation"])
 def test_switched_off_tools_are_never_missed(mode):
     off = plan(plan=flags(distortion_detection=True, distortion_analysis=True), answer_mode=mode)
     assert missing_evidence(off, evidence(logs=()), QUERY, []) is None
-
-
-def test_a_named_distortion_without_a_finding_is_missed_while_detection_is_off():
-    named = plan(distortions={"Global": ["blurs"]}, distortion_source="Explicit")
-    reason = missing_evidence(named, evidence(found=("noise",)), "Is it blurry?", [])
-    assert reason == "No evidence for blurs: it was not analysed, and detection was off"
 
 
 def test_tools_that_contradict_each_other_call_for_a_third_once():

@@ -48,21 +48,6 @@ def test_choices_from_pixels(assess, kind, letter, reference):
     assert assess(OPTIONS, kind, mode="mcq", reference=reference).final_answer == letter
 
 
-def test_scores_from_pixels_fall_with_the_quality(assess):
-    clean, bad = (assess("Rate it", kind, mode="scoring") for kind in ("none", "gaussian blur"))
-    assert (clean.final_answer, clean.quality_score) == ("Excellent", 5.0)
-    assert bad.quality_score < 3
-    assert bad.final_answer in ("Bad", "Poor", "Fair")
-    assert "MDSI" in bad.quality_reasoning
-    assert not bad.need_replan
-
-
-def test_an_object_that_nothing_can_locate_is_no_reason_to_plan_again(assess):
-    first = assess("Is the car sharp?", "none", query_scope=["car"])
-    assert (first.need_replan, first.replan_reason) == (False, None)
-    assert "image as a whole" in first.final_answer
-
-
 # What follows is written by hand, so that every number is known.
 
 

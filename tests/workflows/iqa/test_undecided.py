@@ -9,7 +9,7 @@ from PIL import Image
 
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.answer.verdicts import UNABLE
-from loopwright.workflows.iqa.measuring.detection import SURE, detect
+from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 CHOICE = "Which? A. sharp B. blurry C. cannot tell"
@@ -46,14 +46,6 @@ def test_a_wall_is_neither_sharp_nor_blurred(tmp_path, name):
     assert "sharpness cannot be judged" in result.quality_reasoning
     for query in ("Is it blurry?", "Is it sharp?"):
         assert ask(tmp_path, query, walls()[name]).final_answer.startswith(UNABLE)
-
-
-def test_a_sure_finding_leaves_open_what_was_not_measured():
-    flat = np.full((300, 400, 3), 128, np.uint8)
-    detection = detect(measure(flat))
-    assert (detection.main.type, detection.abstained) == ("low contrast", None)
-    assert detection.main.confidence >= SURE
-    assert [kind for doubt in detection.doubts for kind in doubt.kinds] == ["blurs", "sharpness"]
 
 
 def test_an_abstention_over_colour_does_not_silence_what_was_measured_of_blur(tmp_path, photograph):

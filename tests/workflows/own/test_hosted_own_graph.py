@@ -1,7 +1,6 @@
 """Any graph of LangGraph's becomes a workflow: bounded, with a form, an answer, and the host's saver."""
 
 # No "from __future__ import annotations" here: LangGraph reads the annotations of the schemas below.
-import asyncio
 import dataclasses
 import logging
 from itertools import pairwise
@@ -90,17 +89,6 @@ async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
     assert hosted.graph(saver) is hosted.graph(saver)
     with pytest.raises(GraphError, match="bounded already"):
         UserGraph("drafts", graph, limit=3)
-
-
-async def test_a_compiled_graph_keeps_its_name_and_not_its_saver():
-    own = InMemorySaver()
-    hosted = UserGraph("drafts", drafting().compile(checkpointer=own, name="Tea"), limit=0)
-    saver = InMemorySaver()
-    outcome, _, _ = await answered(hosted, {"topic": "x"}, saver)
-    assert outcome.answer == "<x>"
-    assert hosted.graph(saver).name == "Tea"
-    assert not list(own.list(None))
-    assert list(saver.list(None))
 
 
 class Asked(MessagesState):
@@ -261,12 +249,6 @@ async def test_commands_subgraphs_and_async_nodes():
     assert result.state["count"] == 4
     with pytest.raises(InputError, match="at least one of word, count"):
         hosted.run({}, {}, "r")
-
-
-async def test_runs_at_the_same_time_are_apart():
-    hosted = UserGraph("drafts", drafting(), limit=3)
-    found = await asyncio.gather(*(answered(hosted, {"topic": str(number)}) for number in range(5)))
-    assert [outcome.answer for outcome, _, _ in found] == [f"<{number}>" * 4 for number in range(5)]
 
 
 def test_graphs_of_many_savers_do_not_pile_up():

@@ -6,17 +6,7 @@ import pytest
 
 from loopwright.workflows.rag.question.routing import direct_answer, route_of
 
-GREETINGS = [
-    "Hello",
-    "Hi there!",
-    "thanks a lot",
-    "Good morning!",
-    "Guten Tag",
-    "danke schön",
-    "Bonjour",
-    "merci beaucoup",
-]
-GREETINGS += ["hola", "Muchas gracias", "สวัสดีครับ", "ขอบคุณมากค่ะ", "你好！", "谢谢"]
+GREETINGS = ["Hello", "Good morning!", "danke schön", "merci beaucoup", "Muchas gracias", "ขอบคุณมากค่ะ", "谢谢"]
 ABOUT_ITSELF = ["Who are you?", "What can you do?", "are you a robot?", "Wer bist du?", "คุณคือใคร", "你是谁？", "help"]
 
 
@@ -39,11 +29,8 @@ def test_a_greeting_is_answered_in_its_language() -> None:
     [
         "What is the price of Bitcoin today?",
         "Hello, who wrote Hamlet?",
-        "What is web search?",
-        "Who owns Google?",
         "What is 12 Monkeys?",
         "What happened on 9/11?",
-        "What is 9/11?",
         "1914-1918",
         "Thank you for the Music was written by whom?",
         "ราคาบิตคอยน์วันนี้เท่าไหร่",

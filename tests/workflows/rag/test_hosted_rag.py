@@ -130,15 +130,12 @@ async def test_only_the_documents_asked_for_count(tmp_path):
     "given",
     [
         {},
-        {"question": ""},
         {"question": 3},
         {"question": "why", "store": "/etc"},
         {"question": "why", "history": "because"},
         {"question": "why", "max_retry_count": -1},
         {"question": "why", "where": {"documents": ["/etc"]}},
         {"question": "why", "where": {"after": "soon"}},
-        {"question": "why", "where": {"tags": "a"}},
-        {"question": "why", "where": ["a"]},
     ],
 )
 def test_unusable_input_is_refused_before_anything_runs(hosted, given):

@@ -55,16 +55,6 @@ def test_every_passage_gets_the_vector_of_its_title_and_text(store, source):
     assert store.search_vector(vector, 1, model="hash")[0].passage_id == passage.id
 
 
-def test_only_what_is_missing_is_embedded(store, source):
-    ingest([source], store, embedder=HashEmbedder())
-    records = people(51)
-    records[0]["text"] = "Person0 Sand lives in Bergen."
-    jsonl(source, records)
-    embedder = HashEmbedder()
-    assert ingest([source], store, embedder=embedder).progress.vectors == len(embedder.texts) == 2
-    assert store.stats().vectors == 51
-
-
 def test_stopped_and_resumed(store, source):
     ingest([source], store)
     seen: list[tuple[int, int]] = []

@@ -27,9 +27,3 @@ def test_a_local_model_answers_beside_the_quotes(services):
     assert result.answer.citations[0].title in ("Tower Bridge", "Horace Jones")
     assert result.model_calls == 1
     assert result.tokens > 0
-
-
-def test_a_local_model_says_nothing_where_nothing_is_known(services):
-    with allow_model_requests():
-        result = ask("What is the boiling point of tungsten?", services=services, max_retry_count=1)
-    assert (result.status, result.model_calls) == ("abstained", 0)

@@ -12,7 +12,6 @@ from documents import CHINESE, THAI, make_pdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopwright.errors import ConfigError
 from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
 from loopwright.workflows.rag.sources.reading.layout import Layout
 from loopwright.workflows.rag.sources.reading.text_spans import words_in
@@ -126,8 +125,3 @@ def test_thai_without_any_space_is_never_cut_before_a_vowel_mark():
 def test_a_million_dots_take_no_time_worth_naming():
     passages = passages_of(document("." * 1_000_000 + " end"), size=120)
     assert sum(len(bare(passage.text)) for passage in passages) == 1_000_003
-
-
-def test_an_impossible_size_is_refused():
-    with pytest.raises(ConfigError, match="at least one"):
-        passages_of(document("text"), size=0)

@@ -52,13 +52,6 @@ def test_structure_in_order(tmp_path: Path):
     assert {passage.heading for passage in passages_of(document, size=30)} == {"", "Cities", "Cities > More", "End"}
 
 
-def test_titles_without_properties(tmp_path: Path):
-    (document,) = read_source(make_docx(tmp_path / "b.docx", [(0, "The Title"), (1, "One"), "text"]))
-    assert document.title == "The Title"
-    (document,) = read_source(make_docx(tmp_path / "c.docx", ["text"]))
-    assert document.title == "c"
-
-
 def test_controls_insertions_and_deletions(tmp_path: Path):
     path = make_docx(tmp_path / "t.docx", ["MARK"])
     changed = member(path, MAIN).replace(

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from search_server import closed_port, searching
 
 from loopwright.engine.events.schema import NodeRetried, TextStreamed
-from loopwright.errors import CheckpointError, InputError, NodeFailed, StoreError
+from loopwright.errors import CheckpointError, NodeFailed, StoreError
 from loopwright.retrieval.records import Filter
 from loopwright.testing import ScriptedChatModel, always, always_no
 from loopwright.workflows.rag import RagResult, Services, aask, ask, astream_ask, build_graph
@@ -163,12 +163,6 @@ def test_a_search_engine_that_is_down_is_tried_again_and_then_told():
     assert "The web search failed" in result.answer.text
 
 
-@pytest.mark.parametrize("question", ["", "   ", None, "x" * 20_000])
-def test_what_is_no_question_is_refused(question):
-    with pytest.raises(InputError, match="question"):
-        ask(question, services=rag())
-
-
 # Injection
 
 
@@ -190,12 +184,6 @@ def test_instructions_in_a_document_are_quoted_and_not_obeyed():
 
 
 # Filters, chats, languages
-
-
-def test_filters_restrict_what_is_searched():
-    services = rag(BRIDGES)
-    only = Filter(documents=("Bread",))
-    assert ask(DESIGNER, services=services, where=only, max_retry_count=0).status == "abstained"
 
 
 def test_a_chat_refers_to_what_was_said():
@@ -220,18 +208,6 @@ def test_thai_and_chinese_are_found_and_cited(texts, question, expected):
 
 
 # Concurrency and streaming
-
-
-async def test_questions_at_the_same_time_share_nothing():
-    grader = says({"relevant": True})
-    services = rag(BRIDGES, nodes_and_edges_grading=grader)
-    questions = [DESIGNER, "When was the Forth Bridge opened?", "When was the Brooklyn Bridge opened?", "Hello!"] * 5
-    results = await asyncio.gather(*(aask(question, services=services) for question in questions))
-    alone = {question: await aask(question, services=services) for question in set(questions)}
-    for question, result in zip(questions, results, strict=True):
-        assert result.answer == alone[question].answer
-        assert result.model_calls == alone[question].model_calls
-        assert result.queries == alone[question].queries
 
 
 async def test_the_answer_comes_piece_by_piece():
