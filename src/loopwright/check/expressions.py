@@ -165,7 +165,9 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
 
 def iterated(value: Any) -> Sequence[Any] | None:
     """The items that a loop over a value goes through; None if they are not known."""
-    if isinstance(value, ClassValue) and value.is_enum:
+    if isinstance(value, ClassValue):
+        if not value.is_enum:
+            return None
         value = [member(value, name) for name, held in value.members.items() if is_plain(held) and name[0] != "_"]
     if isinstance(value, dict) or text_of(value) is not None:
         value = [*value]
