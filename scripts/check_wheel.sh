@@ -81,7 +81,7 @@ assert assets, "the wheel holds no page: build it before the wheel"
 assert all(ask(f"/{asset}") for asset in assets)
 assert {"assistant", "iqa"} <= {each["name"] for each in json.loads(ask("/workflows"))}
 run = json.loads(ask("/runs", {"workflow": "assistant", "input": {"message": "Which keynotes are there?"}}))
-ended = until(lambda: (now := json.loads(ask(f"/runs/{run['id']}")))["status"] != "running" and now, "the run does not end")
+ended = until(lambda: (now := json.loads(ask(f"/runs/{run['id']}")))["status"] not in ("queued", "running") and now, "the run does not end")
 assert ended["status"] == "finished" and ended["outcome"]["answer"], ended
 PYTHON
 env/bin/python ask.py
