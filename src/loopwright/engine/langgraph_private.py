@@ -163,7 +163,9 @@ def run_bare(compiled: Compiled, node: str) -> None:
     names = [name for name in compiled.channels if name == _TASKS or name.startswith(_AHEAD)]
 
     def repeat(result: Any, config: RunnableConfig) -> Any:
-        write_beside(config, config.get("configurable", {})["__pregel_read"](names))
+        # A copy of the node is a chain with its writers again, and a Command says itself what is ahead.
+        if not isinstance(result, Command):
+            write_beside(config, config.get("configurable", {})["__pregel_read"](names))
         return result
 
     spec = compiled.nodes[node]
