@@ -167,6 +167,8 @@ async def test_a_run_whose_store_fails_for_good_ends_and_says_so(tmp_path: Path)
     async with opened(tmp_path, Walk(desk)) as hub:
         live = await hub.start("walk", {**ASKED, "hold": "check"})
         await until(lambda: desk.waiting["check"])
+        # What happened so far is kept in parts: a moment later than it happens.
+        await until(lambda: '"node":"check"' in hub.store.events(live.id)[-1].data)
         before = len((await hub.follow(live.id)).events)
         hub.store.close()
         desk.opened.add("check")
