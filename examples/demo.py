@@ -17,9 +17,8 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
-from loopwright.diagram import svg
 from loopwright.engine import verify
-from loopwright.workflows.iqa import IQAConfig, build_graph, trace_pipeline
+from loopwright.workflows.iqa import IQAConfig, trace_pipeline
 from loopwright.workflows.iqa.commands import path_taken
 from loopwright.workflows.iqa.report import ReportRow, write_report
 from loopwright.workflows.iqa.sources.images import load_image
@@ -68,8 +67,8 @@ def show_the_smallest_demonstration(console: Console) -> None:
     agent.main()
 
 
-def assess(case: Case, folder: Path) -> ReportRow:
-    """Make the image, run the pipeline on it, and keep what happened."""
+def assess(case: Case, folder: Path) -> tuple[ReportRow, list[str]]:
+    """Make the image, run the pipeline on it, and keep what happened, with the nodes that it visited."""
     source = PHOTOGRAPHS / case.photograph
     image = source
     name = source.stem
@@ -79,15 +78,15 @@ def assess(case: Case, folder: Path) -> ReportRow:
         Image.fromarray(distort(load_image(source).rgb, case.distortion, case.level)).save(image)
     reference = source if case.with_reference else None
     result = trace_pipeline(case.question, image, reference_path=reference, config=IQAConfig())
-    return ReportRow(
+    row = ReportRow(
         name=name,
         image_path=image,
         reference_path=reference,
         query=case.question,
         state=result.state,
-        path=path_taken(result.events).split(" > "),
         seconds=result.seconds,
     )
+    return row, path_taken(result.events).split(" > ")
 
 
 def offer_the_page(console: Console) -> None:
@@ -110,26 +109,26 @@ def main() -> None:
     console.rule("2. Photographs, and what can happen to them", align="left")
     images = RESULTS / "images"
     images.mkdir(parents=True, exist_ok=True)
-    rows = [assess(case, images) for case in CASES]
+    assessed = [assess(case, images) for case in CASES]
+    rows = [row for row, _ in assessed]
     table = Table(box=None, padding=(0, 1))
     for heading in ("image", "question", "answer", "score", "path", "s"):
         table.add_column(heading, overflow="fold")
-    for row in rows:
+    for row, path in assessed:
         answer = row.state["summarizer_result"]
         score = f"{answer.quality_score:.1f}" if answer.quality_score else "-"
-        short = " ".join(SHORT.get(step, step) for step in row.path)
+        short = " ".join(SHORT.get(step, step) for step in path)
         table.add_row(row.name, row.query, answer.final_answer, score, short, f"{row.seconds:.2f}")
     console.print(table)
     replanned = any(row.state["iteration_count"] for row in rows)
     passes = "; in brackets the loop's passes" if replanned else "; every first plan was enough, so no loop went round"
     console.print(f"P planner, E executor, S summarizer{passes}\n", style="dim")
-    for row in rows:
+    for row, path in assessed:
         if row.state["iteration_count"]:
             console.print(f"replanned: {row.name}: {row.state['replan_history'][0]}")
-            console.print(f"  path: {' > '.join(row.path)}", style="dim")
+            console.print(f"  path: {' > '.join(path)}", style="dim")
             console.print(f"  new plan: {row.state['plan'].rationale}", style="dim")
-    graph = build_graph()
-    report = write_report(rows, RESULTS / "report.html", title="Loopwright: image quality", svg=svg(graph.topology()))
+    report = write_report(rows, RESULTS / "report.html", title="Loopwright: image quality")
     console.print(f"\nreport with pictures: {report}")
     offer_the_page(console)
 
