@@ -11,16 +11,16 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from loopwright.checkpoints.archive import Archive
 from loopwright.engine.gate import is_engine_node
+from loopwright.engine.langgraph_private import AHEAD
 from loopwright.engine.ledger import HIDDEN, LEDGER, OF_THE_RUN, STOP_REASON
 from loopwright.errors import UnknownNameError
 
 Status = Literal["finished", "interrupted", "failed", "unfinished"]
 
-_BRANCH = "branch:to:"
 _JOIN = "join:"
 _SENDS = "__pregel_tasks"
 _START = "__start__"
-_HIDDEN = (_BRANCH, _JOIN, "__")
+_HIDDEN = (AHEAD, _JOIN, "__")
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ def _triggered(channel: str, value: Any) -> str | None:
     """Give the node that a channel would start, if it holds all that the node waits for."""
     if channel == _START:
         return _START
-    if channel.startswith(_BRANCH):
-        return channel.removeprefix(_BRANCH)
+    if channel.startswith(AHEAD):
+        return channel.removeprefix(AHEAD)
     if channel.startswith(_JOIN):
         sources, _, node = channel.removeprefix(_JOIN).rpartition(":")
         return node if set(sources.split("+")) <= set(cast("list[str]", value or ())) else None

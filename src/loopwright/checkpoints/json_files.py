@@ -229,6 +229,9 @@ class JsonFileSaver(Archive):
         """The checkpoints of a thread in LangGraph's in-memory saver."""
         with self._lock(thread_id):
             content = self._read(thread_id)
+        return self._memory_of(thread_id, content)
+
+    def _memory_of(self, thread_id: str, content: Mapping[str, Any]) -> InMemorySaver:
         memory = InMemorySaver(serde=self.serde)
         with self._problems(thread_id):
             for step in content["steps"]:
@@ -269,16 +272,18 @@ class JsonFileSaver(Archive):
     def threads(self) -> dict[str, int]:
         """Thread -> how many checkpoints the graph itself has; files that cannot be read are passed over."""
         found: dict[str, int] = {}
-        for thread in self._threads([]):
-            config: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
-            found[thread] = sum(1 for _ in self.list(config))
+        for content in self._contents([]):
+            thread_id = str(content["thread_id"])
+            with self._problems(thread_id):
+                own = (step for (space, _), step in _steps_of(content).items() if not space)
+                found[thread_id] = sum("checkpoint" in step for step in own)
         return found
 
-    def _threads(self, problems: list[str]) -> Iterator[str]:
-        """The threads of the folder, the one that was begun last first; takes note of files that cannot be read."""
+    def _contents(self, problems: list[str]) -> Iterator[dict[str, Any]]:
+        """What is in the files of the folder, the newest first; takes note of files that cannot be read."""
         for path in files_in(self.folder).values():
             try:
-                yield str(read_file(path)["thread_id"])
+                yield read_file(path)
             except FileNotFoundError:
                 continue
             except CheckpointError as problem:
@@ -309,13 +314,16 @@ class JsonFileSaver(Archive):
             CheckpointError: If a file cannot be read; with several runs, after all that can be read.
         """
         problems: list[str] = []
-        known = self._threads(problems) if config is None else [str(config.get("configurable", {})["thread_id"])]
-        for thread_id in known:
+        given = (config or {}).get("configurable", {})
+        if config is None:
+            contents = ((str(each["thread_id"]), each) for each in self._contents(problems))
+        else:
+            contents = [(str(given["thread_id"]), self._read(str(given["thread_id"])))]
+        for thread_id, content in contents:
             if limit is not None and limit <= 0:
                 return
-            given = (config or {}).get("configurable", {})
             place: RunnableConfig = {"configurable": {**given, "thread_id": thread_id}}
-            found = [*self._memory(thread_id).list(place, limit=limit, **which)]
+            found = [*self._memory_of(thread_id, content).list(place, limit=limit, **which)]
             yield from found
             limit = None if limit is None else limit - len(found)
         if problems:

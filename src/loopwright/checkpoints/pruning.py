@@ -16,9 +16,10 @@ from langgraph.checkpoint.base import CheckpointTuple
 from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.history import ThreadSummary, summaries
 from loopwright.checkpoints.opening import open_archive
+from loopwright.engine.langgraph_private import AHEAD
 from loopwright.engine.ledger import STOP_REASON
 
-_REBUILT_BY_STEPS = ("branch:to:", "join:", "__", STOP_REASON)
+_REBUILT_BY_STEPS = (AHEAD, "join:", "__", STOP_REASON)
 """How the channels begin that are empty because a step used them up or emptied them, not because they are rebuilt from
 writes."""
 

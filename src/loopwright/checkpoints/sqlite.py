@@ -75,12 +75,15 @@ class Apart:
                 if len(typed[1]) < LARGE:
                     continue
                 rows.append((*key, *typed))
-                self._there.add(key)
             apart.append(name)
             del values[name]
+        return cast("Checkpoint", {**checkpoint, "channel_values": values, _APART: apart}), rows
+
+    def kept(self, rows: Iterable[Row]) -> None:
+        """Take note that rows stand in the table."""
         if len(self._there) > _MOST_KNOWN:
             self._there.clear()
-        return cast("Checkpoint", {**checkpoint, "channel_values": values, _APART: apart}), rows
+        self._there.update(row[:4] for row in rows)
 
     def forget(self, thread_id: str) -> None:
         """Take nothing of a thread for kept any more."""
@@ -137,7 +140,9 @@ class KeptSqliteSaver(SqliteSaver, Archive):
         bare, rows = self._apart.taken(self.serde, config, checkpoint, new_versions)
         with self.lock:
             self.conn.executemany(_PUT, rows)
-        return super().put(config, bare, metadata, new_versions)
+        saved = super().put(config, bare, metadata, new_versions)
+        self._apart.kept(rows)
+        return saved
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint."""
@@ -225,7 +230,9 @@ class AsyncKeptSqliteSaver(AsyncSqliteSaver):
         bare, rows = self._apart.taken(self.serde, config, checkpoint, new_versions)
         async with self.lock:
             await self.conn.executemany(_PUT, rows)
-        return await super().aput(config, bare, metadata, new_versions)
+        saved = await super().aput(config, bare, metadata, new_versions)
+        self._apart.kept(rows)
+        return saved
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint."""

@@ -39,6 +39,9 @@ ERROR_HANDLER = "__error_handler__"
 SENT = "__pregel_push"
 """What triggers a task that a ``Send`` made."""
 
+AHEAD = "branch:to:"
+"""How the channels begin that start a node, named behind it, in the next superstep."""
+
 RECURSION_LIMIT = "recursion_limit"
 """The name of LangGraph's own step limit, as a config key and as the ``loop`` of its stop reason."""
 
@@ -124,10 +127,6 @@ def change_result(compiled: Compiled, node: str, change: Callable[[Any], Any]) -
     compiled.nodes[node].writers.insert(0, _Writer(lambda result, _config: change(result)))
 
 
-_AHEAD = "branch:to:"
-"""How the channels begin that start a node in the next superstep."""
-
-
 class _Bare(Runnable[Any, Any]):
     """A node that writes by itself what its Command says: in no run of its own, which tracers would see and pay for."""
 
@@ -151,7 +150,7 @@ class _Bare(Runnable[Any, Any]):
 
 def _obey(command: Command[Any], config: RunnableConfig | None) -> None:
     goto: Any = command.goto
-    ahead = [(_TASKS, each) if isinstance(each, Send) else (f"{_AHEAD}{each}", None) for each in goto if each != END]
+    ahead = [(_TASKS, each) if isinstance(each, Send) else (f"{AHEAD}{each}", None) for each in goto if each != END]
     (config or {}).get("configurable", {})["__pregel_send"]([*cast("dict[str, Any]", command.update).items(), *ahead])
 
 
@@ -160,7 +159,7 @@ def run_bare(compiled: Compiled, node: str) -> None:
 
     An update that is made in its name lets the jumps stand that are ahead; by itself, LangGraph forgets a Command.
     """
-    names = [name for name in compiled.channels if name == _TASKS or name.startswith(_AHEAD)]
+    names = [name for name in compiled.channels if name == _TASKS or name.startswith(AHEAD)]
 
     def repeat(result: Any, config: RunnableConfig) -> Any:
         # A copy of the node is a chain with its writers again, and a Command says itself what is ahead.

@@ -17,6 +17,7 @@ from langgraph.types import PregelTask, StateSnapshot
 from loopwright.engine import BoundedGraph
 from loopwright.engine.events.schema import LoopDecided, NodeFinished, NodeStarted, RunEvent, StateSaved
 from loopwright.engine.gate import is_engine_node
+from loopwright.engine.langgraph_private import AHEAD
 from loopwright.engine.ledger import LEDGER, STOP_REASON
 from loopwright.engine.loop import Spend
 from loopwright.runs.checkpoints import START, thread
@@ -24,9 +25,6 @@ from loopwright.runs.recording import Recorder
 
 UNFINISHED = ("__error__", "__error_source_node__", "__interrupt__", "__resume__")
 """What LangGraph writes of a task that did not end well: such a task runs again when the run goes on."""
-
-_BRANCH = "branch:to:"
-"""What stands before the name of a node in the channel by which it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Rec
     ledger: Mapping[str, Spend] = saved.checkpoint["channel_values"].get(LEDGER, {}) if saved else {}
     for task in done:
         if is_engine_node(task.name):
-            goto = [channel.removeprefix(_BRANCH) for channel in writes[task.id] if channel.startswith(_BRANCH)]
+            goto = [channel.removeprefix(AHEAD) for channel in writes[task.id] if channel.startswith(AHEAD)]
             events += _decided(task.name, ledger, writes[task.id], goto, _at(before), _step(before) + 1)
         events += _visited(task, recorder, _at(before), 0.0)
     return Recovered(events, frozenset(task.id for task in done))

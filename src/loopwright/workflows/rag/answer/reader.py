@@ -260,7 +260,7 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     """The run of units with the most weight of the question that is short enough, as long as it can be."""
     text = passage.text
     headings = {fold(each) for each in (passage.title, *passage.heading.split(" > "))}
-    every = units_of(text) or [Unit(0, len(text))]
+    every = units_of(text) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
     found = [set(terms(text[unit.start : unit.end])) for unit in units]

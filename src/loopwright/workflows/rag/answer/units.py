@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 
@@ -45,10 +46,12 @@ class Unit:
     """What is shown above it and is no part of it: the language of code, the header of a table."""
 
 
-def units_of(text: str) -> list[Unit]:
+@lru_cache(maxsize=256)
+def units_of(text: str) -> tuple[Unit, ...]:
     """Split a passage into its units, in order; fences, rulers and what has no words are no part of any.
 
-    A passage may begin within a block of code, or end within one: then its first or last fence has no partner.
+    A passage may begin within a block of code, or end within one: then its first or last fence has no partner. Kept for
+    a while, since a question asks for those of a passage more than once.
     """
     found: list[Unit] = []
     lines = _lines(text)
@@ -60,7 +63,7 @@ def units_of(text: str) -> list[Unit]:
         found += _code(text, part, language) if inside else _prose(text, part)
         begun, inside = number + 1, not inside
         language = match[2].split("{")[0].strip() if match else ""
-    return [unit for unit in found if any(map(str.isalnum, plain_text(text[unit.start : unit.end])))]
+    return tuple(unit for unit in found if any(map(str.isalnum, plain_text(text[unit.start : unit.end]))))
 
 
 def shown(text: str, units: Sequence[Unit]) -> str:
