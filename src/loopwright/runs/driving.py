@@ -98,6 +98,7 @@ class Drive:
 
     def __post_init__(self) -> None:
         self._earlier = self.live.latest.seconds or 0.0
+        self.live.refreshed = self._refreshed
 
     async def go(self) -> None:
         """Drive the run to its end; raises nothing but what cancels this for a second time."""
@@ -164,7 +165,7 @@ class Drive:
             return
         self.live.add("run", kept.type, written(kept), last=last)
         if self.tally.see(kept) or not isinstance(kept, TextStreamed):
-            self.live.update(self._record())
+            self.live.touch()
 
     def _hear(self, loop: asyncio.AbstractEventLoop, event: ModelCalled | NodeRetried) -> None:
         """Have an event recorded soon, from any thread."""
@@ -186,8 +187,11 @@ class Drive:
             self.live.add("client", event.event, event.model_dump_json(exclude={"event"}), last=last)
 
     def _record(self, **more: Any) -> RunRecord:
+        return self._refreshed(self.live.latest, **more)
+
+    def _refreshed(self, record: RunRecord, **more: Any) -> RunRecord:
         seconds = 0.0 if self._began is None else monotonic() - self._began
-        return with_figures(self.live.latest, self.tally, seconds=self._earlier + seconds, **more)
+        return with_figures(record, self.tally, seconds=self._earlier + seconds, **more)
 
     # The end
 

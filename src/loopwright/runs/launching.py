@@ -142,8 +142,11 @@ class Launcher:
         run = _within(settings, partial(make, self._uploads, record.id))
         graph = self._graph(hosted, record, settings)
         recorder, tally = Recorder(run), Tally()
-        counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
-        saved = await self._origin(record, graph, begun=recorder.saved_any, force=job.force)
+        counts, saved = dict[Channel, int](), None
+        if not new:
+            counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
+        if not new or record.parent or record.source != "here":
+            saved = await self._origin(record, graph, begun=recorder.saved_any, force=job.force)
         missing = Recovered() if new else await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 from loopwright.engine.events.schema import RunFailed
 from loopwright.errors import AttemptLost, TooManyEvents
 from loopwright.runs.schemas import Channel, RunLimits, RunRecord
-from loopwright.runs.store.entries import KeptEvent, NewEvents
+from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -23,6 +25,11 @@ logger = logging.getLogger(__name__)
 BEHIND = 1000
 """Events that may wait to be kept before the run waits for the store."""
 
+REMEMBERED = 128
+"""Events of a channel that stay in memory once they are kept, for those who follow it closely."""
+
+REMEMBERED_SIZE = 2**17
+"""Characters of JSON that they have together at most."""
 
 Stopping = Literal["cancelled", "shutdown", "store"]
 """Why a run is ended before its time: somebody asked, the server stops, or nothing more of it is kept."""
@@ -40,6 +47,15 @@ class Log:
     """Characters of JSON of the events that this process made."""
     waiting: list[KeptEvent] = field(default_factory=list[KeptEvent])
     """Events that are not kept yet."""
+    last: deque[KeptEvent] = field(default_factory=deque[KeptEvent])
+    """The last events that are kept, of `REMEMBERED_SIZE` characters at most."""
+
+    def keep(self, events: Sequence[KeptEvent]) -> None:
+        """Take note that events are kept."""
+        self.kept = events[-1].seq
+        self.last.extend(events)
+        while len(self.last) > REMEMBERED or sum(len(event.data) for event in self.last) > REMEMBERED_SIZE:
+            self.last.popleft()
 
 
 class LiveRun:
@@ -72,6 +88,8 @@ class LiveRun:
         }
         self._begun = self._ending = self._ended = False
         self._changed = False
+        self.refreshed: Callable[[RunRecord], RunRecord] | None = None
+        """Brings a record up to date with the events that were made."""
         self._made = asyncio.Event()
         self._news = asyncio.Event()
         self.broken: Exception | None = None
@@ -124,6 +142,12 @@ class LiveRun:
         log.waiting.append(KeptEvent(log.made, name, data))
         self._made.set()
 
+    def touch(self) -> None:
+        """Have the record kept as it is once it is `refreshed`."""
+        if not self.broken:
+            self._changed = True
+            self._made.set()
+
     def update(self, record: RunRecord) -> None:
         """Have the record kept, together with the events that were made until now.
 
@@ -135,6 +159,22 @@ class LiveRun:
         self._next = record.model_copy(update={"events": self._logs["run"].made})
         self._changed = True
         self._made.set()
+
+    def kept_behind(self, channel: Channel, after: int, limit: int, size: int | None) -> list[KeptEvent] | None:
+        """What is kept behind an event; None where the store must be asked.
+
+        Args:
+            channel: Which channel.
+            after: The number of the last event that is known.
+            limit: How many at most.
+            size: Characters of JSON that they have together at most; the first is given whatever it has.
+        """
+        log = self._logs[channel]
+        if after >= log.kept:
+            return []
+        if not log.last or log.last[0].seq > after + 1:
+            return None
+        return [*within(islice(log.last, after + 1 - log.last[0].seq, None), size)][:limit]
 
     def begin(self) -> None:
         """Take note that its task runs, so that it can be cancelled from now on.
@@ -174,6 +214,9 @@ class LiveRun:
             await self._made.wait()
             self._made.clear()
             ending = self._ending
+            if self._changed and self.refreshed and not ending:
+                made = self._logs["run"].made
+                self._next = self.refreshed(self._next).model_copy(update={"events": made})
             record = self._next if self._changed else None
             new = [
                 NewEvents(self.id, channel, log.waiting, self._next.epoch)
@@ -193,7 +236,7 @@ class LiveRun:
                 self._break(error)
                 return
             for part in new:
-                self._logs[part.channel].kept = part.events[-1].seq
+                self._logs[part.channel].keep(part.events)
             self._record = record or self._record
             # What was made while this was written goes first.
             self._ended = ending and not self._made.is_set()

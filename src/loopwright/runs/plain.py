@@ -182,11 +182,16 @@ def _named(fields: Mapping[str, Any], bounds: Bounds, depth: int) -> dict[str, A
 def _mapping(items: Iterable[tuple[Any, Any]], count: int, bounds: Bounds, depth: int) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for key, value in islice(items, bounds.items):
-        name = shortened(str(key), _SHORT)
+        name = _key(str(key))
         shown[name] = HIDDEN_VALUE if _is_secret(name, value) else plain(value, bounds, depth)
     if count > bounds.items:
         shown[REST] = f"{count - bounds.items:,} more"
     return shown
+
+
+@lru_cache(maxsize=4096)
+def _key(name: str) -> str:
+    return shortened(name, _SHORT)
 
 
 def _is_secret(name: str, value: Any) -> bool:

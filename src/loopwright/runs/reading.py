@@ -91,7 +91,9 @@ class RunReader:
         limit: int = 256,
         size: int | None = None,
     ) -> Following:
-        """The events of a run behind one of them, as soon as there are any: what is heard wakes, the store decides.
+        """The events of a run behind one of them, as soon as there are any.
+
+        Of a run that goes on here they are in memory once they are kept, if they are not long ago.
 
         Args:
             run_id: The run; it may have ended long ago, or go on in another process.
@@ -110,8 +112,14 @@ class RunReader:
         end = asyncio.get_running_loop().time() + patience
         while True:
             news, broken = self._expected(run_id), self._broken.get(run_id)
+            here = self._going.get(run_id)
+            known = here.live.kept_behind(channel, after, limit, size) if here else None
             try:
-                found = await asyncio.to_thread(self._look, run_id, channel, after, limit, size)
+                found = (
+                    await asyncio.to_thread(self._look, run_id, channel, after, limit, size)
+                    if known is None
+                    else Following(known, ended=False)
+                )
             except StoreError:
                 if not broken and run_id not in self._going:
                     raise

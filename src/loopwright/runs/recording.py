@@ -57,6 +57,10 @@ class Recorder:
         self._visits: Counter[str] = Counter()
         self._visit_of: dict[str, int] = {}
         self._state: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
+        """The state of the last checkpoint as the graph had it."""
+        self._updated: set[str] = set()
+        """Keys that nodes have written since."""
         self._saved: set[str] = set()
         self._finished: set[str] = set()
         self._passed_over: set[str] = set()
@@ -121,6 +125,7 @@ class Recorder:
                 within = (self.failed_node or "").startswith(f"{event.node}/")
                 self.failed_node = self.failed_node if within else event.node
                 event = event.model_copy(update={"error": self.words(event.error)})
+            self._updated.update(event.update)
             return event.model_copy(update={"visit": self._visit(event), "update": self.plain(event.update)})
         if isinstance(event, NodeRetried | NodeGaveUp | ModelFellBack | RunFailed):
             return event.model_copy(update={"message": self.words(event.message)})
@@ -155,8 +160,16 @@ class Recorder:
         if event.checkpoint_id in self._saved:
             return None
         self._saved.add(event.checkpoint_id)
-        before, now = self._state, self.plain(event.values)
-        self._state = now
+        before = self._state
+        # A value that nobody has written since is put in words once: a state may be large, and each step tells of it.
+        same = {
+            key
+            for key in before.keys() - self._updated
+            if self._values.get(key, _ABSENT) is event.values.get(key, self)
+        }
+        now = self.plain({key: value for key, value in event.values.items() if key not in same})
+        now |= {key: before[key] for key in same}
+        self._state, self._values, self._updated = now, dict(event.values), set()
         changed = {key: value for key, value in now.items() if before.get(key, _ABSENT) != value}
         return event.model_copy(update={"changed": changed, "removed": [key for key in before if key not in now]})
 

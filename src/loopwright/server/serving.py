@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
@@ -38,6 +39,9 @@ from loopwright.workflows.runtime import prices
 
 FAREWELL = 10
 """Seconds that clients have to take what is left once the server stops."""
+
+_M_MMAP_THRESHOLD, _LARGE = -3, 2**17
+"""The GNU C library's number of that setting, and the bytes from which a block is returned by itself."""
 
 
 class Server(uvicorn.Server):
@@ -167,6 +171,16 @@ class Serving:
         return ProcrastinateJobs(with_schema(address, JOBS, "jobs"), told, self.max_running, self.lease)
 
 
+def give_memory_back() -> None:
+    """Have large arrays go back to the system as soon as they are freed.
+
+    By default the GNU C library raises the size from which it does so with every large block that is freed, and keeps
+    what is smaller: of four photographs of 48 megapixels it kept 250 MB for good.
+    """
+    with suppress(OSError, AttributeError, TypeError):  # other systems' libraries do not do that
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
+
+
 def serve(
     serving: Serving,
     host: str = "127.0.0.1",
@@ -196,6 +210,7 @@ def serve(
         CheckpointError: If the checkpoints cannot be used.
     """
     require_token(host, token)
+    give_memory_back()
     name = f"[{host}]" if ":" in host else host
     with (
         reserved or reserve(host, port) as listener,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 
 from loopwright.errors import ConfigError
-from loopwright.server.serving import Serving
+from loopwright.server.serving import Serving, give_memory_back
 from loopwright.server.uploads import Uploads
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ def work(serving: Serving, grace: float = 30.0, started: Callable[[], None] | No
     """
     if not serving.shared:
         raise ConfigError("a worker shares runs with servers, so they are kept in PostgreSQL: give postgresql://...")
+    give_memory_back()
     with suppress(KeyboardInterrupt):
         asyncio.run(_work(serving, grace, started))
 

@@ -1,9 +1,12 @@
 """A photograph of 40 megapixels is assessed within bounded memory."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import cv2
+import httpx
 import numpy as np
 import pytest
 
@@ -47,6 +50,25 @@ def test_forty_megapixels_take_less_than_a_gigabyte(large, tmp_path) -> None:
     # Kilobytes, but bytes on macOS.
     unit = 1 if sys.platform == "darwin" else 1024
     assert int(done.stdout) * unit < MOST * 10**6
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_server_gives_the_memory_of_large_images_back(large, tmp_path) -> None:
+    path, at = tmp_path / "large.jpg", re.compile("listening on (http://[^;]*);")
+    cv2.imwrite(str(path), large, [cv2.IMWRITE_JPEG_QUALITY, 60])
+    command = [sys.executable, "-m", "loopwright", "serve", "--port", "0", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            url = next(found[1] for line in server.stdout or () if (found := at.search(line)))
+            for _ in range(3):
+                with path.open("rb") as photograph:
+                    asked = {"files": {"image": photograph}, "data": {"query": "Is it sharp?"}, "timeout": 120}
+                    assert httpx.post(f"{url}/v1/workflows/iqa/run?wait=true", **asked).status_code == 200
+            pages = int(Path(f"/proc/{server.pid}/statm").read_text().split()[1])
+        finally:
+            server.terminate()
+    assert pages * 4096 < 275 * 10**6
 
 
 @pytest.mark.parametrize("tool", [brisque, niqe])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import Self
 
 import numpy as np
@@ -52,6 +53,8 @@ _MAKING = 0x4C57_4B53  # the advisory lock of those that make the tables
 _TEXT_DIGITS = 9  # of a score of words; beyond them, equal passages may differ by the order of additions
 _VECTOR_DIGITS = 6
 _TIES = 16
+MOMENT = 0.1
+"""Seconds for which the revision is not read again: a question asks for it dozens of times."""
 
 
 class SqlStore:
@@ -73,6 +76,8 @@ class SqlStore:
         self._database = database
         self._backend = backend
         self._vectors_complete_below: dict[str, int] = {}
+        self._revision: tuple[float, int] | None = None
+        """When the revision was read last, and what it was; None once something was written here."""
         try:
             self._prepare()
         except BaseException:
@@ -93,6 +98,7 @@ class SqlStore:
             self._remove(connection, list(latest))
             self._backend.index(connection, add(connection, self._backend, list(latest.values())))
             count_up(connection, "revision")
+        self._revision = None
 
     def delete(self, document_ids: Sequence[str]) -> int:
         """Take documents away."""
@@ -100,6 +106,7 @@ class SqlStore:
             gone = self._remove(connection, document_ids)
             if gone:
                 count_up(connection, "revision")
+        self._revision = None
         return gone
 
     def digests(self, document_ids: Sequence[str] | None = None) -> dict[str, str]:
@@ -247,9 +254,14 @@ class SqlStore:
         )
 
     def revision(self) -> int:
-        """The number of changes."""
+        """The number of changes; those of another process are seen within `MOMENT`."""
+        known, now = self._revision, monotonic()
+        if known is not None and now - known[0] < MOMENT:
+            return known[1]
         with self._reading() as connection:
-            return counted(connection, "revision")
+            revision = counted(connection, "revision")
+        self._revision = now, revision
+        return revision
 
     def stats(self) -> StoreStats:
         """How much it holds."""

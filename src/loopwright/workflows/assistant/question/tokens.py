@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from loopwright.retrieval.text import fold, terms
@@ -19,6 +20,9 @@ _TOKEN = re.compile(
 )
 _CONTRARY = frozenset("but though although aber mais maar pero ma because".split())
 _SENTENCE = re.compile(r"[.?!;:\n]")
+
+_form = lru_cache(maxsize=2**14)(terms)
+"""A word in its basic form: a question is held against thousands of phrases."""
 
 
 @dataclass(slots=True)
@@ -142,10 +146,10 @@ class Sentence:
 
     def match(self, place: int, phrase: Sequence[str]) -> bool:
         """Whether a phrase stands at a word, in any form of its words: "leaving out" is "leave out"."""
-        said = [token.word for token in self.tokens[place : place + len(phrase)]]
+        said = self.tokens[place : place + len(phrase)]
         return len(said) == len(phrase) and all(
-            one == other or ("'" not in one and terms(one) == terms(other))
-            for one, other in zip(said, phrase, strict=True)
+            token.word == other or ("'" not in token.word and _form(token.word) == _form(other))
+            for token, other in zip(said, phrase, strict=True)
         )
 
     def rest(self) -> list[int]:
