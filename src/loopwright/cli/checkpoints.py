@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,43 +85,37 @@ def show(
 @app.command()
 def prune(
     spec: Spec,
-    keep: Annotated[int | None, typer.Option("--keep", min=1, help="Keep so many checkpoints of each run.")] = None,
-    older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="AGE", help="Delete runs not saved since, like 12h or 30d.")
-    ] = None,
+    older_than: Annotated[str, typer.Option("--older-than", metavar="AGE", help="Not saved since, like 12h or 30d.")],
     thread: Annotated[str | None, typer.Option("--thread", help="Only this run.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would go.")] = False,
 ) -> None:
-    """Delete old checkpoints or old runs; what a run needs to go on stays with its newest checkpoint."""
-    from loopwright.checkpoints.history import find_thread
+    """Delete old runs."""
+    from loopwright.checkpoints.history import find_thread, summaries
     from loopwright.checkpoints.opening import open_archive
-    from loopwright.checkpoints.pruning import plan
-    from loopwright.checkpoints.pruning import prune as carry_out
 
-    if keep is None and older_than is None:
-        raise InputError("say what may go: --keep N (checkpoints of each run) or --older-than AGE (whole runs).")
-    age = _age(older_than) if older_than is not None else None
+    oldest = _moment(older_than)
     console = _console()
     with open_archive(spec) as archive:
         if thread is not None:
             find_thread(archive, thread)
-        plans = plan(archive, keep=keep, older_than=age, thread_id=thread)
-        for item in plans:
-            what = "the whole run" if item.whole else f"{len(item.dropped)} checkpoints"
-            console.print(f"{item.thread.id} ({item.thread.status}): {what}", markup=False)
-        if not yes:
-            console.print("nothing was deleted; do it with --yes" if plans else "nothing to delete")
-            return
-        done = carry_out(archive, plans)
-    console.print(f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs")
+        old = [one for one in summaries(archive) if one.when < oldest and thread in (None, one.id)]
+        for one in old:
+            console.print(f"{one.id} ({one.status})", markup=False)
+            if yes:
+                archive.delete_thread(one.id)
+        if yes:
+            archive.compact()
+    done = f"deleted: {len(old)} runs" if yes else "nothing was deleted; do it with --yes"
+    console.print(done if old else "nothing to delete")
 
 
-def _age(text: str) -> timedelta:
+def _moment(text: str) -> datetime:
+    """The time that was so long ago."""
     match = re.fullmatch(r"(\d+)([smhdw])", text.strip())
     if not match:
         raise InputError(f"--older-than is {text!r}: give a number and a unit (s, m, h, d, w), for example 30d.")
     try:
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+        return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
     except OverflowError:
         raise InputError(f"--older-than is {text!r}, which is longer than there is time.") from None
 
