@@ -168,6 +168,7 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
             interrupt_before=_written(compiled.interrupt_before_nodes),
             interrupt_after=_written(compiled.interrupt_after_nodes),
         ),
+        "made_of": graph,
         "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "structure": structure,
         # LangGraph needs one step more than it runs.
         "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
