@@ -42,12 +42,11 @@ def list_threads(spec: Spec, as_json: AsJson = False) -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("thread", "status", "step", "ran", "next", "loops", "stopped by", "saved", "checkpoints"):
+    for heading in ("thread", "status", "step", "next", "loops", "stopped by", "saved", "checkpoints"):
         table.add_column(heading, no_wrap=True)
     for thread in threads:
         table.add_row(
             _escaped(thread.id), thread.status, str(thread.step),
-            _escaped(", ".join(without_engine_nodes(thread.ran))),
             _escaped(", ".join(without_engine_nodes(thread.next))),
             _escaped(_loops(thread.loops)), _escaped(_stop(thread.stop_reason)),
             thread.time[:19].replace("T", " "), str(thread.checkpoints),
@@ -74,8 +73,7 @@ def show(
         raise InputError("--step and --checkpoint both name a checkpoint: give one of them.")
     with open_archive(spec) as archive:
         found = find_checkpoint(archive, thread, step=step, checkpoint_id=checkpoint)
-        parent = archive.get_tuple(found.parent_config) if found.parent_config else None
-    described = _described(found, parent)
+    described = _described(found)
     if as_json:
         _print_json(described)
     else:
@@ -120,18 +118,17 @@ def _moment(text: str) -> datetime:
         raise InputError(f"--older-than is {text!r}, which is longer than there is time.") from None
 
 
-def _described(found: CheckpointTuple, parent: CheckpointTuple | None) -> dict[str, Any]:
+def _described(found: CheckpointTuple) -> dict[str, Any]:
     """Everything about a checkpoint, ready for JSON."""
     from loopwright.checkpoints.encoding import showable
-    from loopwright.checkpoints.history import ledger_of, next_nodes, nodes_run, state_of, status
+    from loopwright.checkpoints.history import ledger_of, next_nodes, state_of, status
 
     return {
         "checkpoint": found.checkpoint["id"],
-        "parent": parent.checkpoint["id"] if parent else None,
+        "parent": (found.parent_config or {}).get("configurable", {}).get("checkpoint_id"),
         "time": found.checkpoint["ts"],
         "status": status(found),
         "metadata": showable(dict(found.metadata)),
-        "ran": nodes_run(found, parent),
         "next": next_nodes(found),
         "loops": showable(ledger_of(found)),
         "state": showable(state_of(found)),
@@ -153,7 +150,6 @@ def _print_checkpoint(thread: str, described: dict[str, Any], *, full: bool) -> 
         "checkpoint": described["checkpoint"],
         "saved": described["time"],
         "status": described["status"],
-        "ran": ", ".join(described["ran"]),
         "next": ", ".join(described["next"]),
         "loops": _loops(described["loops"]),
         **{key: value for key, value in metadata.items() if key not in ("step", "source", "parents")},
