@@ -22,7 +22,6 @@ from loopwright.engine.langgraph_private import ROOT, write_with
 from loopwright.engine.ledger import HIDDEN, STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
 from loopwright.engine.proof.choice import choose, loop_name
-from loopwright.engine.proof.reach import read_once
 from loopwright.engine.proof.read import Builder, builder_of, read_topology
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError
@@ -42,7 +41,6 @@ _CARRIED = {
 """Option of LangGraph's ``compile`` -> the attribute of a compiled graph that keeps it."""
 
 
-@read_once()
 def bounded(
     graph: StateGraph[Any, Any, Any, Any] | CompiledStateGraph[Any, Any, Any, Any],
     loops: Loop | Sequence[Loop] = (),
