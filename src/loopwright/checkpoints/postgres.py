@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
 
@@ -47,9 +47,6 @@ class KeptPostgresSaver(Archive, PostgresSaver):
     An asynchronous run waits for a database that is gone for a moment, and does not fail.
     """
 
-    def __init__(self, connection: Any, *, serde: JsonPlusSerializer) -> None:
-        PostgresSaver.__init__(self, connection, serde=KeptSerializer(serde))
-
     def __enter__(self) -> Self:
         self.workers = ThreadPoolExecutor(1, "checkpoints")  # what waits for the database holds up nothing else
         return self
@@ -68,6 +65,10 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         """Save a checkpoint."""
         checkpoint, new_versions = _set_apart(checkpoint, new_versions)
         return PostgresSaver.put(self, config, checkpoint, metadata, new_versions)
+
+    def _dump_blobs(self, thread_id: str, checkpoint_ns: str, values: dict[str, Any], versions: ChannelVersions) -> Any:
+        plain = {name: value.value if type(value) is _Apart else value for name, value in values.items()}
+        return PostgresSaver._dump_blobs(self, thread_id, checkpoint_ns, plain, versions)
 
     async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
         """Make a call again while the database is gone; each of these can be repeated, whether or not it was done."""
@@ -112,29 +113,6 @@ class _Apart:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class KeptSerializer(JsonPlusSerializer):
-    """Writes what was set apart as what it is.
-
-    A `JsonPlusSerializer` only by name: LangGraph gives its allowlists to no other class.
-    """
-
-    def __init__(self, inner: JsonPlusSerializer) -> None:
-        super().__init__(allowed_msgpack_modules=None)
-        self._inner = inner
-
-    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Turn a value into bytes."""
-        return self._inner.dumps_typed(obj.value if type(obj) is _Apart else obj)
-
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Turn bytes into a value."""
-        return self._inner.loads_typed(data)
-
-    def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> KeptSerializer:
-        """Give a serializer that brings back more classes."""
-        return KeptSerializer(self._inner.with_msgpack_allowlist(extra_allowlist))
 
 
 def _set_apart(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[Checkpoint, ChannelVersions]:
