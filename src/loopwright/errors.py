@@ -39,7 +39,7 @@ traceback, and exits with 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 
 
 class LoopwrightError(Exception):
@@ -131,16 +131,15 @@ class BrokenAssumptionError(LoopwrightError):
         graph: The name of the graph.
         steps: The supersteps that it ran until it was ended.
         allowed: The supersteps that the certificate allows.
-        runs: Node -> how often it ran, and how often the certificate lets it; as far as the stream shows it.
+        assumptions: What the certificate rests on.
     """
 
-    def __init__(self, graph: str, steps: int, allowed: int, runs: Mapping[str, tuple[int, int]]) -> None:
-        self.graph, self.steps, self.allowed, self.runs = graph, steps, allowed, dict(runs)
-        often = "".join(f"; node {node!r} ran {ran} times of {most}" for node, (ran, most) in self.runs.items())
+    def __init__(self, graph: str, steps: int, allowed: int, assumptions: Sequence[str]) -> None:
+        self.graph, self.steps, self.allowed, self.assumptions = graph, steps, allowed, (*assumptions,)
         super().__init__(
             f"graph {graph!r} was ended after {steps} supersteps; its certificate allows {allowed}, so one of its "
-            f"assumptions does not hold{often}. Let every node that returns a Command declare where it goes "
-            "(add_node(..., destinations=...)), or see certificate.assumptions."
+            f"assumptions does not hold: {'; '.join(self.assumptions)}. Let every node that returns a Command declare "
+            "where it goes: add_node(..., destinations=...)."
         )
 
 

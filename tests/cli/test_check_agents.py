@@ -170,6 +170,7 @@ COUNTERS = {
     "get": ("", "if state.get('tries', 0) >= 4: return END", "limit=4"),
     "an attribute": ("", "if state.tries > 2: return END", "limit=2"),
     "a constant of the module": ("MOST = 7", "if state['tries'] >= MOST: return END", "limit=7"),
+    "a length": ("", "if len(state['tries']) > 6: return END", "limit=6"),
     "a variable": ("", "n = state['tries']\n    if n >= 3: return END", "limit=3"),
     "a limit in the state": (
         "",
@@ -185,7 +186,7 @@ def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
     graph = checked(tmp_path, COUNTED.format(key="tries", before=before, test=test))["app"]
     (finding,) = graph.findings
     assert (graph.verdict, finding.rule) == ("not proven", "unproven-cycle")
-    assert "`tries` in `route`" in finding.message
+    assert ("`len(tries)` in `route`" if case == "a length" else "`tries` in `route`") in finding.message
     assert finding.suggestion and limit in finding.suggestion
 
 

@@ -193,17 +193,6 @@ def test_sarif_has_what_the_standard_requires(check, files):
     assert "broken.py" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
 
 
-def test_github_commands_escape_what_would_end_them(check, files):
-    files(**{"a,b%": CYCLE, "unread": UNREAD, "broken": BROKEN})
-    lines = check(".", "--format", "github").stdout.splitlines()
-    assert lines[0] == (
-        "::error file=a%2Cb%25.py,line=13,title=loopwright%3A unbounded-cycle::a,b%25.py:app: cycle without a bound: "
-        "work -> work%0ALoop(name='work', target='work', sources=('work',), limit=5)"
-    )
-    assert lines[1].startswith("::warning file=unread.py,line=13,")
-    assert lines[2] == "::error title=loopwright::broken.py: line 1: invalid syntax"
-
-
 # Around it
 
 

@@ -320,6 +320,9 @@ def test_a_builder_that_is_compiled_plainly_beside_bounded_is_a_finding(
     cycle = 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])\n'
     found = checked(tmp_path, f"{THREE}from loopwright import bounded\n{cycle}{made}")
     assert {name: graph.verdict for name, graph in found.items()} == expected
+    (tmp_path / "imported.py").write_text(f"{HEAD}{THREE}from loopwright import bounded\n{cycle}{made}")
+    imported = check_imported(str(tmp_path / "imported.py"))
+    assert {graph.name.rpartition(":")[2]: graph.verdict for graph in imported} == expected
 
 
 def test_loops_that_leave_a_cycle_or_do_not_fit_are_told(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ states = st.fixed_dictionaries(
 
 def behind_the_gate(loop, state, spent, source):
     """Where the gate leads when so many passes were granted: into the loop's target or to its fallback."""
-    limit = loop.limit.resolve(state) if isinstance(loop.limit, StateLimit) else loop.limit
+    limit = min(loop.limit.asked(state), loop.ceiling) if isinstance(loop.limit, StateLimit) else loop.limit
     ledger = {loop.name: Spend(spent=min(spent, limit), limit=limit, refused=0)}
     granted = decide(loop, state, state, ledger, asked=[source]).decision == "granted"
     return loop.target if granted else loop.exhausted if isinstance(loop.exhausted, str) else loop.exhausted[source]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from loopwright.check.found import FoundGraph
 from loopwright.check.values import FunctionValue
-from loopwright.engine.proof.source import bound_once, own_nodes, values_given
+from loopwright.engine.proof.source import own_nodes, values_given
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
@@ -51,10 +51,8 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> HandWritten | None:
     counting = [function for node in graph.nodes.values() for function in node.functions]
     for function in _deciders(cycle, graph):
         for key, limit in _compared(function):
-            if (key.startswith("len(") and isinstance(limit, int)) or (
-                any(_counts(other, key) for other in (*counting, function))
-                and not any(_resets(other, key) for name in cycle for other in graph.nodes[name].functions)
-            ):
+            is_length = key.startswith("len(") and isinstance(limit, int)
+            if is_length or any(_counts(other, key) for other in (*counting, function)):
                 return HandWritten(key, function.name, limit)
     return None
 
@@ -73,44 +71,35 @@ def _compared(function: FunctionValue) -> Iterator[tuple[str, int | str | None]]
     for node in ast.walk(function.node):
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _ORDER):
             for one, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
-                key = _key_of(one, function)
-                if key is not None and not isinstance(one, ast.Constant):
-                    yield key, _limit(other, function)
+                length = any(getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(one))
+                for key in _keys(one, function):
+                    yield f"len({key})" if length else key, _limit(other, function)
 
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int) and node.value > 0 else None
-    known = function.frame.settled(node) if isinstance(node, ast.Name | ast.Attribute) else None
-    if isinstance(known, int) and known > 0:
-        return known
-    key = _key_of(node, function)
-    return key if key is not None and not key.startswith("len(") else None
+    known = node.value if isinstance(node, ast.Constant) else function.frame.settled(node)
+    if isinstance(known, int):
+        return known if known > 0 else None
+    return next(_keys(node, function), None)
 
 
-def _key_of(node: ast.expr | None, function: FunctionValue, depth: int = 0) -> str | None:
-    """The key of the state that an expression reads, straight or by a variable of the function's own."""
-    match node:
-        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str(key))):
-            return key
-        case ast.Call(func=ast.Attribute(value=ast.Name(), attr="get"), args=[ast.Constant(value=str(key)), *_]):
-            return key
-        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(), ast.Constant(value=str(key)), *_]):
-            return key
-        case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in _parameters(function):
-            return attribute
-        case ast.Call(func=ast.Name(id="len" | "int" as used), args=[inner]):
-            key = _key_of(inner, function, depth)
-            return f"len({key})" if key is not None and used == "len" else key
-        case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=int())):
-            return _key_of(left, function, depth)
-        case ast.BoolOp(values=[first, *_]):
-            return _key_of(first, function, depth)
-        case ast.Name(id=name) if depth < 3 and bound_once(function.node, name):
-            given = values_given(function.node, name)
-            return _key_of(given[0], function, depth + 1) if given else None
-        case _:
-            return None
+def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iterator[str]:
+    """The keys of the state that an expression reads, straight or by variables of the function's own."""
+    for node in ast.walk(expression):
+        match node:
+            case (
+                ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str(key)))
+                | ast.Call(func=ast.Attribute(value=ast.Name(), attr="get"), args=[ast.Constant(value=str(key)), *_])
+                | ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(), ast.Constant(value=str(key)), *_])
+            ):
+                yield key
+            case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in _parameters(function):
+                yield key
+            case ast.Name(id=name) if depth < 3:
+                for value in values_given(function.node, name) or ():
+                    yield from _keys(value, function, depth + 1)
+            case _:
+                pass
 
 
 def _parameters(function: FunctionValue) -> list[str]:
@@ -120,12 +109,6 @@ def _parameters(function: FunctionValue) -> list[str]:
 def _counts(function: FunctionValue, key: str) -> bool:
     """Whether a function counts a key of the state up or down."""
     return any(_counted(value, function) for node in ast.walk(function.node) for value in _given_to(node, key))
-
-
-def _resets(function: FunctionValue, key: str) -> bool:
-    """Whether a function gives a key of the state a number of its own, so that counting begins anew."""
-    values = (value for node in ast.walk(function.node) for value in _given_to(node, key))
-    return any(isinstance(value, ast.Constant) and value.value != 1 for value in values)
 
 
 def _given_to(node: ast.AST, key: str) -> Iterable[ast.expr | None]:

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from loopwright.engine.bind import BoundBuilder
-from loopwright.engine.proof.reach import unwrapped
+from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.read import builder_of
 from loopwright.errors import GraphError, unknown_name_message
 
@@ -53,26 +52,15 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
 
 
 def _last_of_each(graphs: dict[str, Any]) -> dict[str, Any]:
-    """The graphs without builders that were compiled, and without those that were bounded."""
-    compiled = {id(graph.builder) for graph in graphs.values() if isinstance(graph, CompiledStateGraph)}
-    bound = [builder for graph in graphs.values() if isinstance(builder := builder_of(graph), BoundBuilder)]
-    kept: dict[str, Any] = {}
-    seen: set[int] = set()
+    """The graphs without builders that were compiled, and without what was handed to `bounded`."""
+    given = [graph.made_of for graph in graphs.values() if isinstance(graph, BoundedGraph)]
+    compiled = [graph for graph in graphs.values() if isinstance(graph, CompiledStateGraph)]
+    steps = {*map(id, given), *(id(builder_of(graph)) for graph in (*given, *compiled))}
+    kept: dict[int, str] = {}
     for name, graph in graphs.items():
-        builder = builder_of(graph)
-        is_step = id(graph) in compiled or (builder not in bound and any(_made_from(copy, builder) for copy in bound))
-        if not is_step and id(builder) not in seen:
-            seen.add(id(builder))
-            kept[name] = graph
-    return kept
-
-
-def _made_from(bound: BoundBuilder, builder: Any) -> bool:
-    """Whether a bound graph is a copy of another: it has the same nodes, wrapped or not."""
-    return bool(builder.nodes) and all(
-        name in bound.nodes and unwrapped(bound.nodes[name].runnable) is unwrapped(spec.runnable)
-        for name, spec in builder.nodes.items()
-    )
+        if id(graph) not in steps:
+            kept.setdefault(id(builder_of(graph)), name)
+    return {name: graphs[name] for name in kept.values()}
 
 
 def _is_graph(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The reports for programs: JSON, SARIF 2.1.0 and GitHub's workflow commands."""
+"""The reports for programs: JSON and SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -96,32 +96,9 @@ def _result(graph: CheckedGraph, finding: Finding) -> dict[str, Any]:
     }
 
 
-def as_github(outcome: Outcome) -> str:
-    """One workflow command for each finding and error, so that it is shown beside its line."""
-    lines = [
-        f"::{LEVELS[finding.rule]} file={_property(path_from_here(finding.file))}{_line(finding)},"
-        f"title={_property(f'loopwright: {finding.rule}')}::{_data(f'{graph.name}: {_words(finding)}')}"
-        for graph in outcome.graphs
-        for finding in graph.findings
-    ]
-    return "\n".join([*lines, *(f"::error title=loopwright::{_data(error)}" for error in outcome.errors)])
-
-
 def _words(finding: Finding) -> str:
     place = f"cell {finding.cell}, line {finding.line}: " if finding.cell else ""
     return "\n".join(filter(None, (f"{place}{finding.message}", finding.suggestion)))
-
-
-def _line(finding: Finding) -> str:
-    return "" if finding.cell else f",line={finding.line}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def path_from_here(path: Path) -> str:

@@ -1,32 +1,105 @@
-"""What a saver can do beyond LangGraph's own: say what it has kept, and give back what is old."""
+"""What a saver can do beyond LangGraph's own: say what it has kept, give room back, and serve asynchronous calls."""
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, TypeVar
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
 
 THREADS = (
     "SELECT thread_id, sum(CASE WHEN checkpoint_ns = '' THEN 1 ELSE 0 END) AS kept FROM checkpoints GROUP BY thread_id"
 )
 """The query behind `Archive.threads`, where checkpoints stand in a table of LangGraph's."""
 
-ONE = "thread_id = {0} AND checkpoint_ns = {0} AND checkpoint_id = {0}"
-"""What names a checkpoint there."""
+PAGE = 50
+"""So many checkpoints are read at once for an asynchronous list."""
+
+T = TypeVar("T")
 
 
 class Archive(BaseCheckpointSaver[str]):
-    """A saver for whoever looks at what was saved, or tidies it up."""
+    """A saver whose asynchronous calls are its synchronous ones, each in a thread of a pool.
+
+    A saver of LangGraph's comes behind it in a class's bases, so that these come before those.
+    """
+
+    workers: Executor | None = None
+    """The threads of its asynchronous calls; None takes those of the event loop."""
 
     @abstractmethod
     def threads(self) -> dict[str, int]:
         """Thread -> how many checkpoints the graph itself has, without those of subgraphs."""
 
-    @abstractmethod
-    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete checkpoints, by namespace and id, with their pending writes and the values that only they had."""
-
-    @abstractmethod
     def compact(self) -> None:
         """Give room that is free back to the disk, if that can be done."""
+
+    def fence(self, thread_id: str, epoch: int) -> None:
+        """Refuse what an earlier attempt of a run would save, where other processes could; see `fencing`."""
+
+    async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Make a synchronous call without holding up the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self.workers, call, *arguments)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint."""
+        return await self.in_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Read checkpoints, the newest first; those of one run a page at a time."""
+        while limit is None or limit > 0:
+            most = limit if config is None else min(PAGE, limit or PAGE)
+
+            def read(before: RunnableConfig | None = before, most: int | None = most) -> list[CheckpointTuple]:
+                return [*self.list(config, filter=filter, before=before, limit=most)]
+
+            page = await self.in_thread(read)
+            for found in page:
+                yield found
+            if config is None or len(page) < PAGE:
+                return
+            before, limit = page[-1].config, None if limit is None else limit - len(page)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint."""
+        return await self.in_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save what a task wrote before its step is over."""
+        await self.in_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a run."""
+        await self.in_thread(self.delete_thread, thread_id)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Collect what was written to channels since their last snapshot; see LangGraph."""
+        return await self.in_thread(lambda: self.get_delta_channel_history(config=config, channels=channels))

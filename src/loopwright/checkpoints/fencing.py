@@ -11,6 +11,8 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from loopwright.checkpoints.archive import Archive
+
 EPOCH = "loopwright_epoch"
 """The key of the configuration, and of a checkpoint's metadata."""
 
@@ -52,17 +54,9 @@ async def fence(saver: BaseCheckpointSaver[Any], thread_id: str, epoch: int) -> 
     """Refuse from now on what an earlier attempt would save.
 
     Args:
-        saver: One that `aopen_checkpointer` gave; those for memory and JSON serve one process, and are not fenced.
+        saver: One that `open_checkpointer` gave; those for memory and JSON serve one process, and are not fenced.
         thread_id: The run.
         epoch: The attempt that begins; 0 for a new run.
     """
-    connection: Any = getattr(saver, "conn", None)
-    if connection is None:
-        return
-    if fenced := getattr(saver, "fence", None):  # PostgreSQL
-        await fenced(BEGIN, [thread_id, epoch])
-        return
-    lock: Any = saver.lock  # type: ignore[attr-defined]
-    async with lock:
-        await connection.execute(BEGIN.replace("%s", "?"), [thread_id, epoch])
-        await connection.commit()
+    if isinstance(saver, Archive):
+        await saver.in_thread(saver.fence, thread_id, epoch)

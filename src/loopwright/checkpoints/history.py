@@ -35,8 +35,6 @@ class ThreadSummary:
     """The number of its last step; the input is step -1."""
     status: Status
     """How the run stands; a run that is going on or was killed is ``unfinished``."""
-    ran: list[str]
-    """The nodes of the last step."""
     next: list[str]
     """The nodes of the next step."""
     loops: dict[str, Any]
@@ -63,13 +61,11 @@ def _summary(archive: Archive, thread_id: str, checkpoints: int) -> ThreadSummar
     if last is None:
         return None
     values: dict[str, Any] = last.checkpoint["channel_values"]
-    parent = archive.get_tuple(last.parent_config) if last.parent_config else None
     return ThreadSummary(
         id=thread_id,
         checkpoints=checkpoints,
         step=last.metadata.get("step", -1),
         status=status(last),
-        ran=nodes_run(last, parent),
         next=next_nodes(last),
         loops=ledger_of(last),
         stop_reason=values.get(STOP_REASON),
@@ -163,23 +159,6 @@ def _triggered(channel: str, value: Any) -> str | None:
         sources, _, node = channel.removeprefix(_JOIN).rpartition(":")
         return node if set(sources.split("+")) <= set(cast("list[str]", value or ())) else None
     return None
-
-
-def nodes_run(checkpoint: CheckpointTuple, parent: CheckpointTuple | None) -> list[str]:
-    """Say which nodes ran in the step that a checkpoint ended."""
-    if parent is None and checkpoint.parent_config is not None:
-        return []  # the parent was pruned, so nobody knows
-    before: Mapping[str, Any] = parent.checkpoint["versions_seen"] if parent else {}
-    seen: Mapping[str, Any] = checkpoint.checkpoint["versions_seen"]
-    ran = {node for node, versions in seen.items() if versions and before.get(node) != versions}
-    ran |= {node for node in (next_nodes(parent) if parent else ()) if node in _sent(parent)}
-    return sorted(node for node in ran if not node.startswith("__"))
-
-
-def _sent(parent: CheckpointTuple | None) -> set[str]:
-    """Give the nodes that were started by a ``Send``, which leave no trace in what was seen."""
-    values: dict[str, Any] = parent.checkpoint["channel_values"] if parent else {}
-    return {str(send[0]) for send in values.get(_SENDS) or ()}
 
 
 def without_engine_nodes(nodes: list[str]) -> list[str]:

@@ -8,7 +8,6 @@ may write a run; others may read it at any time, and may go on with it afterward
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import json
@@ -16,7 +15,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -161,15 +160,6 @@ def _line(value: Any) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def _in_thread(name: str) -> Any:
-    """A method that does another one in a worker thread."""
-
-    async def call(self: Any, *arguments: Any, **named: Any) -> Any:
-        return await asyncio.to_thread(getattr(self, name), *arguments, **named)
-
-    return call
 
 
 class JsonFileSaver(Archive):
@@ -386,27 +376,6 @@ class JsonFileSaver(Archive):
                 ) from problem
             self._paths.pop(thread_id, None)
 
-    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete some checkpoints of a run, with their pending writes and the values that only they used."""
-        with self._changed(thread_id) as steps:
-            values: dict[tuple[str, str, Any], Any] = {}
-            for key, step in [*steps.items()]:
-                namespace, own = key[0], step.get("values", {})
-                values |= {
-                    (namespace, name, its): own.get(name, _EMPTY) for name, its in step.get("versions", {}).items()
-                }
-                if key in dropped:
-                    del steps[key]
-                elif "checkpoint" in step:
-                    needed = self.serde.loads_typed(decode(step["checkpoint"]))["channel_versions"].items()
-                    new = {name: its for name, its in needed if (namespace, name, its) in values}
-                    found = {name: values.pop((namespace, name, its)) for name, its in new.items()}
-                    step["versions"] = new
-                    step["values"] = {name: value for name, value in found.items() if value is not _EMPTY}
-
-    def compact(self) -> None:
-        """Do nothing: files have no free room in them."""
-
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
@@ -414,18 +383,7 @@ class JsonFileSaver(Archive):
         config, thread_id, _ = _located(config)
         return self._memory(thread_id).get_delta_channel_history(config=config, channels=channels)
 
-    async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncGenerator[CheckpointTuple, None]:
-        """Do `list` in a worker thread, a checkpoint at a time."""
-        found = self.list(config, **which)
-        while (item := await asyncio.to_thread(next, found, None)) is not None:
-            yield item
-
     get_next_version = InMemorySaver.get_next_version
-    aget_tuple = _in_thread("get_tuple")
-    aput = _in_thread("put")
-    aput_writes = _in_thread("put_writes")
-    adelete_thread = _in_thread("delete_thread")
-    aget_delta_channel_history = _in_thread("get_delta_channel_history")
 
 
 def _located(config: RunnableConfig) -> tuple[RunnableConfig, str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -16,7 +16,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from loopwright.checkpoints import fencing
 from loopwright.checkpoints.allowlist import strict_serializer
 from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.encoding import PLAIN_DATA
@@ -36,7 +35,7 @@ _FORMS: dict[Scheme, str] = {
 def open_checkpointer(
     spec: str, *, allow: Iterable[Any] | None = None
 ) -> AbstractContextManager[BaseCheckpointSaver[str]]:
-    """Open a checkpoint saver for `invoke`, `stream` and the other synchronous calls.
+    """Open a checkpoint saver.
 
     ::
 
@@ -52,8 +51,7 @@ def open_checkpointer(
             which brings back everything and warns once for each class.
 
     Returns:
-        A context manager that gives the saver, and closes it. The savers for memory and JSON serve asynchronous calls
-        as well; for SQLite and PostgreSQL use `aopen_checkpointer` there.
+        A context manager that gives the saver, and closes it. It serves synchronous and asynchronous calls.
 
     Raises:
         ConfigError: If `spec` names no known kind of saver, or a package that it needs is not installed.
@@ -63,30 +61,26 @@ def open_checkpointer(
     serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
     if scheme == "postgresql":
         return postgres().open_saver(place, serde)
-    return _sqlite(Path(place), serde) if scheme == "sqlite" else _shared(scheme, Path(place), serde)
+    if scheme == "sqlite":
+        from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
+
+        return sqlite.open_saver(Path(place), serde)
+    return contextlib.nullcontext(InMemorySaver(serde=serde)) if scheme == "memory" else _json(Path(place), serde)
 
 
 def aopen_checkpointer(
     spec: str, *, allow: Iterable[Any] | None = None
 ) -> AbstractAsyncContextManager[BaseCheckpointSaver[str]]:
-    """Open a checkpoint saver for `ainvoke`, `astream` and the other asynchronous calls.
+    """Open a checkpoint saver in an event loop, which goes on meanwhile; see `open_checkpointer`."""
+    return _entered(open_checkpointer(spec, allow=allow))
 
-    Args:
-        spec: As for `open_checkpointer`.
-        allow: As for `open_checkpointer`.
 
-    Returns:
-        An asynchronous context manager that gives the saver, and closes it.
-
-    Raises:
-        ConfigError: As for `open_checkpointer`.
-        CheckpointError: On entering, if the place cannot be written to or holds something else.
-    """
-    scheme, place = parse_spec(spec)
-    serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
-    if scheme == "postgresql":
-        return postgres().aopen_saver(place, serde)
-    return _async_sqlite(Path(place), serde) if scheme == "sqlite" else _async_shared(scheme, Path(place), serde)
+@contextlib.asynccontextmanager
+async def _entered(
+    opened: AbstractContextManager[BaseCheckpointSaver[str]],
+) -> AsyncGenerator[BaseCheckpointSaver[str]]:
+    with contextlib.ExitStack() as stack:
+        yield await asyncio.to_thread(stack.enter_context, opened)
 
 
 @contextlib.contextmanager
@@ -114,23 +108,22 @@ def open_archive(spec: str) -> Generator[Archive]:
             raise CheckpointError(f"there is no checkpoint folder {path}. Name the one of a 'json:DIR' checkpointer.")
         yield JsonFileSaver(path, serde=PLAIN_DATA)
     else:
-        if not path.is_file():
-            raise CheckpointError(
-                f"there is no checkpoint database {path}. Name the one of a 'sqlite:FILE' checkpointer."
-            )
         from loopwright.checkpoints import sqlite
 
-        opened = f"{path.resolve().as_uri()}?mode=rw"
-        with (
-            sqlite.sqlite_problems(path),
-            contextlib.closing(sqlite3.connect(opened, uri=True, check_same_thread=False)) as connection,
-        ):
-            query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('checkpoints', 'writes')"
-            if connection.execute(query).fetchone() != (2,):
-                raise CheckpointError(
-                    f"the database {path} holds no checkpoints. Name the one of a 'sqlite:FILE' checkpointer."
-                )
-            yield sqlite.KeptSqliteSaver(connection, serde=PLAIN_DATA)
+        with sqlite.open_existing(path, PLAIN_DATA) as saver:
+            yield saver
+
+
+def forget(spec: str, threads: Iterable[str]) -> None:
+    """Take runs away; others may be saving meanwhile.
+
+    Raises:
+        ConfigError: If `spec` is no place of checkpoints.
+        CheckpointError: If nothing is there, or it cannot be read or written.
+    """
+    with open_archive(spec) as archive:
+        for thread_id in threads:
+            archive.delete_thread(thread_id)
 
 
 def parse_spec(spec: str) -> tuple[Scheme, str]:
@@ -185,11 +178,7 @@ def _all_forms() -> str:
 
 
 @contextlib.contextmanager
-def _shared(scheme: Scheme, path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
-    """Open a saver that serves synchronous and asynchronous calls alike."""
-    if scheme == "memory":
-        yield InMemorySaver(serde=serde)
-        return
+def _json(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str]]:
     saver = JsonFileSaver(path, serde=serde)
     try:
         tempfile.TemporaryFile(dir=path).close()
@@ -198,42 +187,3 @@ def _shared(scheme: Scheme, path: Path, serde: SerializerProtocol) -> Generator[
             f"the checkpoint folder {path} cannot be written to ({problem}). Make it writable, or name another."
         ) from problem
     yield saver
-
-
-@contextlib.asynccontextmanager
-async def _async_shared(
-    scheme: Scheme, path: Path, serde: SerializerProtocol
-) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
-    with _shared(scheme, path, serde) as saver:
-        yield saver
-
-
-@contextlib.contextmanager
-def _sqlite(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str], None, None]:
-    from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
-
-    with contextlib.ExitStack() as stack:
-        with sqlite.sqlite_problems(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # The saver has a lock of its own, and LangGraph saves from its worker threads.
-            connection = stack.enter_context(contextlib.closing(sqlite3.connect(path, check_same_thread=False)))
-            saver = sqlite.KeptSqliteSaver(connection, serde=serde)
-            saver.setup()
-            connection.executescript(f"{sqlite.CREATE}; {fencing.SQLITE}")
-        yield saver
-
-
-@contextlib.asynccontextmanager
-async def _async_sqlite(path: Path, serde: SerializerProtocol) -> AsyncGenerator[BaseCheckpointSaver[str], None]:
-    import aiosqlite
-
-    from loopwright.checkpoints import sqlite
-
-    async with contextlib.AsyncExitStack() as stack:
-        with sqlite.sqlite_problems(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            connection = await stack.enter_async_context(aiosqlite.connect(path))
-            saver = sqlite.AsyncKeptSqliteSaver(connection, serde=serde)
-            await saver.setup()
-            await connection.executescript(f"{sqlite.CREATE}; {fencing.SQLITE}")
-        yield saver

@@ -10,28 +10,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Collection,
-    Generator,
-    Iterable,
-    Sequence,
-)
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self, TypeVar
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from psycopg_pool import ConnectionPool
 
-from loopwright.checkpoints.archive import ONE, THREADS, Archive
-from loopwright.checkpoints.fencing import POSTGRES, TABLE
+from loopwright.checkpoints.archive import THREADS, Archive
+from loopwright.checkpoints.fencing import BEGIN, POSTGRES, TABLE
 from loopwright.errors import CheckpointError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
 
@@ -49,20 +40,20 @@ _OUTAGE = 120.0
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
 
-_UNUSED = """
-    DELETE FROM checkpoint_blobs AS kept WHERE thread_id = %s AND NOT EXISTS (
-        SELECT FROM checkpoints AS one WHERE one.thread_id = kept.thread_id AND one.checkpoint_ns = kept.checkpoint_ns
-        AND one.checkpoint -> 'channel_versions' ->> kept.channel = kept.version
-    )
-"""
-"""Deletes the values that no checkpoint of a thread has in this version."""
 
-_POOL: dict[str, Any] = {"min_size": 1, "max_size": 1, "timeout": _WAIT, "open": False}
-"""Of a saver: one connection, since it does one thing at a time."""
+class KeptPostgresSaver(Archive, PostgresSaver):
+    """LangGraph's saver, with what JSON does not give back, or is long, apart.
 
+    An asynchronous run waits for a database that is gone for a moment, and does not fail.
+    """
 
-class KeptPostgresSaver(PostgresSaver, Archive):
-    """LangGraph's saver, with what JSON does not give back, or is long, apart."""
+    def __enter__(self) -> Self:
+        self.workers = ThreadPoolExecutor(1, "checkpoints")  # what waits for the database holds up nothing else
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.workers:
+            self.workers.shutdown(wait=False, cancel_futures=True)
 
     def put(
         self,
@@ -73,86 +64,39 @@ class KeptPostgresSaver(PostgresSaver, Archive):
     ) -> RunnableConfig:
         """Save a checkpoint."""
         checkpoint, new_versions = _set_apart(checkpoint, new_versions)
-        return super().put(config, checkpoint, metadata, new_versions)
+        return PostgresSaver.put(self, config, checkpoint, metadata, new_versions)
+
+    def _dump_blobs(self, thread_id: str, checkpoint_ns: str, values: dict[str, Any], versions: ChannelVersions) -> Any:
+        plain = {name: value.value if type(value) is _Apart else value for name, value in values.items()}
+        return PostgresSaver._dump_blobs(self, thread_id, checkpoint_ns, plain, versions)
+
+    async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Make a call again while the database is gone; each of these can be repeated, whether or not it was done."""
+        end = time.monotonic() + _OUTAGE
+        while True:
+            with _outage():
+                try:
+                    return await Archive.in_thread(self, call, *arguments)
+                except (psycopg.OperationalError, CheckpointError) as error:
+                    lost = isinstance(error.__cause__ or error, psycopg.OperationalError)
+                    if not lost or time.monotonic() > end:
+                        raise
+            await asyncio.sleep(0.5)
+
+    def fence(self, thread_id: str, epoch: int) -> None:
+        """Refuse what an earlier attempt of a run would save."""
+        with self._cursor() as cursor:
+            cursor.execute(BEGIN.encode(), [thread_id, epoch])
 
     def threads(self) -> dict[str, int]:
         """Thread -> how many checkpoints the graph itself has."""
         with self._cursor() as cursor:
             return {row["thread_id"]: row["kept"] for row in cursor.execute(THREADS)}
 
-    def delete_checkpoints(self, thread_id: str, dropped: Collection[tuple[str, str]]) -> None:
-        """Delete checkpoints, by namespace and id, with their pending writes and the values that only they had."""
-        with self._cursor() as cursor, cursor.connection.transaction():
-            for table in ("checkpoint_writes", "checkpoints"):
-                for key in dropped:
-                    cursor.execute(f"DELETE FROM {table} WHERE {ONE.format('%s')}".encode(), [thread_id, *key])
-            cursor.execute(_UNUSED, [thread_id])
-
     def compact(self) -> None:
         """Let PostgreSQL use the room again; its files stay as large as they are."""
         with self._cursor() as cursor:
             cursor.execute("VACUUM checkpoints, checkpoint_blobs, checkpoint_writes")
-
-
-class AsyncKeptPostgresSaver(AsyncPostgresSaver):
-    """The same for asynchronous calls; a run waits for a database that is gone for a moment, and does not fail."""
-
-    async def fence(self, query: str, parameters: Sequence[Any]) -> None:
-        """Note which attempt of a run may save; see `fencing`."""
-
-        async def note() -> None:
-            async with self._cursor() as cursor:
-                await cursor.execute(query.encode(), parameters)
-
-        await _patiently(note)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Read a checkpoint."""
-        return await _patiently(lambda: AsyncPostgresSaver.aget_tuple(self, config))
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """Read checkpoints, the newest first."""
-        with _outage():
-            async for each in super().alist(config, filter=filter, before=before, limit=limit):
-                yield each
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Save what a task wrote."""
-        await _patiently(lambda: AsyncPostgresSaver.aput_writes(self, config, writes, task_id, task_path))
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Save a checkpoint."""
-        apart, versions = _set_apart(checkpoint, new_versions)
-        return await _patiently(lambda: AsyncPostgresSaver.aput(self, config, apart, metadata, versions))
-
-
-async def _patiently(call: Callable[[], Awaitable[T]]) -> T:
-    """Do it again while the database is gone; each of these can be repeated, whether or not it was done."""
-    end = time.monotonic() + _OUTAGE
-    while True:
-        with _outage():
-            try:
-                return await call()
-            except (psycopg.OperationalError, CheckpointError) as error:
-                lost = isinstance(error.__cause__ or error, psycopg.OperationalError)
-                if not lost or time.monotonic() > end:
-                    raise
-        await asyncio.sleep(0.5)
 
 
 @contextlib.contextmanager
@@ -169,29 +113,6 @@ class _Apart:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class KeptSerializer(JsonPlusSerializer):
-    """Writes what was set apart as what it is.
-
-    A `JsonPlusSerializer` only by name: LangGraph gives its allowlists to no other class.
-    """
-
-    def __init__(self, inner: JsonPlusSerializer) -> None:
-        super().__init__(allowed_msgpack_modules=None)
-        self._inner = inner
-
-    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Turn a value into bytes."""
-        return self._inner.dumps_typed(obj.value if type(obj) is _Apart else obj)
-
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Turn bytes into a value."""
-        return self._inner.loads_typed(data)
-
-    def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> KeptSerializer:
-        """Give a serializer that brings back more classes."""
-        return KeptSerializer(self._inner.with_msgpack_allowlist(extra_allowlist))
 
 
 def _set_apart(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[Checkpoint, ChannelVersions]:
@@ -223,11 +144,13 @@ def _is_plain(value: str | float) -> bool:
 def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSaver, None, None]:
     """Open the saver for synchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
     address = prepared(url)
+    # One connection: a saver does one thing at a time.
     pool: ConnectionPool[Any] = ConnectionPool(
-        kwargs=connecting(address), check=ConnectionPool.check_connection, **_POOL
-    )
-    with pool:
-        yield KeptPostgresSaver(pool, serde=KeptSerializer(serde))
+        kwargs=connecting(address), check=ConnectionPool.check_connection, min_size=1, max_size=1, timeout=_WAIT,
+        open=False,
+    )  # fmt: skip
+    with pool, KeptPostgresSaver(pool, serde=serde) as saver:
+        yield saver
 
 
 @contextlib.contextmanager
@@ -238,17 +161,7 @@ def open_existing(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgres
         if _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is None:
             raise CheckpointError(f"{address} is not there: name the one of a 'postgresql://...' checkpointer.")
         saver: Any = connection  # in the rows' form that LangGraph asks for at each query
-        yield KeptPostgresSaver(saver, serde=KeptSerializer(serde))
-
-
-@contextlib.asynccontextmanager
-async def aopen_saver(url: str, serde: JsonPlusSerializer) -> AsyncGenerator[AsyncKeptPostgresSaver, None]:
-    """Open the saver for asynchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
-    address = await asyncio.to_thread(prepared, url)
-    # Not checked before each use: what finds its connection dead is done again.
-    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(kwargs=connecting(address), **_POOL)
-    async with pool:
-        yield AsyncKeptPostgresSaver(pool, serde=KeptSerializer(serde))
+        yield KeptPostgresSaver(saver, serde=serde)
 
 
 def prepared(url: str) -> PostgresAddress:

@@ -20,7 +20,6 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     SARIF = "sarif"
-    GITHUB = "github"
 
 
 def check(
@@ -64,9 +63,7 @@ def check(
             verdict = next((each for each in _COLOURS if line.startswith(f"{each} ")), "")
             typer.echo(typer.style(verdict, _COLOURS.get(verdict), bold=True) + line.removeprefix(verdict))
     else:
-        reports = {Format.JSON: machine.as_json, Format.SARIF: machine.as_sarif, Format.GITHUB: machine.as_github}
-        if report := reports[format](outcome):
-            print(report)
+        print(machine.as_json(outcome) if format is Format.JSON else machine.as_sarif(outcome))
     for error in outcome.errors:
         print(f"loopwright: {error}", file=sys.stderr)
     raise typer.Exit(outcome.exit_code)

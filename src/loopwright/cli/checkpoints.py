@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,12 +42,11 @@ def list_threads(spec: Spec, as_json: AsJson = False) -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("thread", "status", "step", "ran", "next", "loops", "stopped by", "saved", "checkpoints"):
+    for heading in ("thread", "status", "step", "next", "loops", "stopped by", "saved", "checkpoints"):
         table.add_column(heading, no_wrap=True)
     for thread in threads:
         table.add_row(
             _escaped(thread.id), thread.status, str(thread.step),
-            _escaped(", ".join(without_engine_nodes(thread.ran))),
             _escaped(", ".join(without_engine_nodes(thread.next))),
             _escaped(_loops(thread.loops)), _escaped(_stop(thread.stop_reason)),
             thread.time[:19].replace("T", " "), str(thread.checkpoints),
@@ -74,8 +73,7 @@ def show(
         raise InputError("--step and --checkpoint both name a checkpoint: give one of them.")
     with open_archive(spec) as archive:
         found = find_checkpoint(archive, thread, step=step, checkpoint_id=checkpoint)
-        parent = archive.get_tuple(found.parent_config) if found.parent_config else None
-    described = _described(found, parent)
+    described = _described(found)
     if as_json:
         _print_json(described)
     else:
@@ -85,59 +83,52 @@ def show(
 @app.command()
 def prune(
     spec: Spec,
-    keep: Annotated[int | None, typer.Option("--keep", min=1, help="Keep so many checkpoints of each run.")] = None,
-    older_than: Annotated[
-        str | None, typer.Option("--older-than", metavar="AGE", help="Delete runs not saved since, like 12h or 30d.")
-    ] = None,
+    older_than: Annotated[str, typer.Option("--older-than", metavar="AGE", help="Not saved since, like 12h or 30d.")],
     thread: Annotated[str | None, typer.Option("--thread", help="Only this run.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would go.")] = False,
 ) -> None:
-    """Delete old checkpoints or old runs; what a run needs to go on stays with its newest checkpoint."""
-    from loopwright.checkpoints.history import find_thread
+    """Delete old runs."""
+    from loopwright.checkpoints.history import find_thread, summaries
     from loopwright.checkpoints.opening import open_archive
-    from loopwright.checkpoints.pruning import plan
-    from loopwright.checkpoints.pruning import prune as carry_out
 
-    if keep is None and older_than is None:
-        raise InputError("say what may go: --keep N (checkpoints of each run) or --older-than AGE (whole runs).")
-    age = _age(older_than) if older_than is not None else None
+    oldest = _moment(older_than)
     console = _console()
     with open_archive(spec) as archive:
         if thread is not None:
             find_thread(archive, thread)
-        plans = plan(archive, keep=keep, older_than=age, thread_id=thread)
-        for item in plans:
-            what = "the whole run" if item.whole else f"{len(item.dropped)} checkpoints"
-            console.print(f"{item.thread.id} ({item.thread.status}): {what}", markup=False)
-        if not yes:
-            console.print("nothing was deleted; do it with --yes" if plans else "nothing to delete")
-            return
-        done = carry_out(archive, plans)
-    console.print(f"deleted: {done.threads} runs, {done.checkpoints} checkpoints of other runs")
+        old = [one for one in summaries(archive) if one.when < oldest and thread in (None, one.id)]
+        for one in old:
+            console.print(f"{one.id} ({one.status})", markup=False)
+            if yes:
+                archive.delete_thread(one.id)
+        if yes:
+            archive.compact()
+    done = f"deleted: {len(old)} runs" if yes else "nothing was deleted; do it with --yes"
+    console.print(done if old else "nothing to delete")
 
 
-def _age(text: str) -> timedelta:
+def _moment(text: str) -> datetime:
+    """The time that was so long ago."""
     match = re.fullmatch(r"(\d+)([smhdw])", text.strip())
     if not match:
         raise InputError(f"--older-than is {text!r}: give a number and a unit (s, m, h, d, w), for example 30d.")
     try:
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+        return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
     except OverflowError:
         raise InputError(f"--older-than is {text!r}, which is longer than there is time.") from None
 
 
-def _described(found: CheckpointTuple, parent: CheckpointTuple | None) -> dict[str, Any]:
+def _described(found: CheckpointTuple) -> dict[str, Any]:
     """Everything about a checkpoint, ready for JSON."""
     from loopwright.checkpoints.encoding import showable
-    from loopwright.checkpoints.history import ledger_of, next_nodes, nodes_run, state_of, status
+    from loopwright.checkpoints.history import ledger_of, next_nodes, state_of, status
 
     return {
         "checkpoint": found.checkpoint["id"],
-        "parent": parent.checkpoint["id"] if parent else None,
+        "parent": (found.parent_config or {}).get("configurable", {}).get("checkpoint_id"),
         "time": found.checkpoint["ts"],
         "status": status(found),
         "metadata": showable(dict(found.metadata)),
-        "ran": nodes_run(found, parent),
         "next": next_nodes(found),
         "loops": showable(ledger_of(found)),
         "state": showable(state_of(found)),
@@ -159,7 +150,6 @@ def _print_checkpoint(thread: str, described: dict[str, Any], *, full: bool) -> 
         "checkpoint": described["checkpoint"],
         "saved": described["time"],
         "status": described["status"],
-        "ran": ", ".join(described["ran"]),
         "next": ", ".join(described["next"]),
         "loops": _loops(described["loops"]),
         **{key: value for key, value in metadata.items() if key not in ("step", "source", "parents")},

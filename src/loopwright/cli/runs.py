@@ -131,7 +131,7 @@ def prune(
     runs: Runs = None,
 ) -> None:
     """Forget old runs that have ended, with their checkpoints; those that ship with the package stay."""
-    from loopwright.checkpoints.pruning import forget
+    from loopwright.checkpoints.opening import forget
     from loopwright.runs.checkpoints import place
 
     if keep is None and keep_days is None:

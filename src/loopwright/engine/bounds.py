@@ -6,6 +6,7 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain, count
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -21,8 +22,7 @@ from loopwright.engine.langgraph_private import ROOT, write_with
 from loopwright.engine.ledger import HIDDEN, STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
 from loopwright.engine.proof.choice import choose, loop_name
-from loopwright.engine.proof.reach import read_once
-from loopwright.engine.proof.read import Builder, builder_of, read_topology, subgraphs
+from loopwright.engine.proof.read import Builder, builder_of, read_topology
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError
 
@@ -41,7 +41,6 @@ _CARRIED = {
 """Option of LangGraph's ``compile`` -> the attribute of a compiled graph that keeps it."""
 
 
-@read_once()
 def bounded(
     graph: StateGraph[Any, Any, Any, Any] | CompiledStateGraph[Any, Any, Any, Any],
     loops: Loop | Sequence[Loop] = (),
@@ -57,11 +56,9 @@ def bounded(
 
     Args:
         graph: A graph that somebody wrote, compiled or not; it is left untouched.
-        loops: Where it goes round and how often. A loop of a graph that is a node is named by its path:
-            ``Loop(name="agent", target="worker/agent", sources=("worker/tools",), ...)``. Without any, `limit` bounds
-            every cycle, those of graphs inside it too: the edges that close a cycle are chosen, and the `Loop`s that
-            were chosen are logged, ready to paste.
-        limit: Passes per loop, when no `loops` are given.
+        loops: Where it goes round and how often.
+        limit: Passes of every cycle that `loops` leave, in graphs inside it too: the edges that close a cycle are
+            chosen, and the `Loop`s that were chosen are logged, ready to paste.
         warn_at: With `limit`, from so many passes left on, a message in the state key ``messages`` tells the model how
             many, as `Loop.warn_at` does; 0 tells nothing.
         fallback: A node function that answers when a bound is reached. It becomes the node ``fallback``: with `limit`
@@ -85,22 +82,21 @@ def bounded(
     builder = copy_builder(builder)
     if fallback is not None:
         budget = _with_fallback(builder, fallback, loops, limit, budget)
-    own, inside = [loop for loop in loops if "/" not in loop.target], [loop for loop in loops if "/" in loop.target]
-    reports = bounded_inside(builder, inside, limit, partial(bounded, warn_at=warn_at))
+    reports = bounded_inside(builder, limit, partial(bounded, warn_at=warn_at))
+    own = [*loops]
     if limit is not None:
-        own = choose_loops(builder, limit, FALLBACK if fallback else END, getattr(graph, "name", None), warn_at)
-        for loop in own:
-            more = ", first_free=True" * loop.first_free + f", {warn_at=}" * bool(warn_at)
-            logger.info(
-                "chosen: Loop(name=%r, target=%r, sources=%r, limit=%r%s)",
-                loop.name, loop.target, loop.sources, limit, more,
-            )  # fmt: skip
+        left, end = bind(builder, own, fan_out=fan_out) if own else builder, FALLBACK if fallback else END
+        chosen = choose_loops(left, limit, end, getattr(graph, "name", None), warn_at)
+        own += chosen
+        for loop in chosen:
+            logger.info("chosen: %s", _written_out(loop))
     bound = bind(builder, own, budget, fan_out, reports=reports)
     certificate = verify(bound)
     own_gates = any(is_engine_node(node) for cycle in certificate.unbounded_cycles for node in cycle)
     if not certificate.bounded and not own_gates:  # else a fallback leads back into its own loop: the route is wrong
-        advice = ", ".join(suggested_loops(bound))
-        raise UnboundedCycleError(certificate.unbounded_cycles, f"Declare {advice}; or give a limit for every cycle")
+        advice = [f"Declare {', '.join(map(_written_out, found))}"] if (found := choose_loops(bound, limit=5)) else []
+        advice += ["give a limit for every cycle that no Loop bounds, in graphs inside too: limit=5"]
+        raise UnboundedCycleError(certificate.unbounded_cycles, "; or ".join(advice))
     certificate.require()
     return _compiled(graph, builder, bound, certificate, compile_options)
 
@@ -117,8 +113,6 @@ def _check_arguments(
         raise GraphError(
             f"warn_at is {warn_at!r}: give a whole number, from 0, and a limit; a Loop has its own warn_at"
         )
-    if loops and limit is not None:
-        raise GraphError("give either loops, which have their own limits, or limit, which bounds every cycle")
     if budget is not None and not isinstance(budget, Budget):
         raise GraphError(f"budget is {budget!r}: give a Budget, for example Budget(model_calls=20)")
     if fallback is not None and not callable(fallback) and not hasattr(fallback, "invoke"):
@@ -172,6 +166,7 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
             interrupt_before=_written(compiled.interrupt_before_nodes),
             interrupt_after=_written(compiled.interrupt_after_nodes),
         ),
+        "made_of": graph,
         "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "structure": structure,
         # LangGraph needs one step more than it runs.
         "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
@@ -198,21 +193,10 @@ def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dic
     return options
 
 
-def suggested_loops(builder: Builder, path: str = "") -> list[str]:
-    """The source code of the `Loop`s that would bound what is left unbounded, in nodes that are graphs too.
-
-    Args:
-        builder: The graph, with gates or without.
-        path: Where it lies in the graph around it, with a slash at the end.
-    """
-    found: list[str] = []
-    for loop in choose_loops(builder, limit=5):
-        target, sources = path + loop.target, tuple(path + source for source in loop.sources)
-        free = ", first_free=True" if loop.first_free else ""
-        found.append(f"Loop(name={target!r}, target={target!r}, sources={sources!r}, limit=5{free})")
-    for node, inner in subgraphs(builder).items():
-        found += suggested_loops(inner.builder, f"{path}{node}/")
-    return found
+def _written_out(loop: Loop) -> str:
+    """The source code of a loop that was chosen."""
+    more = ", first_free=True" * loop.first_free + f", warn_at={loop.warn_at}" * bool(loop.warn_at)
+    return f"Loop(name={loop.name!r}, target={loop.target!r}, sources={loop.sources!r}, limit={loop.limit}{more})"
 
 
 def choose_loops(
@@ -234,7 +218,7 @@ def choose_loops(
     handled = {(edge.source, edge.target) for edge in topology.edges if edge.kind == "handler"}
     direct = {(edge.source, edge.target) for edge in topology.edges if edge.kind != "handler"}
     loops: list[Loop] = []
-    taken: set[str] = set()
+    taken = {loop.name for loop in topology.loops}
     for choice in choose(topology.ways()):
         target, sources = choice.target, [source for source in choice.sources if (source, choice.target) in direct]
         # An error handler jumps in the name of the node that failed; who asks for the pass is the handler.
@@ -246,7 +230,7 @@ def choose_loops(
                 if end == target and source in starts:
                     sources += starts
         called = loop_name(target, name)
-        called = target if called in taken else called
+        called = next(one for one in chain((called, target), (f"{target} {n}" for n in count(2))) if one not in taken)
         taken.add(called)
         loops.append(
             Loop(

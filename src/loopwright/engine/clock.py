@@ -1,7 +1,4 @@
-"""The engine's one clock: what it sleeps and what it measures goes through here, so that a test can move the time.
-
-`loopwright.testing.ManualClock` takes its place in tests.
-"""
+"""The engine's one clock: what it sleeps and what it measures goes through here, so that a test can move the time."""
 
 from __future__ import annotations
 
@@ -9,38 +6,19 @@ import asyncio
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any
 
-
-class Clock(Protocol):
-    """What tells the time, and waits."""
-
-    def now(self) -> float:
-        """Seconds since some fixed moment; only differences mean something."""
-        ...
-
-    def sleep(self, seconds: float, /) -> None:
-        """Wait, and block the thread."""
-        ...
-
-    async def asleep(self, seconds: float, /) -> None:
-        """Wait, and let other tasks run."""
-        ...
-
-
-now = time.perf_counter
-"""Seconds since some fixed moment; only differences mean something."""
-
-sleep = time.sleep
-"""Wait, and block the thread."""
-
-asleep = asyncio.sleep
-"""Wait, and let other tasks run."""
+now, sleep, asleep = time.perf_counter, time.sleep, asyncio.sleep
+"""Seconds since some fixed moment, of which only differences mean something; two ways to wait."""
 
 
 @contextmanager
-def use_clock(clock: Clock) -> Generator[None]:
-    """Replace the engine's clock, in all threads, and restore the former one at the end."""
+def use_clock(clock: Any) -> Generator[None]:
+    """Replace the engine's clock, in all threads, and restore the former one at the end.
+
+    Args:
+        clock: Has the three names above, as `loopwright.testing.ManualClock` does.
+    """
     # Names of this module, for all threads: a context variable would not reach those that were started before.
     global now, sleep, asleep
     before = now, sleep, asleep

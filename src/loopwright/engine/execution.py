@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -154,11 +153,11 @@ class Course:
 
     @property
     def is_followed(self) -> bool:
-        """Whether somebody must look at the stream: to end the run before its time, or to say which node broke a proof.
+        """Whether somebody must look at the stream, to end the run before its time.
 
-        A graph without loops and budget can do neither, but for a step limit below the certificate's.
+        Without a budget, only a step limit below the certificate's can do that.
         """
-        return self.meter is not None or bool(self.graph.loops) or self._limit_is_the_users
+        return self.meter is not None or self._limit_is_the_users
 
     @property
     def _limit_is_the_users(self) -> bool:
@@ -229,10 +228,9 @@ class Course:
             raise error
         if self._limit_is_the_users:
             return self.last.stop_reason()
-        certificate, ran = self.graph.certificate, self.last.runs
-        most = {node: runs for node, runs in certificate.max_runs_by_node.items() if runs is not None}
-        over = {node: (ran[node], runs) for node, runs in most.items() if ran[node] > runs}
-        raise BrokenAssumptionError(str(self.graph.name), self.limit, certificate.max_supersteps or 0, over) from None
+        proven = self.graph.certificate
+        allowed = proven.max_supersteps or 0
+        raise BrokenAssumptionError(str(self.graph.name), self.limit, allowed, proven.assumptions) from None
 
     def ended_with(self, values: Any) -> None:
         """Take the state with which the run was cut short."""
@@ -353,9 +351,7 @@ class LastValues:
         self._single = isinstance(modes, str)
         self._subgraphs = bool(options.get("subgraphs"))
         self._v2 = options.get("version") == "v2"
-        self._counted = "tasks" if "tasks" in self._modes else "updates"
         self.values: Any = {}
-        self.runs: Counter[str] = Counter()
 
     def see(self, chunk: Any) -> None:
         """Take a chunk of the stream."""
@@ -366,13 +362,8 @@ class LastValues:
             payload = parts[-1]
             mode = self._modes[0] if self._single else parts[-2]
             space = parts[0] if self._subgraphs else ()
-        if space:
-            return
-        if mode == "values":
+        if mode == "values" and not space:
             self.values = payload
-        elif mode == self._counted:
-            for node in payload if mode == "updates" else (payload["name"],) if "triggers" in payload else ():
-                self.runs[node] += 1
 
     def stop_reason(self) -> StopReason:
         """Say that the step limit ended the run."""

@@ -43,6 +43,8 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     step_limit: int | None
     """LangGraph's step limit that follows from the certificate; None where LangGraph's own default stays."""
 
+    made_of: Any
+    """What `loopwright.bounded` was given: a builder, or a compiled graph."""
     given: CompiledStateGraph[Any, Any, Any, Any]
     """The graph without gates, for LangGraph's own drawings."""
 

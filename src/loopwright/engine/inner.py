@@ -9,24 +9,20 @@ the certificate names it.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import CellType, FunctionType, MethodType
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.loop import Loop
 from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.reach import PARTS, is_filled
 from loopwright.engine.proof.read import builder_of, read_destinations, read_topology, subgraphs
-from loopwright.errors import LoopDeclarationError, unknown_name_message
 
 MOST_LOOKED_AT = 5_000
 """More values than these are not looked through for graphs; what is behind them is not reached."""
@@ -35,29 +31,17 @@ _HELD = (*PARTS, "first", "middle", "last", "tools_by_name", "_tools_by_name")
 """Where runnables and tools keep what they run."""
 
 
-def bounded_inside(
-    builder: BoundBuilder, loops: Sequence[Loop], limit: int | None, bounded: Callable[..., Any]
-) -> bool:
+def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[..., Any]) -> bool:
     """Bound the graphs inside a graph.
 
     Args:
         builder: A copy of the graph; its nodes are replaced by copies.
-        loops: Loops of graphs that are nodes, named by their path: ``worker/agent``.
-        limit: Passes of every loop inside, where all are chosen.
+        limit: Passes of every loop inside; None leaves graphs that go round as they are.
         bounded: `loopwright.bounded`.
 
     Returns:
         Whether a graph inside can reach a bound.
-
-    Raises:
-        LoopDeclarationError: If a path does not name a node that is a graph, or leads through several.
     """
-    for node, its in _by_node(builder, loops).items():
-        spec, inner = builder.nodes[node], subgraphs(builder)[node]
-        replaced = bounded(inner, its)
-        spec.runnable = Substitution(lambda graph, inner=inner, new=replaced: new if graph is inner else graph).of(
-            spec.runnable
-        )
     nodes = {id(inner) for inner in subgraphs(builder).values()}
     made: dict[int, Any] = {}
 
@@ -100,36 +84,6 @@ def goes_round(graph: Any) -> bool:
         return any(look(inner) for inner in holder.found if isinstance(inner, CompiledStateGraph))
 
     return look(graph)
-
-
-def _by_node(builder: BoundBuilder, loops: Sequence[Loop]) -> dict[str, list[Loop]]:
-    """The loops of each node that is a graph, named as they are inside it."""
-    found: dict[str, list[Loop]] = {}
-    graphs = subgraphs(builder)
-    for loop in loops:
-        node = loop.target.partition("/")[0]
-        if node not in graphs:
-            raise LoopDeclarationError(loop.name, unknown_name_message("node that is a graph", node, graphs))
-
-        def inside(name: str, loop: Loop = loop, node: str = node) -> str:
-            if name != END and not name.startswith(f"{node}/"):
-                raise LoopDeclarationError(
-                    loop.name, f"its target is inside {node!r}, and {name!r} is not; a loop lies within one graph"
-                )
-            return name.removeprefix(f"{node}/")
-
-        ways = loop.exhausted
-        found.setdefault(node, []).append(
-            dataclasses.replace(
-                loop,
-                name=loop.name.removeprefix(f"{node}/"),
-                target=inside(loop.target),
-                sources=tuple(map(inside, loop.sources)),
-                exhausted=inside(ways) if isinstance(ways, str) else {inside(k): inside(v) for k, v in ways.items()},
-                source_limits={inside(source): most for source, most in loop.source_limits.items()},
-            )
-        )
-    return found
 
 
 class Substitution:

@@ -165,17 +165,6 @@ class StateLimit:
     ceiling: int
     """The most that is ever granted, whatever the state says; the proof counts with it."""
 
-    def resolve(self, state: Mapping[str, Any]) -> int:
-        """The limit in force for this state: what it asks for, under the ceiling.
-
-        Args:
-            state: The graph's state.
-
-        Raises:
-            ValueError: If the key holds something that is not a whole number from 0 up.
-        """
-        return min(self.asked(state), self.ceiling)
-
     def asked(self, state: Mapping[str, Any]) -> int:
         """The limit that this state asks for, which may be more than the ceiling.
 

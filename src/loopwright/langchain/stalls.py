@@ -6,7 +6,7 @@ before. A round without tool calls is no evidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,7 +29,16 @@ def same_call_same_result(
         route: Where control goes then; None takes the loop's `exhausted` route.
         messages: The state key of the messages.
     """
-    return _SameCallSameResult(times=times, remembers=remembers, route=route, messages=messages)
+
+    def judge(results: list[_Result], notes: list[Any]) -> Look:
+        """Count the rounds in a row in which every pair of call and result is known; the first note is that count."""
+        seen = [fingerprint([result.call, result.text]) for result in results]
+        row, known = (notes[0], notes[1:]) if notes else (0, [])
+        row = row + 1 if all(one in known for one in seen) else 0
+        # What comes again moves to the end: it is what must be known the next time.
+        return Look(row >= times, [row, *[*(one for one in known if one not in seen), *seen][-remembers:]])
+
+    return _Rule(name="same call, same result", judge=judge, times=times, route=route, messages=messages)
 
 
 def alternation(*, times: int = 2, route: str | None = None, messages: str = "messages") -> StallRule:
@@ -42,7 +51,14 @@ def alternation(*, times: int = 2, route: str | None = None, messages: str = "me
         route: Where control goes then; None takes the loop's `exhausted` route.
         messages: The state key of the messages.
     """
-    return _Alternation(times=times, route=route, messages=messages)
+
+    def judge(results: list[_Result], notes: list[Any]) -> Look:
+        """Note each round's calls; two that differ, in turn, are an alternation."""
+        rounds = [*notes, fingerprint(sorted(result.call for result in results))][-2 * times :]
+        pair = rounds[:2]
+        return Look(rounds == pair * times and len(set(pair)) == 2, rounds)
+
+    return _Rule(name="the same two calls in turn", judge=judge, times=times, route=route, messages=messages)
 
 
 def repeated_error(*, times: int = 2, route: str | None = None, messages: str = "messages") -> StallRule:
@@ -53,7 +69,16 @@ def repeated_error(*, times: int = 2, route: str | None = None, messages: str = 
         route: Where control goes then; None takes the loop's `exhausted` route.
         messages: The state key of the messages.
     """
-    return _RepeatedError(times=times, route=route, messages=messages)
+
+    def judge(results: list[_Result], notes: list[Any]) -> Look:
+        """Count the rounds in a row that brought the same errors; the notes are that count and the errors."""
+        if not all(result.failed for result in results):
+            return Look(False, [])
+        errors = fingerprint(sorted({result.text for result in results}))
+        row = notes[0] + 1 if notes and notes[1] == errors else 1
+        return Look(row >= times, [row, errors])
+
+    return _Rule(name="the same error again", judge=judge, times=times, route=route, messages=messages)
 
 
 class _Result(NamedTuple):
@@ -69,16 +94,25 @@ class _Result(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rule:
+    name: str
+    """What the stop reason calls it."""
+    judge: Callable[[list[_Result], list[Any]], Look]
+    """Judges the calls of a round by the notes so far."""
     times: int
     """After how many rounds, or pairs of rounds, it counts."""
-    route: str | None = None
+    route: str | None
     """Where control goes then."""
-    messages: str = "messages"
+    messages: str
     """The state key of the messages."""
 
     def __post_init__(self) -> None:
         if not is_count(self.times) or self.times < 1:
             raise GraphError(f"the stall rule's times is {self.times!r}: give a whole number from 1 up")
+
+    def look(self, state: Any, notes: list[Any]) -> Look:
+        """Judge the last round; one without calls that were answered is no evidence."""
+        results = self.round_of(state)
+        return self.judge(results, notes) if results else Look(False, notes)
 
     def round_of(self, state: Any) -> list[_Result]:
         """The last calls of the model that were answered, with the answers."""
@@ -99,53 +133,3 @@ class _Rule:
                     if (answer := answers.get(call["id"] or ""))
                 ]
         return []
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SameCallSameResult(_Rule):
-    remembers: int = 20
-    """With how many earlier results it is compared."""
-    name: str = "same call, same result"
-    """What the stop reason calls it."""
-
-    def look(self, state: Any, notes: list[Any]) -> Look:
-        """Count the rounds in a row in which every pair of call and result is known; the first note is that count."""
-        seen = [fingerprint([result.call, result.text]) for result in self.round_of(state)]
-        if not seen:
-            return Look(False, notes)
-        row, known = (notes[0], notes[1:]) if notes else (0, [])
-        row = row + 1 if all(one in known for one in seen) else 0
-        # What comes again moves to the end: it is what must be known the next time.
-        return Look(row >= self.times, [row, *[*(one for one in known if one not in seen), *seen][-self.remembers :]])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Alternation(_Rule):
-    name: str = "the same two calls in turn"
-    """What the stop reason calls it."""
-
-    def look(self, state: Any, notes: list[Any]) -> Look:
-        """Note each round's calls; two that differ, in turn, are an alternation."""
-        asked = sorted(result.call for result in self.round_of(state))
-        if not asked:
-            return Look(False, notes)
-        rounds = [*notes, fingerprint(asked)][-2 * self.times :]
-        pair = rounds[:2]
-        return Look(rounds == pair * self.times and len(set(pair)) == 2, rounds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RepeatedError(_Rule):
-    name: str = "the same error again"
-    """What the stop reason calls it."""
-
-    def look(self, state: Any, notes: list[Any]) -> Look:
-        """Count the rounds in a row that brought the same errors; the notes are that count and the errors."""
-        results = self.round_of(state)
-        if not results:
-            return Look(False, notes)
-        if not all(result.failed for result in results):
-            return Look(False, [])
-        errors = fingerprint(sorted({result.text for result in results}))
-        row = notes[0] + 1 if notes and notes[1] == errors else 1
-        return Look(row >= self.times, [row, errors])

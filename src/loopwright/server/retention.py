@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from loopwright.checkpoints.pruning import forget
+from loopwright.checkpoints.opening import forget
 from loopwright.errors import LoopwrightError
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.store.history import RunStore

@@ -41,7 +41,6 @@ def thread(name: str = "t", **more: Any) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"loops": [loop()], "limit": 3}, r"either loops.*or limit"),
         ({"loops": [loop()], "fallback": note("x")}, "nothing leads to the fallback"),
         ({"fallback": note("x")}, "nothing leads to the fallback"),
     ],

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from loopwright.checkpoints import JsonFileSaver, aopen_checkpointer, open_checkpointer
 from loopwright.errors import CheckpointError, ConfigError
@@ -28,7 +27,7 @@ async def test_each_spec_gives_its_saver(tmp_path: Path) -> None:
     async with aopen_checkpointer(f"json:{tmp_path}/a/b") as saver:
         assert isinstance(saver, JsonFileSaver)
     async with aopen_checkpointer(f"sqlite:{tmp_path}/e/runs.db") as saver:
-        assert isinstance(saver, AsyncSqliteSaver)
+        assert isinstance(saver, SqliteSaver)
 
 
 @pytest.mark.parametrize("opened", [open_checkpointer, aopen_checkpointer])

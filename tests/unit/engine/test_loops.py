@@ -40,7 +40,8 @@ def test_one_source_may_be_given_without_a_tuple_and_repeated_sources_count_once
     [({}, 3), ({"k": None}, 3), ({"k": 0}, 0), ({"k": 4}, 4), ({"k": 99}, 5)],
 )
 def test_a_state_limit_is_read_under_its_ceiling(state: dict[str, object], limit: int) -> None:
-    assert StateLimit(key="k", default=3, ceiling=5).resolve(state) == limit
+    again = loop(limit=StateLimit(key="k", default=3, ceiling=5))
+    assert decide(again, state, {}, {}).spend["limit"] == limit
 
 
 @pytest.mark.parametrize("value", ["3", 2.5, True, float("nan"), [3]])

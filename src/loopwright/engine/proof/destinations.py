@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
-from loopwright.engine.proof.reach import functions_of, is_filled, is_of_library, reach_of, remembered, unwrapped
+from loopwright.engine.proof.reach import functions_of, is_filled, is_of_library, reach_of, unwrapped
 from loopwright.engine.proof.source import (
     COMMAND,
     FUNCTIONS,
@@ -72,15 +72,6 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
         runnable: The node or router, as LangGraph keeps it.
         within: The ids of the graphs around it that are being read: a graph may call itself.
     """
-    return _behaviour(runnable, within) if within else _outer_behaviour(runnable)
-
-
-@remembered
-def _outer_behaviour(runnable: Any) -> Behaviour:
-    return _behaviour(runnable, ())
-
-
-def _behaviour(runnable: Any, within: tuple[int, ...]) -> Behaviour:
     inner = unwrapped(runnable)
     if isinstance(inner, CompiledStateGraph):
         nodes = () if id(inner) in within else inner.builder.nodes.values()
@@ -99,7 +90,6 @@ def _behaviour(runnable: Any, within: tuple[int, ...]) -> Behaviour:
     return Behaviour(jumps, sends, sent, graphs, makers)
 
 
-@remembered
 def jumps_out(runnable: Any) -> bool:
     """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
     inner = unwrapped(runnable)
@@ -108,19 +98,16 @@ def jumps_out(runnable: Any) -> bool:
     )
 
 
-@remembered
 def _names_a_parent(runnable: Any) -> bool:
     sources = [_source(inspect.unwrap(function)) for function in reach_of(runnable).mentioning]
     return any(source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources)
 
 
-@remembered
 def _read_router(function: Any) -> frozenset[str] | None:
     source = None if hasattr(function, "__wrapped__") else _source(function)
     return returned_words(source.node, source.value) if source else None
 
 
-@remembered
 def _read_node(function: Any) -> frozenset[str] | None:
     source = _source(inspect.unwrap(function))
     if source is None:
@@ -137,13 +124,11 @@ def _read_node(function: Any) -> frozenset[str] | None:
     return command_words(source.node, source.value)
 
 
-@remembered
 def _read_sends(function: Any) -> frozenset[str]:
     source = _source(inspect.unwrap(function))
     return sent_words(source.node, source.value) if source else frozenset()
 
 
-@remembered
 def _hands_on_unread(function: Any) -> bool:
     source = None if is_of_library(function) else _source(inspect.unwrap(function))
     return source is not None and _hands_on(source.node)

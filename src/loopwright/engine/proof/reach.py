@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import inspect
 import sysconfig
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -122,40 +120,6 @@ class Reach:
     """Whether they could all be followed."""
 
 
-_known: ContextVar[dict[tuple[str, int], tuple[Any, Any]] | None] = ContextVar("known", default=None)
-
-A = TypeVar("A")
-R = TypeVar("R")
-
-
-@contextmanager
-def read_once() -> Generator[None]:
-    """Within it nothing is read twice: while a graph is bounded its functions do not change."""
-    token = _known.set({}) if _known.get() is None else None
-    try:
-        yield
-    finally:
-        if token is not None:
-            _known.reset(token)
-
-
-def remembered(read: Callable[[A], R]) -> Callable[[A], R]:
-    """What is read of a node, router or function, remembered within `read_once`."""
-
-    def once(subject: A) -> R:
-        known = _known.get()
-        if known is None:
-            return read(subject)
-        key = read.__qualname__, id(subject)
-        if key not in known:
-            # The subject is kept beside its id, so that no other object gets that id meanwhile.
-            known[key] = subject, read(subject)
-        return known[key][1]
-
-    return once
-
-
-@remembered
 def reach_of(runnable: Any) -> Reach:
     """Follow what a node or router runs."""
     reach = Reach()
