@@ -117,8 +117,6 @@ class Reader:
         near = self.operation(sentence, least)
         operation, doubted = near.operation, self.doubted
         wanted = read_number(sentence) if operation in ("find", "recommend") else 0
-        if operation == "find" and self.now and _is_now(sentence):
-            operation = "now"
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         if operation != "find":
@@ -482,12 +480,6 @@ def _corrected(sentence: Sentence) -> None:
         sentence.take(place, place + 1 + (not mends), "correction")
         later = {span.condition.slot for span in sentence.spans if span.first > place}
         sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
-
-
-def _is_now(sentence: Sentence) -> bool:
-    """Whether what is on now is asked for, and no other time."""
-    said = any(sentence.is_any(place, words("time", "now")) for place in sentence.rest() if place)
-    return said and not sentence.asks("day", "start", "end", "on", "person", "record")
 
 
 def _marked(sentence: Sentence, place: int) -> bool:
