@@ -12,7 +12,7 @@ import numpy as np
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
-from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
+from loopwright.workflows.rag.answer.units import Unit, header_in, plain_text, shown, units_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, lexicon_of
 from loopwright.workflows.rag.question.words import has_unspaced, names
 from loopwright.workflows.rag.schemas import Answer, Evidence, Sentence
@@ -253,14 +253,18 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
 
 
 def _code_of(passage: Evidence) -> list[str]:
-    return [passage.text[unit.start : unit.end] for unit in units_of(passage.text) if unit.kind == "code"]
+    return [passage.text[unit.start : unit.end] for unit in _units(passage) if unit.kind == "code"]
+
+
+def _units(passage: Evidence) -> tuple[Unit, ...]:
+    return units_of(passage.text, header_in(passage.heading))
 
 
 def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     """The run of units with the most weight of the question that is short enough, as long as it can be."""
     text = passage.text
     headings = {fold(each) for each in (passage.title, *passage.heading.split(" > "))}
-    every = units_of(text) or (Unit(0, len(text)),)
+    every = _units(passage) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
     found = [set(terms(text[unit.start : unit.end])) for unit in units]
