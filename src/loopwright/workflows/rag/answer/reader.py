@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ _MORE = 0.24
 _CODE = 200
 _ADDS = 0.05
 _CODE_WEIGHT = 0.25
+_POINTS = re.compile(r"[\W\d]*\[[^\[\]\n]+\]\([^()\s]+\.\w+(?:#[\w-]*)?\)")
 _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
 _RANK = 5
@@ -238,7 +240,7 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     """
     texts = [terms(each.text) for each in passages]
     above = [set(terms(f"{each.title} {each.heading}")) for each in passages]
-    code = [Counter(term for part in _code_of(each) for term in terms(part)) for each in passages]
+    code = [Counter(term for part in _beside_text(each) for term in terms(part)) for each in passages]
     counted = [
         {term: count - (1 - _CODE_WEIGHT) * of[term] for term, count in (Counter(text) + Counter(headings)).items()}
         for text, headings, of in zip(texts, above, code, strict=True)
@@ -252,8 +254,10 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     return total.tolist()
 
 
-def _code_of(passage: Evidence) -> list[str]:
-    return [passage.text[unit.start : unit.end] for unit in _units(passage) if unit.kind == "code"]
+def _beside_text(passage: Evidence) -> list[str]:
+    """What says less than sentences do: code, and what only points to another page, as the entries of a contents."""
+    told = [(unit.kind, passage.text[unit.start : unit.end]) for unit in _units(passage)]
+    return [text for kind, text in told if kind == "code" or _POINTS.match(text)]
 
 
 def _units(passage: Evidence) -> tuple[Unit, ...]:
