@@ -262,3 +262,34 @@ def test_the_word_lists_stay_short() -> None:
     examples = resources.files("loopwright.workflows.assistant") / "data" / "examples.yaml"
     listed = yaml.safe_load(examples.read_text(encoding="utf-8"))
     assert all(len(texts) <= MOST_ENTRIES for texts in listed.values())
+
+
+def test_a_session_that_is_named_says_from_when_or_until_when() -> None:
+    later, earlier = (said(f"anything on food {when} the talk on eels?") for when in ("after", "before"))
+    starts = {key: search().catalogue.records[key].start for key in (*later.referenced_ids, *earlier.referenced_ids)}
+    eels = next(each for each in search().catalogue.records.values() if each.title.startswith("Counting eels"))
+    assert eels.end and eels.start and later.status == "answered"
+    assert all(start and start >= eels.end for key in later.referenced_ids if (start := starts[key]))
+    meant = said("what should I do after the keynote?")
+    assert meant.status == "partial" and "any of several" in meant.answer
+
+
+def test_a_number_before_sessions_is_how_many_are_listed() -> None:
+    assert len(said("three talks about software on Saturday").referenced_ids) == 3
+    assert read("talks of at most 20 minutes about radio").wanted == 0
+    assert read("speakers with more than two sessions about soil").wanted == 0
+
+
+def test_what_is_told_beside_a_count_is_no_subject_of_it() -> None:
+    plain, told = (said(f"How many workshops are there on Sunday?{more}") for more in ("", " I like wide seats."))
+    assert plain.answer == told.answer
+
+
+def test_of_two_that_are_compared_a_kind_belongs_to_its_own() -> None:
+    answer = said("which is longer, the flood map workshop or the bread talk?").answer
+    assert "“Draw your first flood map”" in answer and "“Bread from old wheat”" in answer
+
+
+def test_words_beside_a_subject_that_say_something_and_are_not_searched_for_are_said() -> None:
+    result = said("zzyzx is what I hear, so where is the Alchemy track?")
+    assert "There is no track Alchemy" in result.answer and result.status != "answered"

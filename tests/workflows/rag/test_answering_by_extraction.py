@@ -12,6 +12,7 @@ import pytest
 from loopwright.workflows.rag.answer.reader import extract_answer
 from loopwright.workflows.rag.answer.units import plain_text, shown, units_of
 from loopwright.workflows.rag.answer.verdict import grade_answer, grade_passage, relevance_from_logit
+from loopwright.workflows.rag.question.forms import asked_words, lexicon_of
 from loopwright.workflows.rag.schemas import Evidence
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "qa"
@@ -225,3 +226,16 @@ def test_what_stands_together_in_a_file_is_quoted_together():
     assert [len(each.citations) for each in extract_answer("Which rope has which length?", articles).sentences] == [
         1
     ] * 3
+
+
+def test_the_entry_of_a_contents_does_not_hide_what_it_points_to() -> None:
+    contents = passage("Start", "| about | |\n|---|---|\n| [Boats](boats.md) | what happens when a boat sinks |\n")
+    boats = passage("Boats", "The crew is taken off when a boat sinks. Nobody waits for the harbour master.")
+    quoted = extract_answer("what happens when a boat sinks?", [contents, boats]).citations[0]
+    assert quoted.evidence_id == "Boats"
+
+
+def test_a_short_name_means_the_longer_names_that_begin_with_it() -> None:
+    known = lexicon_of([passage("A", "Install app[postgres]."), passage("B", "PostgreSQL is gone: runs wait.")])
+    assert asked_words("postgres is gone", known)["postgr"].forms.keys() >= {"postgr", "postgresql"}
+    assert asked_words("the runs", known)["run"].forms.keys() == {"run"}

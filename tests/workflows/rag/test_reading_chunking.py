@@ -12,6 +12,7 @@ from documents import CHINESE, THAI, make_pdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loopwright.workflows.rag.answer.units import header_in, shown, units_of
 from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
 from loopwright.workflows.rag.sources.reading.layout import Layout
 from loopwright.workflows.rag.sources.reading.text_spans import words_in
@@ -125,3 +126,18 @@ def test_thai_without_any_space_is_never_cut_before_a_vowel_mark():
 def test_a_million_dots_take_no_time_worth_naming():
     passages = passages_of(document("." * 1_000_000 + " end"), size=120)
     assert sum(len(bare(passage.text)) for passage in passages) == 1_000_003
+
+
+@pytest.mark.parametrize("bars", [("| ", " |"), ("", "")])
+def test_of_a_table_that_is_cut_the_header_goes_with_each_part(bars: tuple[str, str]) -> None:
+    rows = [["Boat", "Length", "Berth"], *([f"Gull {n}", f"{n} m", f"north {n}"] for n in range(60))]
+    table = "\n".join(f"{bars[0]}{' | '.join(row)}{bars[1]}" for row in rows)
+    text = f"All boats, as they lie in the harbour.\n\n{table}\n\nThat is all."
+    read = document(text, (Section(start=0, end=len(text), headings=("Harbour",)),))
+    parts = passages_of(read, size=40)
+    later = [each for each in parts if each.text.lstrip("| ").startswith("Gull")]
+    assert len(later) > 2 and all(each.heading == "Harbour > Boat | Length | Berth" for each in later)
+    assert all(read.text[each.start : each.end] == each.text for each in parts)
+    told = shown(later[1].text, units_of(later[1].text, header_in(later[1].heading)))
+    assert told.startswith("| Boat | Length | Berth |\n| --- | --- | --- |\n| Gull")
+    assert told.count("Gull") == later[1].text.count("Gull")

@@ -200,6 +200,8 @@ class Question(Frozen):
     """What is asked of time, place, kind and persons, and what is not wanted."""
     by: str = ""
     """What is counted where the operation is ``most`` or ``count``: a field or a table; empty for records."""
+    wanted: int = 0
+    """How many records are asked for, as in "three talks about Rust"; 0 without a number."""
     notes: tuple[str, ...] = ()
     """What could not be taken as asked, for people, for example "there is no room Jansen"."""
     unread: tuple[str, ...] = ()

@@ -103,8 +103,10 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         ]
         done: Status = "answered" if computed and not notes and known.outcomes else "nothing_found"
         return Draft(text=" ".join(_stopped(each) for each in said if each), status=done)
-    if (question.notes or question.doubted or question.unread) and status == "answered":
+    if (question.doubted or question.unread) and status == "answered":
         status = "partial"
+    if question.wanted and status == "answered":
+        told = told[: question.wanted]
     telling = Telling(
         topic=question.topic,
         filters=_all_asked(question),
@@ -115,6 +117,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     )
     missing = [table for table in question.tables if table not in {found.record.table for found in told}]
     head = [*notes, _lead(question, told, status, telling, known)]
+    # What was not taken as asked is said before it; what is listed fits the rest.
+    whole: Status = "partial" if notes and status == "answered" else status
     if missing and status == "answered" and len(question.tables) > 1 and question.tables[0] in missing:
         head.insert(0, f"I found no {joined((NOUNS[table][1] for table in missing), 'or')} for this.")
     if left_out:
@@ -129,7 +133,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     text = "\n\n".join(
         [" ".join(map(_stopped, filter(None, head))), *_groups(question, told, telling), *filter(None, after)]
     )
-    return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=status)
+    return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
 
 
 def chosen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.reading import DOUBTFUL, SUBJECT, Reader
@@ -147,17 +148,22 @@ def beside(question: Question, anchor: Record, after: bool) -> Question:
     """What is on in the same room after a session, or before it."""
     if anchor.start is None:
         return _about(question, [anchor])
-    day = Condition(slot="day", values=anchor.values("day"), said="that day")
     room = Condition(slot="room", values=anchor.values("room"), said="the same room")
-    if after:
-        when = Condition(slot="start", least=clock_of(anchor.end or anchor.start), said="after that")
-    else:
-        when = Condition(slot="start", most=clock_of(anchor.start), said="before that")
     operation = "first" if after else "last"
-    filters = Filters(include=(day, room, when), exclude=(_none_of([anchor]),))
+    filters = Filters(include=(*around(anchor, later=after), room), exclude=(_none_of([anchor]),))
     return question.model_copy(
         update={"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
     )
+
+
+def around(anchor: Record, *, later: bool) -> tuple[Condition, Condition]:
+    """What is on the same day as a session, after it or before it."""
+    start = anchor.start or datetime.min
+    if later:
+        when = Condition(slot="start", least=clock_of(anchor.end or start), said=f"after “{anchor.title}”")
+    else:
+        when = Condition(slot="end", most=clock_of(start), said=f"before “{anchor.title}”")
+    return Condition(slot="day", values=anchor.values("day"), said="that day"), when
 
 
 def _resumed(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.schemas import Condition, Slot
+from loopwright.workflows.assistant.schemas import Condition, Record, Slot
 from loopwright.workflows.assistant.searching.lexicon import days, numbers, words
 from loopwright.workflows.assistant.sources.catalogue import clock_of
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
@@ -23,6 +23,8 @@ _OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _PARTS_OF_HOURS = frozenset("half quarter halb halv".split())
 _AFTER = frozenset("after past later nach apres na despues dopo".split())
+_COUNTED = 3
+"""So many words at most lie between a number and what it counts."""
 _CLAUSE = 9
 """So many words before a time belong to it."""
 _BE = frozenset("i'm im am are is be was were".split())
@@ -47,6 +49,12 @@ class Now:
         minute = clock_of(local)
         day = local.date() - timedelta(days=1) if minute >= MIDNIGHT else info.day_of(local)
         return cls(day, minute)
+
+    def is_before(self, record: Record) -> bool:
+        """Whether a record has not ended yet."""
+        days = record.values("day")
+        ends = clock_of(record.end or record.start) if record.start else MIDNIGHT
+        return bool(days) and (date.fromisoformat(days[0]), ends) > (self.day, self.minute)
 
     def conditions(self, slot: Slot, length: int | None = 1) -> tuple[Condition, ...]:
         """What is on now, or begins from now on, that day.
@@ -347,6 +355,27 @@ def read_lengths(sentence: Sentence) -> None:
             sentence.ask(place, last, "minutes", least=length, said=f"of at least {length} minutes")
         elif near & words("time", "exact"):
             sentence.ask(place, last, "minutes", least=length, most=length, said=f"of {length} minutes")
+
+
+def read_number(sentence: Sentence) -> int:
+    """How many records are asked for: the number before a word for them, as in "three short talks"; 0 without one."""
+    for place in range(len(sentence)):
+        said = sentence.word(place)
+        number = int(said) if said.isdecimal() and len(said) < 3 else numbers().get(said, 0)
+        compared = {sentence.word(other) for other in range(place - 2, place)}
+        if (
+            number < 2
+            or sentence.tokens[place].taken
+            or compared & (words("time", "longer") | words("time", "shorter"))
+        ):
+            continue
+        for other in range(place + 1, min(len(sentence), place + _COUNTED + 1)):
+            if sentence.begins(other) or "," in sentence.tokens[other].gap:
+                break
+            if sentence.tokens[other].taken == "type" or sentence.is_any(other, words("things", "sessions")):
+                sentence.take(place, place + 1, "number")
+                return number
+    return 0
 
 
 def _length_at(sentence: Sentence, place: int) -> tuple[int, int]:

@@ -249,6 +249,8 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
             )
             sentence.take(min(used), max(used) + 1, "track")
             return
+    if before and sentence.named(before[0]):
+        sentence.notes.append(f"There is no track {sentence.tokens[before[0]].raw}")
 
 
 def read_persons(sentence: Sentence, names: Names) -> None:

@@ -6,10 +6,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from itertools import pairwise
 
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
-from loopwright.workflows.assistant.question.moments import MIDNIGHT, Now, read_days, read_lengths, read_times
+from loopwright.workflows.assistant.question.moments import (
+    MIDNIGHT,
+    Now,
+    read_days,
+    read_lengths,
+    read_number,
+    read_times,
+)
 from loopwright.workflows.assistant.question.names import (
     SPEAKING,
     Names,
@@ -36,10 +44,10 @@ DOUBTFUL = 3.0
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
-_SHORT = 8
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
+_OBJECTS = frozenset({"room", "track", "type", "person", "record"})
 
 
 @dataclass(slots=True)
@@ -60,6 +68,8 @@ class Reader:
     """Whether it may ask for something else than a search, as it seems."""
     at_stand: bool = False
     """Whether it asks an exhibitor for what no programme has, as stickers."""
+    asking: tuple[int, int] = (0, 0)
+    """The words of the sentence that says what is to be done: the first, and the one after the last."""
 
     def __post_init__(self) -> None:
         """Look at the conference once for all that is read."""
@@ -106,11 +116,11 @@ class Reader:
         sentence = self.last = self.sentence(text)
         near = self.operation(sentence, least)
         operation, doubted = near.operation, self.doubted
-        if operation == "find" and self.now and _is_now(sentence):
-            operation = "now"
+        wanted = read_number(sentence) if operation in ("find", "recommend") else 0
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         if operation != "find":
+            self._told_beside(sentence)
             # What made the operation be seen asks for it, and is no subject.
             for token in sentence.tokens:
                 if not token.taken and near.terms.intersection(terms(token.word)):
@@ -138,7 +148,8 @@ class Reader:
         doubted = doubted and not any(each.slot in ("start", "on", "record") for each in include)
         notes = [*sentence.notes]
         if operation == "find":
-            notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
+            left = [*unread(sentence), *self._dropped(sentence, f"{topic} {' '.join(excluded)}")]
+            notes += [f"I did not understand “{each}”, so this goes by the rest" for each in left]
         unsaid = self._unread(sentence) if operation == "find" and not topic and include else ()
         if unsaid and any(self._finds(table, " ".join(unsaid), filters) for table in tables):
             # The only words that could be a subject: searched for, but no answer to them is a sure one.
@@ -150,6 +161,7 @@ class Reader:
             topic=topic,
             filters=filters,
             by=self._by(sentence, operation),
+            wanted=wanted,
             # Who is not wanted need not be there.
             notes=tuple(dict.fromkeys(each for each in notes if not any(value in each for value in unwanted))),
             doubted=doubted,
@@ -166,10 +178,11 @@ class Reader:
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
         found = [
             nearest(sentence, first, asked_until(sentence, first, last))
-            for first, last in zip(starts, [*starts[1:], len(sentence)], strict=True)
+            for first, last in pairwise([*starts, len(sentence)])
         ]
         best, self.doubted, self.at_stand = Near("find", 0.0, 0.0, 0.0), False, False
-        for near in found:
+        self.asking = 0, len(sentence)
+        for near, bounds in zip(found, pairwise([*starts, len(sentence)]), strict=True):
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
             told = len(found) > 2 and (alone or near.operation == "recommend")
@@ -185,7 +198,7 @@ class Reader:
                     near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
                 )
             elif near.likeness > best.likeness:
-                best = near
+                best, self.asking = near, bounds
         self.doubted &= best.operation == "find"
         return best
 
@@ -232,8 +245,7 @@ class Reader:
         kept = [place for place in rest if weights[place] > 0 or len(rest) > 3]
         heavy = [place for place in kept if weights[place] >= SUBJECT]
         heavy = [place for place in heavy if not _only_asks(sentence.word(place))] or heavy
-        # Words that people only ask with are no part of a subject; in what is told at length they may be.
-        if heavy and len(kept) <= _SHORT:
+        if heavy:  # words that people only ask with are no part of a subject
             kept = [place for place in kept if place in heavy or not _only_asks(sentence.word(place))]
         kept = [sentence.tokens[place].raw for place in kept]
         if sentence.language != "en":
@@ -242,6 +254,16 @@ class Reader:
             named = [sentence.tokens[place].raw for place in known if sentence.tokens[place].raw[0].isupper()]
             kept = named if english or named else kept
         return " ".join([*kept, *english]).strip()
+
+    def _told_beside(self, sentence: Sentence) -> None:
+        """What is told beside a sentence that says what is to be done, and with what, is no subject of it."""
+        first, last = self.asking
+        spans = any(first <= span.first < last for span in sentence.spans if span.condition.slot in _OBJECTS)
+        if spans or any(
+            self.is_subject(sentence, place) for place in range(first, last) if sentence.free(place, place + 1)
+        ):
+            sentence.take(0, first, "told")
+            sentence.take(last, len(sentence), "told")
 
     def _subjects(self, sentence: Sentence, without: Sequence[str]) -> list[int]:
         """The words that can be a subject by themselves, and that the programme has."""
@@ -336,6 +358,20 @@ class Reader:
             for place in sentence.rest()
             if sentence.language == "en" and not _only_asks(sentence.word(place))
         )
+
+    def _dropped(self, sentence: Sentence, read: str) -> list[str]:
+        """The words beside a subject, in its sentence, that say something and are neither searched for nor left out."""
+        used = set(read.split())
+        starts = [place for place in range(len(sentence)) if sentence.begins(place)]
+        dropped: list[str] = []
+        for bounds in pairwise([*starts, len(sentence)]):
+            places = [place for place in range(*bounds) if not sentence.tokens[place].taken]
+            if any(sentence.tokens[place].raw in used for place in places):
+                unsaid = self._unread(sentence)
+                dropped += [
+                    raw for place in places if (raw := sentence.tokens[place].raw) in unsaid and raw not in used
+                ]
+        return dropped
 
     def _finds(self, table: Table, text: str, filters: Filters) -> bool:
         return bool(self.search.run(PlannedQuery(table=table, query_text=text, filters=filters, limit=1)).hits)
@@ -444,12 +480,6 @@ def _corrected(sentence: Sentence) -> None:
         sentence.take(place, place + 1 + (not mends), "correction")
         later = {span.condition.slot for span in sentence.spans if span.first > place}
         sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
-
-
-def _is_now(sentence: Sentence) -> bool:
-    """Whether what is on now is asked for, and no other time."""
-    said = any(sentence.is_any(place, words("time", "now")) for place in sentence.rest() if place)
-    return said and not sentence.asks("day", "start", "end", "on", "person", "record")
 
 
 def _marked(sentence: Sentence, place: int) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import asked_in, beside
+from loopwright.workflows.assistant.question.conversation import around, asked_in, beside
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
@@ -63,6 +63,8 @@ def understand(
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
+    if question.operation in ("find", "recommend"):
+        question = _beside_session(question, reader) or question
     if question.operation == "next" and (question.topic or question.filters.values("record")):
         question = _after_anchor(question, reader)
     question = _personal(question, profile)
@@ -78,6 +80,42 @@ def _after_anchor(question: Question, reader: Reader) -> Question:
     query = PlannedQuery(table=Table.SESSIONS, query_text=question.topic, filters=anchors, limit=1)
     hits = reader.search.run(query).hits
     return beside(question, hits[0].record, after=True) if hits and hits[0].score >= _ANCHORS else question
+
+
+def _beside_session(question: Question, reader: Reader) -> Question | None:
+    """What is asked for after a session that is named, or before it, by any of its words: "after the keynote"."""
+    sentence = reader.sentence(question.text)
+    for place in range(1, len(sentence)):
+        later = sentence.is_any(place, words("time", "after"))
+        if sentence.tokens[place].taken or not (later or sentence.is_any(place, words("time", "before"))):
+            continue
+        ends = (other for other in range(place + 1, len(sentence)) if re.search("[,.?!]", sentence.tokens[other].gap))
+        end = next(ends, len(sentence))
+        named = any(place < span.first < end for span in sentence.spans if span.condition.slot in ("type", "record"))
+        if not named and not any(
+            sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, end)
+        ):
+            continue
+        anchors = reader.read(sentence.raw(place + 1, end))
+        query = PlannedQuery(table=Table.SESSIONS, query_text=anchors.topic, filters=anchors.filters)
+        found = [hit.record for hit in reader.search.run(query).hits if hit.score >= _ANCHORS and hit.record.start]
+        if anchors.topic:
+            found = found[:1]
+        if not found or not (anchors.topic or anchors.filters.include):
+            return None
+        now = reader.now
+        to_come = [each for each in found if now and now.is_before(each)]
+        anchor = min(to_come or found, key=lambda each: each.start or datetime.max)
+        asked = reader.read(f"{sentence.raw(0, place)} {sentence.raw(end, len(sentence))}")
+        if not any(reader.is_subject(reader.last, other) for other in reader.last.rest()):
+            asked = asked.model_copy(update={"topic": "", "doubted": False})
+        include = [each for each in asked.filters.include if each.slot not in ("day", "start", "end", "on")]
+        filters = asked.filters.model_copy(update={"include": (*include, *around(anchor, later=later))})
+        several = (
+            [f"It may be after or before any of several; I took it to be “{anchor.title}”"] if len(found) > 1 else []
+        )
+        return asked.model_copy(update={"text": question.text, "filters": filters, "notes": (*asked.notes, *several)})
+    return None
 
 
 def _personal(question: Question, profile: Profile | None) -> Question:
@@ -190,6 +228,8 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
     ]
     run: list[int] = []
     runs: list[list[int]] = []
+    kinds: list[tuple[Condition, ...]] = []
+    began = 0
     # "X with Y or Z" are two things, not three.
     joining = next((each for each in _JOINS if any(token.word in each for token in sentence.tokens)), _JOINS[-1])
     for place in range(len(sentence) + 1):
@@ -199,14 +239,18 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
             or sentence.tokens[place].taken in ("record", "title")
         )
         if joins:
-            runs += [run] if run else []
-            run = []
+            if run:
+                runs.append(run)
+                own = [span.condition for span in sentence.spans if began <= span.first < place]
+                kinds.append(tuple(each for each in own if each.slot == "type"))
+            run, began = [], place
         elif not sentence.tokens[place].taken and reader.is_subject(sentence, place):
             run.append(place)
     subjects = [" ".join(sentence.tokens[place].raw for place in each) for each in runs]
-    others = Filters(include=tuple(each for each in question.filters.include if each.slot not in ("record", "person")))
+    others = tuple(each for each in question.filters.include if each.slot not in ("record", "person", "type"))
+    shared = {"operation": "find", "tables": (Table.SESSIONS,)}
     parts += [
-        question.model_copy(update={"operation": "find", "topic": each, "filters": others, "tables": (Table.SESSIONS,)})
-        for each in subjects
+        question.model_copy(update={**shared, "topic": topic, "filters": Filters(include=(*others, *kind))})
+        for topic, kind in zip(subjects, kinds, strict=True)
     ]
     return tuple(parts)

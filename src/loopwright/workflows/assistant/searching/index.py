@@ -34,7 +34,6 @@ COMMON = 8e-4
 """A word with a larger share of English names no subject."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
-_HYPHENED = re.compile(r"(?<![\w-])([^\W_]+)-([^\W_]+)(?![\w-])")
 _SHORTHAND = 4
 """So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""
 _NAME = re.compile(r"(?:^|(?<=\w ))[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
@@ -144,7 +143,6 @@ class TableIndex:
         """
         found: dict[str, Term] = {}
         full = _full_names(text)
-        whole = {part: "".join(match.groups()) for match in _HYPHENED.finditer(text) for part in match.groups()}
         for match in _WORD.finditer(text):
             word = match[0]
             named = word[0].isupper() and (
@@ -152,8 +150,7 @@ class TableIndex:
             )
             for key in keys_of(word):
                 if key not in found and fold(word) not in STOP_WORDS:
-                    alike = [*others(fold(word)), *([whole[word]] if word in whole else [])]
-                    also = tuple(dict.fromkeys(term for other in alike for term in terms(other)))
+                    also = tuple(dict.fromkeys(term for other in others(fold(word)) for term in terms(other)))
                     weight = max([self.weight(key, named=named), *(_OTHER * self.weight(each) for each in also)])
                     known = any(map(self.lexicon.knows, (key, *also)))
                     found[key] = Term(

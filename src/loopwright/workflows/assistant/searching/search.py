@@ -54,7 +54,6 @@ _SEEN = 40
 """The best so many are chosen from for what each adds."""
 _DIGITS = 4
 _SAYS = 2.0
-_SUBJECT_SHARE, _LACKING = 0.6, 0.5
 _COUNTED = ("day", "room", "track", "speaker", "type", "language")
 
 
@@ -138,8 +137,6 @@ class Search:
             passing = passing[~self._related(made, query.table, topic)[passing]]
         words = index.read(query.query_text, synonyms)
         scores = self._scores(made, query, words) if words else np.ones(len(index.records), np.float32)
-        if words and query.table is Table.SESSIONS and (lacking := _lacking(index, words)) is not None:
-            scores = np.where(lacking, scores * np.float32(_LACKING), scores)
         return _outcome(index, query, words, scores, passing)
 
     def _current(self) -> _Prepared:
@@ -198,18 +195,6 @@ class Search:
 def _compound(topic: str) -> list[str]:
     """Several words as one, as they are written too: "Gameboy" of "Game Boy"."""
     return ["".join(topic.split())] if len(topic.split()) > 1 else []
-
-
-def _lacking(index: TableIndex, words: Sequence[Term]) -> np.ndarray | None:
-    """The records that lack the one subject of a query that others have: likeness alone is no proof beside these."""
-    most = max(each.weight for each in words)
-    subjects = [each for each in words if each.weight > _SUBJECT_SHARE * most]
-    if len(subjects) > 1 or len(words) >= TOLD or most < _SAYS or not subjects[0].known:
-        return None
-    held = index.held_any(subjects[0])[0]
-    lacking = np.ones(len(index.records), bool)
-    lacking[held] = False
-    return lacking if len(held) >= TOLD else None
 
 
 def _is_of(term: str, wanted: str) -> bool:

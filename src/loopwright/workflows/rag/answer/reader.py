@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
-from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
+from loopwright.workflows.rag.answer.units import Unit, header_in, plain_text, shown, units_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, lexicon_of
 from loopwright.workflows.rag.question.words import has_unspaced, names
 from loopwright.workflows.rag.schemas import Answer, Evidence, Sentence
@@ -44,6 +45,7 @@ _MORE = 0.24
 _CODE = 200
 _ADDS = 0.05
 _CODE_WEIGHT = 0.25
+_POINTS = re.compile(r"[\W\d]*\[[^\[\]\n]+\]\([^()\s]+\.\w+(?:#[\w-]*)?\)")
 _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
 _RANK = 5
@@ -238,7 +240,7 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     """
     texts = [terms(each.text) for each in passages]
     above = [set(terms(f"{each.title} {each.heading}")) for each in passages]
-    code = [Counter(term for part in _code_of(each) for term in terms(part)) for each in passages]
+    code = [Counter(term for part in _beside_text(each) for term in terms(part)) for each in passages]
     counted = [
         {term: count - (1 - _CODE_WEIGHT) * of[term] for term, count in (Counter(text) + Counter(headings)).items()}
         for text, headings, of in zip(texts, above, code, strict=True)
@@ -252,15 +254,21 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     return total.tolist()
 
 
-def _code_of(passage: Evidence) -> list[str]:
-    return [passage.text[unit.start : unit.end] for unit in units_of(passage.text) if unit.kind == "code"]
+def _beside_text(passage: Evidence) -> list[str]:
+    """What says less than sentences do: code, and what only points to another page, as the entries of a contents."""
+    told = [(unit.kind, passage.text[unit.start : unit.end]) for unit in _units(passage)]
+    return [text for kind, text in told if kind == "code" or _POINTS.match(text)]
+
+
+def _units(passage: Evidence) -> tuple[Unit, ...]:
+    return units_of(passage.text, header_in(passage.heading))
 
 
 def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     """The run of units with the most weight of the question that is short enough, as long as it can be."""
     text = passage.text
     headings = {fold(each) for each in (passage.title, *passage.heading.split(" > "))}
-    every = units_of(text) or (Unit(0, len(text)),)
+    every = _units(passage) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
     found = [set(terms(text[unit.start : unit.end])) for unit in units]

@@ -46,9 +46,17 @@ class Unit:
     """What is shown above it and is no part of it: the language of code, the header of a table."""
 
 
+def header_in(heading: str) -> str:
+    """The header of the table that a passage begins within, which stands last among its headings; empty if in none."""
+    last = heading.rpartition(" > ")[2]
+    return last if has_cells(last) else ""
+
+
 @lru_cache(maxsize=256)
-def units_of(text: str) -> tuple[Unit, ...]:
+def units_of(text: str, header: str = "") -> tuple[Unit, ...]:
     """Split a passage into its units, in order; fences, rulers and what has no words are no part of any.
+
+    The header is that of rows with which the passage begins, where it is not in the passage itself.
 
     A passage may begin within a block of code, or end within one: then its first or last fence has no partner. Kept for
     a while, since a question asks for those of a passage more than once.
@@ -60,7 +68,7 @@ def units_of(text: str) -> tuple[Unit, ...]:
     begun, language = 0, ""
     for number, match in [*fences, (len(lines), None)]:
         part = lines[begun:number]
-        found += _code(text, part, language) if inside else _prose(text, part)
+        found += _code(text, part, language) if inside else _prose(text, part, header)
         begun, inside = number + 1, not inside
         language = match[2].split("{")[0].strip() if match else ""
     return tuple(unit for unit in found if any(map(str.isalnum, plain_text(text[unit.start : unit.end]))))
@@ -124,16 +132,17 @@ def _code(text: str, lines: Sequence[tuple[int, int]], language: str) -> Iterato
         begun = end
 
 
-def _prose(text: str, lines: Sequence[tuple[int, int]]) -> Iterator[Unit]:
+def _prose(text: str, lines: Sequence[tuple[int, int]], begun: str) -> Iterator[Unit]:
     """Sentences, and the rows of tables, which are two neighbouring lines with cells or more."""
-    for table, same in groupby(lines, key=lambda line: _has_cells(text[slice(*line)])):
+    for table, same in groupby(lines, key=lambda line: has_cells(text[slice(*line)])):
         part = [*same]
         rows = [line for line in part if not _RULER.fullmatch(text[slice(*line)])]
-        if table and len(part) > 1 and rows:
+        within = bool(begun and part[0][0] == 0)
+        if table and (len(part) > 1 or within) and rows:
             # Of rows with bars at both ends the header has a ruler below it, or stands in another passage.
-            ruled = bool(_RULER.fullmatch(text[slice(*part[1])]))
-            headed = len(rows) > 1 and (ruled or not text.startswith("|", rows[0][0]))
-            header = text[slice(*rows[0])] if headed else ""
+            ruled = bool(_RULER.fullmatch(text[slice(*part[min(1, len(part) - 1)])]))
+            headed = not within and len(rows) > 1 and (ruled or not text.startswith("|", rows[0][0]))
+            header = begun if within else text[slice(*rows[0])] if headed else ""
             yield from (Unit(*row, "row", header) for row in rows[headed:])
         else:
             start = part[0][0]
@@ -141,7 +150,8 @@ def _prose(text: str, lines: Sequence[tuple[int, int]]) -> Iterator[Unit]:
             yield from (Unit(start + left, start + right) for left, right in spans)
 
 
-def _has_cells(line: str) -> bool:
+def has_cells(line: str) -> bool:
+    """Whether a line looks like the row of a table."""
     return line.lstrip().startswith("|") or " | " in line
 
 

@@ -88,7 +88,7 @@ def other_forms(words: Mapping[str, Asked]) -> list[str]:
 
 
 def _asked(word: str, term: str, lexicon: Lexicon) -> Asked:
-    forms = {term: 1.0} if lexicon.knows(term) else _forms(word, term, lexicon)
+    forms = {term: 1.0, **_longer(word, term, lexicon)} if lexicon.knows(term) else _forms(word, term, lexicon)
     if not forms:
         return Asked(_weight(word, term, lexicon), {term: 1.0}, known=False, rarity=_rarity(word))
     # A correction says what the corrected word says, not what the unknown one would; of a stem English knows nothing.
@@ -124,6 +124,13 @@ def _forms(word: str, term: str, lexicon: Lexicon) -> dict[str, float]:
             if begins or form.startswith(word):
                 forms.setdefault(form, _RELATED)
     return forms
+
+
+def _longer(word: str, term: str, lexicon: Lexicon) -> dict[str, float]:
+    """The longer names that begin with a name, as "PostgreSQL" with "postgres"."""
+    if len(word) < 4 or not word.isalpha() or word in english_words():
+        return {}
+    return {form: _RELATED for form in lexicon.terms if form.startswith(term) and form != term and form.isalpha()}
 
 
 def _nearest(word: str, known: Collection[str], most: int) -> list[tuple[str, float]]:

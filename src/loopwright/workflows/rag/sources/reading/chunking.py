@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from loopwright.errors import ConfigError
 from loopwright.retrieval.records import Passage
+from loopwright.workflows.rag.answer.units import has_cells
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.text_spans import Span, paragraphs, pieces, sentences, words_in
 
@@ -27,7 +28,8 @@ def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, .
     page; paragraphs are kept whole where they fit, longer ones cut between sentences, longer sentences between words.
     Small neighbours under the same heading are put together; a short beginning or rest joins its neighbour, so that a
     passage has at most five thirds of ``size``; a fenced block of code is kept whole up to three times ``size``. For
-    every passage ``document.text[passage.start:passage.end] == passage.text`` holds.
+    every passage ``document.text[passage.start:passage.end] == passage.text`` holds. Of a table that is cut, the header
+    stands last among the headings of each further part.
 
     Returns:
         The passages, in order; they share nothing, and hold all but white space.
@@ -60,7 +62,7 @@ def _parts(document: ReadDocument, size: int) -> Iterator[tuple[tuple[str, ...],
     else:
         for section in document.sections:
             for start, end in _packed(document.text, section, size):
-                yield section.headings, section.page, start, end
+                yield (*section.headings, *_header(document.text, section, start)), section.page, start, end
 
 
 def _shared_headings(sections: tuple[Section, ...]) -> tuple[str, ...]:
@@ -73,6 +75,15 @@ def _shared_headings(sections: tuple[Section, ...]) -> tuple[str, ...]:
         same = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(shared), len(section.headings)))
         shared = shared[:same]
     return shared
+
+
+def _header(text: str, section: Section, start: int) -> list[str]:
+    """The header of the table that a part begins within: without it, its cells say nothing."""
+    around = next((each for each in paragraphs(text, section.start, section.end) if each[0] < start < each[1]), None)
+    if around is None or not has_cells(text[start:].partition("\n")[0]):
+        return []
+    rows = [line for line in text[around[0] : start].splitlines() if has_cells(line)]
+    return [" ".join(rows[0].strip(" |").split())] if rows else []
 
 
 def _packed(text: str, section: Section, size: int) -> list[Span]:
