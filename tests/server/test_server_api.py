@@ -88,6 +88,14 @@ async def test_a_workflow_is_described_with_its_loops_and_its_proof(api):
     assert (missing.status_code, missing.json()["error_type"]) == (404, "UnknownWorkflow")
 
 
+async def test_loops_of_graphs_that_are_nodes_are_listed_too(serve_script):
+    inner = own_graph().graph(None)
+    outer = StateGraph(Draft).add_node("desk", inner).add_edge(START, "desk")
+    served = serve_script(workflows=[UserGraph("outer", bounded(outer))])
+    async with httpx.AsyncClient(base_url=served.url, timeout=60, trust_env=False) as api:
+        assert (await api.get("/workflows/outer")).json()["loops"] == ["desk/again"]
+
+
 async def test_a_run_is_followed_listed_looked_into_and_deleted(api):
     run = await finished(api)
     run_id = run["id"]

@@ -51,7 +51,7 @@ class Workflow(BaseModel):
     runs: int
     """How many runs of it are kept."""
     loops: list[str]
-    """Its bounded loops."""
+    """Its bounded loops; those of a graph that is a node as ``NODE/LOOP``."""
 
 
 @router.get("", operation_id="list_workflows")
@@ -126,5 +126,10 @@ async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:
         model_nodes=list(hosted.model_nodes) if hosted.models else [],
         has_prompts=hosted.prompts is not None,
         runs=page.total,
-        loops=[loop.name for loop in graph.loops],
+        loops=_loops(graph),
     )
+
+
+def _loops(graph: ShownGraph, place: str = "") -> list[str]:
+    inside = [name for node, inner in graph.inside.items() for name in _loops(inner, f"{place}{node}/")]
+    return [*(place + loop.name for loop in graph.loops), *inside]
