@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
+
+from loopwright.runs.store import open_runs
 
 GRAPH = """
 from typing import Literal, TypedDict
@@ -31,10 +34,21 @@ def test_a_graph_of_ones_own_is_measured_with_and_without_its_loop(loopwright, t
     (tmp_path / "q.jsonl").write_text(json.dumps({"id": "a", "topic": "t", "expected": {"answers": ["xxx"]}}))
     words = ("evaluate", "count.py", "q.jsonl", "--without-loops")
     found = json.loads(loopwright(*words, "--json", cwd=tmp_path).stdout)
-    assert (found["workflow"], found["questions"], found["em"]) == ("count.py:graph", 1, 1.0)
+    assert (found["workflow"], found["questions"], found["em"]) == ("count-graph", 1, 1.0)
     assert found["loops"]["more"]["gains"]["em"]["value"] == 1.0
     told = loopwright(*words, cwd=tmp_path)
     assert "em" in told.stdout and "more" in told.stdout and told.stderr == ""
+
+
+def test_versions_are_kept_with_the_runs_under_the_name_by_which_the_graph_is_served(loopwright, tmp_path):
+    (tmp_path / "count.py").write_text(GRAPH)
+    (tmp_path / "q.jsonl").write_text(json.dumps({"id": "a", "topic": "t", "expected": {"answers": ["xxx"]}}))
+    for version in ("first", "second", "first"):
+        assert loopwright("evaluate", "count.py", "q.jsonl", "--keep", version, cwd=tmp_path).returncode == 0
+    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}", create=False)) as store:
+        found = store.evaluations("count-graph")
+    assert [(each.questions, each.version) for each in found] == [("q", "first"), ("q", "second")]
+    assert found[0].figures["em"].value == found[0].answers[0].scores["em"] == 1.0
 
 
 def test_what_was_ingested_is_asked(loopwright, tmp_path):
@@ -52,11 +66,16 @@ def test_what_was_ingested_is_asked(loopwright, tmp_path):
         (["ragg", "q.jsonl"], "Did you mean 'rag'?"),
         (["rag", "none.jsonl"], "none.jsonl"),
         (["iqa", "q.jsonl"], "line 1 is no question: unknown key 'quer'. Did you mean 'query'?"),
+        (["rag", "q.jsonl", "--keep", " "], "--keep names no version: call it what was changed"),
+        (["rag", "q.jsonl", "--prompt", "answer=2"], "--prompt goes with --keep"),
+        (["rag", "q.jsonl", "--keep", "x", "--prompt", "answer"], "give PROMPT=N"),
+        (["rag", "g.jsonl", "--keep", "x", "--prompt", "answer=2"], "unknown prompt 'answer'"),
         (["iqa", "i.jsonl"], "question 'a': image is 'gone.png'"),
     ],
 )
 def test_mistakes_are_one_line(loopwright, tmp_path, words, said):
     (tmp_path / "q.jsonl").write_text('{"id": "a", "quer": "x"}')
+    (tmp_path / "g.jsonl").write_text('{"id": "a", "question": "x"}')
     (tmp_path / "i.jsonl").write_text('{"id": "a", "query": "Sharp?", "image": "gone.png"}')
     done = loopwright("evaluate", *words, cwd=tmp_path)
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr

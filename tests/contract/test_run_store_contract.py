@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from run_histories import BEGIN, a_run, forked_from, kept, news, shown
 
 from loopwright.errors import AttemptLost, InputError, StoreError
 from loopwright.runs.schemas import (
+    EvaluatedAnswer,
     KeptComparison,
+    KeptEvaluation,
     LoopPasses,
     Order,
     PromptVersion,
@@ -28,6 +31,7 @@ from loopwright.runs.schemas import (
 )
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.workflows.api import Citation, Outcome, RunChanges
+from loopwright.workflows.evaluation.figures import Figure
 
 Open = Callable[[], RunStore]
 
@@ -82,6 +86,7 @@ def everything() -> RunRecord:
         usage=(UsageRow(node=None, model="m", calls=1, input_tokens=1, output_tokens=2),),
         loops=(LoopPasses(loop="replan", passes=2, limit=2, refused="exhausted", cost=0.1),),
         path=("plan", "act"),
+        tags=("one", "two"),
     )
 
 
@@ -231,6 +236,67 @@ def test_runs_are_ordered_by_a_figure_and_found_by_date_duration_and_cost(store:
     second = a_run(minute=1).started_at
     assert ids(since=second) == ["d", "c", "b"]
     assert ids(until=second) == ["a"]
+
+
+def test_tags_stay_whatever_the_run_writes_and_go_with_it(store: RunStore) -> None:
+    for name in "abc":
+        store.create(a_run(name, tags=("new",) if name == "c" else ()), shown())
+    store.set_tags("a", ["später", "baseline"])
+    store.set_tags("b", ["baseline", "baseline"])
+    store.write([a_run("a", title="further on")])
+    assert store.get("a").tags == ("baseline", "später")
+    assert {run.id: run.tags for run in store.list(RunFilter(tag="baseline")).runs} == {
+        "a": ("baseline", "später"), "b": ("baseline",),
+    }  # fmt: skip
+    assert store.list(RunFilter(tag="BASELINE")).total == 0
+    store.set_tags("b", [])
+    assert store.get("b").tags == ()
+    assert store.tags() == ["baseline", "new", "später"]
+    store.delete("a")
+    assert store.tags() == ["new"]
+    with pytest.raises(InputError, match="no run 'a'"):
+        store.set_tags("a", ["baseline"])
+
+
+def evaluation(version: str, minute: int, **fields: str) -> KeptEvaluation:
+    answer = EvaluatedAnswer(
+        id="q", input={"question": "Why\x00?"}, status="answered", answer="So.", scores={"em": None}, passes={"again": 1},
+        model_calls=0, seconds=0.5,
+    )  # fmt: skip
+    at, figure = BEGIN + timedelta(minutes=minute), Figure(value=0.5, low=0, high=1, n=2)
+    about = {"workflow": "w", "questions": "town", **fields}
+    return KeptEvaluation(
+        version=version, created_at=at, prompts={}, models={}, figures={"em": figure}, answers=(answer,), **about
+    )
+
+
+def test_evaluations_are_kept_by_set_and_version_newest_first(store: RunStore) -> None:
+    first, second, other = evaluation("1", 0), evaluation("2", 1), evaluation("1", 2, questions="country")
+    for each in (first, second, other, evaluation("1", 0, workflow="v")):
+        store.keep_evaluation(each)
+    assert store.evaluations("w") == [other, second, first]
+    again = evaluation("1", 3)
+    store.keep_evaluation(again)
+    assert store.evaluations("w") == [again, other, second]
+    assert store.delete_evaluation("w", "town", "1")
+    assert not store.delete_evaluation("w", "town", "1")
+    assert store.evaluations("w") == [other, second]
+
+
+def test_a_history_of_the_format_before_gets_what_it_lacks(open_history: Open, request: pytest.FixtureRequest) -> None:
+    if "memory" in request.node.callspec.id:
+        pytest.skip("it is gone when it is closed")
+    with closing(open_history()) as store:
+        store.create(a_run("old", title="kept"), shown())
+        with store._database.writing() as connection:
+            for statement in ("DROP TABLE run_tags", "DROP TABLE evaluations", "UPDATE run_history SET format = 2"):
+                connection.exec_driver_sql(statement)
+    for _ in range(2):
+        with closing(open_history()) as store:
+            store.set_tags("old", ["baseline"])
+            store.keep_evaluation(evaluation("1", 0))
+            assert store.get("old").title == "kept"
+            assert store.list(RunFilter(tag="baseline")).total == 1
 
 
 @pytest.mark.parametrize(

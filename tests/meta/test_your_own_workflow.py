@@ -99,16 +99,8 @@ def ended(client: httpx.Client, run_id: str) -> dict[str, Any]:
     raise AssertionError(record)
 
 
-def test_the_page_that_builds_it_says_what_is_run_here():
-    blocks = re.findall(r"^```(?:python|toml)[^\n]*\n((?s:.*?))^```$", DOC, re.MULTILINE)
-    assert (EXAMPLE / "headline.py").read_text(encoding="utf-8") in blocks
-    assert (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8") in blocks
+def test_it_is_as_short_as_its_page_says():
     assert len((EXAMPLE / "headline.py").read_text(encoding="utf-8").splitlines()) <= 60
-
-
-def test_nothing_of_the_product_names_it():
-    named = [path for path in (ROOT / "src").rglob("*.py") if "HeadlineWorkflow" in path.read_text(encoding="utf-8")]
-    assert named == []
 
 
 def test_the_command_line_has_it(loopwright):
@@ -123,19 +115,6 @@ def test_the_command_line_has_it(loopwright):
     wrong = loopwright("run", "headline", "--text", TEXT, "--most", "3")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "most: Input should be greater than or equal to 10" in wrong.stderr and "Traceback" not in wrong.stderr
-
-
-def test_it_is_measured_with_and_without_its_loop(loopwright, tmp_path):
-    row = {
-        "id": "a",
-        "text": TEXT,
-        "most": 60,
-        "expected": {"answers": ["The harbour of Brindlemere was rebuilt in 1912"]},
-    }
-    (tmp_path / "q.jsonl").write_text(json.dumps(row))
-    done = loopwright("evaluate", "headline", "q.jsonl", "--without-loops", "--json")
-    found = json.loads(done.stdout)
-    assert (found["workflow"], found["questions"], [*found["loops"]]) == ("headline", 1, ["shorter"]), done.stderr
 
 
 def test_what_the_page_shows_of_the_terminal_is_what_it_prints(loopwright):

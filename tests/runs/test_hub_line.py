@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
 from loopwright.errors import InputError
+from loopwright.runs import reading
 from loopwright.runs.schemas import RunLimits
 
 HELD = {"question": "where?", "rounds": 1, "hold": "plan"}
@@ -55,13 +57,15 @@ async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path
         assert [(await hub.until_ended(live.id, 60)).status for live in lives] == ["finished"] * 4
 
 
-async def test_a_run_that_waited_and_cannot_begin_any_more_says_why(tmp_path: Path) -> None:
+async def test_a_run_that_waited_and_cannot_begin_any_more_says_why_at_once(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(reading, "LOOK", 60.0)
     async with opened(tmp_path, Walk()) as hub:
         record = await (await hub.start("walk", FREE)).wait()
         gone = record.model_copy(update={"id": "gone", "status": "queued", "workflow": "retired"})
         hub.store.create(gone, hub.store.graph(record.id))
     async with opened(tmp_path, Walk()) as hub:
-        found = await hub.until_ended("gone", 60)
+        async with asyncio.timeout(20):
+            found = await hub.until_ended("gone", 60)
         assert (found.status, found.error_type) == ("interrupted", "UnknownNameError")
         assert "retired" in found.error
 

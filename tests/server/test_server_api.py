@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+
 import httpx
 import pytest
 from langgraph.graph import END, START, StateGraph
@@ -11,7 +14,9 @@ from typing_extensions import TypedDict
 from loopwright.engine import Loop, bounded
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import Prompt, PromptLibrary
+from loopwright.runs.evaluations import kept
 from loopwright.workflows.api import NodeInfo
+from loopwright.workflows.evaluation import Expected, Question, evaluate
 from loopwright.workflows.user_graph import UserGraph
 
 
@@ -83,6 +88,14 @@ async def test_a_workflow_is_described_with_its_loops_and_its_proof(api):
     assert (missing.status_code, missing.json()["error_type"]) == (404, "UnknownWorkflow")
 
 
+async def test_loops_of_graphs_that_are_nodes_are_listed_too(serve_script):
+    inner = own_graph().graph(None)
+    outer = StateGraph(Draft).add_node("desk", inner).add_edge(START, "desk")
+    served = serve_script(workflows=[UserGraph("outer", bounded(outer))])
+    async with httpx.AsyncClient(base_url=served.url, timeout=60, trust_env=False) as api:
+        assert (await api.get("/workflows/outer")).json()["loops"] == ["desk/again"]
+
+
 async def test_a_run_is_followed_listed_looked_into_and_deleted(api):
     run = await finished(api)
     run_id = run["id"]
@@ -104,6 +117,39 @@ async def test_a_run_is_followed_listed_looked_into_and_deleted(api):
     for path in ("", "/events", "/log", "/graph", "/checkpoints", "/export"):
         gone = await api.get(f"/runs/{run_id}{path}")
         assert (gone.status_code, gone.json()["error_type"]) == (404, "UnknownRun"), path
+
+
+async def test_a_run_is_tagged_found_by_that_and_exported_with_it(api):
+    run = await finished(api)
+    path = f"/runs/{run['id']}"
+    tagged = await api.put(f"{path}/tags", json={"tags": [" prompt 2 ", "baseline", "baseline"]})
+    assert (tagged.status_code, tagged.json()["tags"]) == (200, ["baseline", "prompt 2"])
+    other = await finished(api)
+    assert [each["id"] for each in (await api.get("/runs", params={"tag": "prompt 2"})).json()["runs"]] == [run["id"]]
+    assert (await api.get("/runs/tags")).json() == ["baseline", "prompt 2"]
+    exported = await api.get(f"{path}/export")
+    await api.delete(path)
+    assert (await api.post("/runs/import", content=exported.content)).json()["tags"] == ["baseline", "prompt 2"]
+    for wrong in ([""], ["x" * 61], ["a\nb"], [f"t{number}" for number in range(21)]):
+        assert (await api.put(f"/runs/{other['id']}/tags", json={"tags": wrong})).status_code == 422, wrong
+    assert (await api.put("/runs/nobody/tags", json={"tags": []})).status_code == 404
+
+
+async def test_versions_that_were_evaluated_are_listed_and_forgotten(api, server):
+    questions = [Question(id="q", input={"question": "Why?"}, expected=Expected(status=("answered",)))]
+    workflow = own_graph()
+    store = server.app.state.context.hub.store
+    await asyncio.to_thread(
+        kept, store, workflow, partial(evaluate, workflow, questions), "town", "a/b", {"writing": 1}
+    )
+    (found,) = (await api.get("/workflows/writer/evaluations")).json()
+    assert (found["questions"], found["version"], found["prompts"]) == ("town", "a/b", {"writing": 1})
+    assert [(each["input"], each["passes"]) for each in found["answers"]] == [({"question": "Why?"}, {"again": 2})]
+    place = {"questions": "town", "version": "a/b"}
+    assert (await api.delete("/workflows/writer/evaluations", params=place)).status_code == 204
+    gone = await api.delete("/workflows/writer/evaluations", params=place)
+    assert (gone.status_code, gone.json()["error_type"]) == (404, "UnknownEvaluation")
+    assert (await api.get("/workflows/writer/evaluations")).json() == []
 
 
 async def test_a_run_is_forked_from_a_checkpoint_and_compared_with_its_parent(api):

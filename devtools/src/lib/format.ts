@@ -43,6 +43,12 @@ export function formatCostOf({ calls, cost }: { calls: number; cost: number | nu
   return cost === null && calls > 0 ? 'unknown' : formatCost(cost);
 }
 
+/** What model calls took, in a line. */
+export function formatSpent(spent: { calls: number; tokens: number; unmetered: number; cost: number | null }): string {
+  const cost = formatCostOf(spent);
+  return `${formatTokensOf(spent)} tokens, ${cost === 'unknown' ? 'unknown cost' : cost}`;
+}
+
 /** A share from 0 to 1 as per cent. */
 export const formatShare = (share: number | null | undefined): string =>
   share === null || share === undefined ? '–' : `${Math.round(share * 100)} %`;

@@ -1,11 +1,13 @@
 /** What a screen reader and the keyboard meet: axe finds nothing on any view. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 
-import { ranOnce, useBrowser } from './harness';
+import { PYTHON, ranOnce, SCRIPTS, useBrowser } from './harness';
 
 const browser = useBrowser();
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -33,8 +35,10 @@ describe('axe', () => {
     const [a, b] = [await ranOnce(browser.url(), 'essay', { topic: 'bees' }), await ranOnce(browser.url(), 'essay', { topic: 'bees' })];
     const views = [
       '#/runs', `#/runs/${DEMO}`, `#/runs/${id}`, '#/inbox', '#/workflows', '#/workflows/assistant', `#/compare?a=${a.id}&b=${b.id}`,
-      `#/runs/${desk.id}`, '#/prompts/assistant', '#/models/assistant', '#/loops/essay', '#/nowhere',
+      `#/runs/${desk.id}`, '#/prompts/assistant', '#/models/assistant', '#/loops/essay', '#/scores/essay', '#/nowhere',
     ];
+    await fetch(`${browser.url()}/runs/${a.id}/tags`, { method: 'PUT', body: '{"tags": ["baseline"]}', headers: { 'Content-Type': 'application/json' } });
+    execFileSync(PYTHON, [join(SCRIPTS, 'keep_evaluations.py'), browser.server().data], { stdio: 'pipe' });
     for (const [colorScheme, width] of [['light', 1280], ['dark', 390]] as const) {
       const page = await browser.open('#/runs', { colorScheme, viewport: { width, height: 800 } });
       for (const hash of views) {

@@ -115,6 +115,31 @@ describe('the list of runs', () => {
     await expect.poll(() => page.getByRole('columnheader', { name: /Started/ }).getAttribute('aria-sort')).toBe('descending');
   });
 
+  it('calls runs by tags, several at once, and finds them by these', async () => {
+    const page = await browser.open('#/runs?workflow=essay');
+    await page.getByLabel('Select first lamps').check();
+    await page.getByLabel('Select second bridges').check();
+    await page.getByRole('button', { name: 'Tags …' }).click();
+    await page.keyboard.type('baseline, prompt 2');
+    await page.keyboard.press('Enter');
+    const tagged = page.getByRole('row', { name: /first lamps/ }).getByRole('link', { name: 'baseline' });
+    await tagged.click();
+    await expect.poll(() => page.locator('[data-open]').allTextContents()).toEqual(['second bridges', 'first lamps']);
+    expect(page.url()).toContain('tag=baseline');
+    await page.getByRole('link', { name: 'first lamps' }).click();
+    await page.getByRole('button', { name: 'More ▾' }).click();
+    await page.getByRole('button', { name: 'Tags …' }).click();
+    await page.getByRole('dialog').getByLabel('baseline').uncheck();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('link', { name: 'baseline' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'prompt 2' }).waitFor();
+    await page.goto(`${browser.url()}/#/runs`);
+    await page.getByLabel('Tag').selectOption('baseline');
+    await expect.poll(() => page.locator('[data-open]').allTextContents()).toEqual(['second bridges']);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('first lamps').waitFor();
+  });
+
   it('deletes several runs at once', async () => {
     for (const topic of ['one to go', 'two to go', 'three to stay']) await ranOnce(browser.url(), 'essay', { topic });
     const page = await browser.open('#/runs?text=to+go');

@@ -27,6 +27,7 @@ beforeAll(async () => {
     prompts: '#/prompts/assistant',
     models: '#/models/assistant',
     loops: '#/loops/essay',
+    scores: '#/scores/essay',
     missing: '#/nowhere',
   };
 });

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from loopwright.cli.run import Settings, settings_of
+from loopwright.cli.runs import opened_runs
+from loopwright.cli.serve import DATA, Data, Runs, own_graphs, require_known
 from loopwright.cli.words import AsJson, ConfigFile, printable, shown_count
 from loopwright.errors import InputError
 from loopwright.workflows import registry
@@ -29,13 +32,32 @@ def evaluate(
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Only so many questions.", show_default=False)] = None,
     at_once: Annotated[int, typer.Option(min=1, help="Questions that are asked at the same time.")] = 4,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            show_default=False,
+            help="Ask with the models and prompts chosen on the page, and keep the outcomes for it under this name.",
+        ),
+    ] = None,
+    prompts: Annotated[
+        list[str] | None,
+        typer.Option("--prompt", metavar="PROMPT=N", help="With --keep: a version of a prompt.", show_default=False),
+    ] = None,
     config: ConfigFile = None,
     overrides: Settings = None,
+    data: Data = DATA,
+    runs: Runs = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a workflow on questions with known answers: figures with intervals, and what each loop brings."""
     from loopwright.workflows.evaluation import evaluate as measured
 
+    versions = dict(map(_version, prompts or ()))
+    if keep is not None and not keep.strip():
+        raise InputError("--keep names no version: call it what was changed, for example --keep 'prompt 3'")
+    if versions and keep is None:
+        raise InputError("--prompt goes with --keep: versions of prompts are kept with the runs")
     shown = sys.stderr.isatty() and not as_json
     with (
         closing(_opened(name, config, settings_of(overrides))) as workflow,
@@ -44,14 +66,17 @@ def evaluate(
         if all(handler.level > logging.INFO for handler in logging.getLogger().handlers):
             # What single runs warn of, the figures tell; --verbose shows it all the same.
             logging.getLogger("loopwright").setLevel(logging.ERROR)
-        found = measured(
-            workflow,
-            questions,
-            without_loops=without_loops,
-            limit=limit,
-            at_once=at_once,
+        ask = partial(
+            measured, workflow, questions, without_loops=without_loops, limit=limit, at_once=at_once,
             on_progress=progress,
-        )
+        )  # fmt: skip
+        if keep is None:
+            found = ask()
+        else:
+            from loopwright.runs.evaluations import kept
+
+            with opened_runs(data, runs, create=True) as store:
+                found = kept(store, workflow, ask, questions.stem, keep.strip(), versions)
     print(printable(found.as_json() if as_json else found.table()))
 
 
@@ -59,11 +84,15 @@ def _opened(name: str, config: Path | None, overrides: dict[str, Any]) -> Workfl
     """A workflow by its name, or a graph of the user's own by its place."""
     if name in registry.names():
         return registry.load(name).open(config, overrides)
-    from loopwright.check.loading import load_graphs
-    from loopwright.workflows.user_graph import UserGraph
-
-    registry.place_of(name)
-    found = load_graphs(name)
+    require_known([name])
+    found = {workflow.place: workflow for workflow in own_graphs(name, set())}
     if len(found) > 1:
         raise InputError(f"{name} holds several graphs: give one of {', '.join(found)}")
-    return UserGraph(*next(iter(found.items())))
+    return next(iter(found.values()))
+
+
+def _version(given: str) -> tuple[str, int]:
+    prompt, _equals, version = given.partition("=")
+    if not (prompt and version.isdecimal()):
+        raise InputError(f"--prompt is {given!r}: give PROMPT=N, a prompt and the number of its version")
+    return prompt, int(version)

@@ -30,6 +30,7 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.", show_
 def list_runs(
     workflow: Annotated[str | None, typer.Option(help="Only of this workflow.", show_default=False)] = None,
     status: Annotated[str | None, typer.Option(help="Only runs that ended so, for example failed.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only runs that are called so.", show_default=False)] = None,
     text: Annotated[
         str | None, typer.Option(help="Only runs with these words in title, input or answer.", show_default=False)
     ] = None,
@@ -44,10 +45,10 @@ def list_runs(
     from loopwright.runs.schemas import RunFilter
 
     try:
-        wanted = RunFilter.model_validate({"workflow": workflow, "status": status, "text": text})
+        wanted = RunFilter.model_validate({"workflow": workflow, "status": status, "text": text, "tag": tag})
     except ValidationError as error:
         raise InputError(f"--status is {status!r}: {error.errors()[0]['msg']}") from None
-    with _opened(data, runs) as store:
+    with opened_runs(data, runs) as store:
         page = store.list(wanted, limit)
     if as_json:
         print(page.model_dump_json(indent=2))
@@ -61,7 +62,7 @@ def list_runs(
 @app.command()
 def show(run_id: RunId, data: Data = DATA, runs: Runs = None, as_json: AsJson = False) -> None:
     """Show a run: its way, its loops and its outcome."""
-    with _opened(data, runs) as store:
+    with opened_runs(data, runs) as store:
         run = _known(store, run_id)
     if as_json:
         print(run.model_dump_json(indent=2))
@@ -94,7 +95,7 @@ def export(
     """Write a run with all its events to a file."""
     from loopwright.runs.transfer import export_run
 
-    with _opened(data, runs) as store:
+    with opened_runs(data, runs) as store:
         _known(store, run_id)
         content = export_run(store, run_id)
     file = out or Path(f"{run_id}.json.gz")
@@ -114,7 +115,7 @@ def import_runs(
     """Keep runs that were exported, here or elsewhere."""
     from loopwright.runs.transfer import import_run
 
-    with _opened(data, runs, create=True) as store:
+    with opened_runs(data, runs, create=True) as store:
         for file in files:
             try:
                 content = file.read_bytes()
@@ -137,7 +138,7 @@ def prune(
     if keep is None and keep_days is None:
         raise InputError("say what may go: --keep N (runs of each workflow) or --keep-days N")
     oldest = None if keep_days is None else datetime.now(UTC) - timedelta(days=keep_days)
-    with _opened(data, runs) as store:
+    with opened_runs(data, runs) as store:
         gone = store.prune(older_than=oldest, keep=keep)
     if gone and (runs or (data / "checkpoints.db").is_file()):
         forget(place(data, runs), gone)
@@ -145,7 +146,17 @@ def prune(
 
 
 @contextmanager
-def _opened(data: Path, runs: str | None, *, create: bool = False) -> Generator[RunStore]:
+def opened_runs(data: Path, runs: str | None, *, create: bool = False) -> Generator[RunStore]:
+    """The kept runs of a data folder, or of an address.
+
+    Args:
+        data: The folder.
+        runs: The address; None for the file in the folder.
+        create: Whether they are made where there are none.
+
+    Raises:
+        InputError: If there are none.
+    """
     from loopwright.runs.store import open_runs
 
     file = data / "runs.db"

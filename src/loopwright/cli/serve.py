@@ -23,6 +23,7 @@ from loopwright.workflows import registry
 if TYPE_CHECKING:
     from loopwright.config import Allowance
     from loopwright.workflows.api import Workflow
+    from loopwright.workflows.user_graph import UserGraph
 
 Targets = Annotated[
     list[str] | None,
@@ -206,7 +207,7 @@ def opened(
                 workflow.warm_up()
             found.append(workflow)
         else:
-            found += _own(target, {workflow.name for workflow in found})
+            found += own_graphs(target, {workflow.name for workflow in found})
     return found
 
 
@@ -238,7 +239,7 @@ def _installed() -> Iterator[str]:
         raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
 
 
-def _own(target: str, taken: set[str]) -> Iterator[Workflow[Any]]:
+def own_graphs(target: str, taken: set[str]) -> Iterator[UserGraph]:
     """The graphs of a module or file, each under a name that no other has."""
     from loopwright.check.loading import load_graphs
     from loopwright.workflows.user_graph import UserGraph

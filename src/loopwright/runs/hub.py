@@ -432,6 +432,7 @@ class RunHub(RunReader):
         waits = graph and self._jobs.shared and not job.cancelled
         status = "cancelled" if job.cancelled else "queued" if waits else "interrupted"
         await self._writer.write(record.model_copy(update={**told, "status": status}))
+        self.changed(record.id)
         if waits:
             return await self._jobs.give_back(job, graph=graph)
         await self._jobs.finish(job)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from loopwright.engine.events.schema import RunEvent
 from loopwright.workflows.api import Outcome, RunChanges
+from loopwright.workflows.evaluation.figures import Figure
 
 RunStatus = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted", "waiting"]
 """``queued``: it waits its turn. ``interrupted``: its process ended before it did; it can be resumed. ``waiting``: for
@@ -139,6 +140,13 @@ class LoopPasses(Frozen):
     """Price in US dollars within that time; None if it is not known."""
 
 
+MOST_TAGS = 20
+"""Tags of one run."""
+
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=r"^[^\x00-\x1f]*$")]
+"""What people call runs that belong together, for example ``baseline``."""
+
+
 class RunSummary(Frozen):
     """A run in a list."""
 
@@ -180,6 +188,8 @@ class RunSummary(Frozen):
     """Where it was forked from, if it was."""
     source: Literal["here", "imported", "demo"] = "here"
     """Whether it ran on this server, came from a file, or ships with the package."""
+    tags: Annotated[tuple[Tag, ...], Field(max_length=MOST_TAGS)] = ()
+    """What people call it, in order."""
 
 
 class RunRecord(RunSummary):
@@ -243,6 +253,8 @@ class RunFilter(Frozen):
     """A loop whose bound was reached; ``any`` for any."""
     text: str | None = None
     """Words that stand in the title, the input or the answer; letter case means nothing."""
+    tag: str | None = None
+    """What people called them."""
     parent: str | None = None
     """The run that they were forked from."""
     since: datetime | None = None
@@ -304,3 +316,49 @@ class KeptComparison(Frozen):
     """Why."""
     created_at: datetime
     """When, UTC."""
+
+
+class EvaluatedAnswer(Frozen):
+    """What came of one labelled question."""
+
+    id: str
+    """The question's id."""
+    kind: str = ""
+    """What kind of question it is."""
+    input: dict[str, Any]
+    """The workflow's input."""
+    status: str
+    """How honest an end it came to, in the workflow's own word; ``failed`` if a node failed for good."""
+    answer: str
+    """The answer."""
+    scores: dict[str, float | None]
+    """Name -> score; None where the question has none."""
+    passes: dict[str, int]
+    """Loop -> passes that were granted."""
+    model_calls: int
+    """Calls of chat models."""
+    seconds: float
+    """Wall time, beside that of the other questions at the same time."""
+    error: str | None = None
+    """What failed, or None."""
+
+
+class KeptEvaluation(Frozen):
+    """What came of a set of labelled questions with one version of a workflow."""
+
+    workflow: str
+    """The workflow."""
+    questions: str
+    """Names the set of questions."""
+    version: str
+    """What its author calls this version of prompts, configuration and models."""
+    created_at: datetime
+    """When, UTC."""
+    prompts: dict[str, int | None]
+    """Prompt -> the version that was used; None for a draft."""
+    models: dict[str, str | None]
+    """Node -> the chat model that served it; None for none."""
+    figures: dict[str, Figure]
+    """Name -> mean over the questions, with its interval."""
+    answers: tuple[EvaluatedAnswer, ...]
+    """What came of each question, in order."""

@@ -32,20 +32,6 @@ def test_an_address_says_it_all() -> None:
     assert parsed("postgresql:///base").schema == "loopwright"
 
 
-def test_a_lost_connection_is_replaced(postgres_url: str) -> None:  # noqa: F811
-    with open_store(postgres_url) as store:
-        store.put([contribution("a", "word")])
-        run(
-            postgres_url,
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright'",
-        )
-        try:
-            store.search_text("word", 3)
-        except StoreError as error:  # the server ends the connection a moment later than it says
-            assert error.transient
-        assert len(store.search_text("word", 3)) == 1
-
-
 def test_schemas_are_apart(postgres_url: str) -> None:  # noqa: F811
     with open_store(postgres_url) as one, open_store(f"{postgres_url}_other") as other:
         one.put([contribution("a", "word")])

@@ -12,12 +12,6 @@ from loopwright.errors import StoreError
 from loopwright.retrieval.stores.sqlite import SqliteStore
 
 
-def test_a_missing_file_is_not_made_for_reading(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"no knowledge store at .*k\.db: ingest documents first"):
-        SqliteStore(tmp_path / "k.db", create=False)
-    assert [*tmp_path.iterdir()] == []
-
-
 def _other_application(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE mine (x)")

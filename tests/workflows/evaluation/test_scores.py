@@ -78,7 +78,7 @@ def test_a_pictures_score_is_near_peoples_or_not():
 
 def test_what_a_loop_brings_is_paired_and_counts_the_questions_that_it_did_not_go_round_for():
     def asked(id: str, em: float, passes: int, seconds: float) -> Asked:
-        return Asked(id=id, kind="", status="answered", answer="", cited=(), scores={"em": em, "f1": None},
+        return Asked(id=id, kind="", input={}, status="answered", answer="", cited=(), scores={"em": em, "f1": None},
                      passes={"again": passes}, model_calls=passes, seconds=seconds)  # fmt: skip
 
     outcomes = [asked("a", 1.0, 2, 3.0), asked("b", 1.0, 0, 1.0), asked("c", 0.0, 1, 2.0), asked("d", 0.0, 0, 1.0)]

@@ -10,6 +10,7 @@ export interface Filter {
   status: string;
   stop_reason: string;
   text: string;
+  tag: string;
   /** Days, as `YYYY-MM-DD` in the person's own time zone; the last one is counted in. */
   since: string;
   until: string;
@@ -18,7 +19,7 @@ export interface Filter {
   /** What the list is ordered by; empty for the newest first. */
   order: string;
 }
-export const NO_FILTER: Filter = { workflow: '', status: '', stop_reason: '', text: '', since: '', until: '', min_seconds: '', min_cost: '', order: '' };
+export const NO_FILTER: Filter = { workflow: '', status: '', stop_reason: '', text: '', tag: '', since: '', until: '', min_seconds: '', min_cost: '', order: '' };
 
 /** The beginning of a day, or of the one after it, as the server takes it. */
 function moment(day: string, later = 0): string {

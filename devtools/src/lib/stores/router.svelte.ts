@@ -1,6 +1,6 @@
 /** Where the page is: the address behind `#`, for example `#/runs/ID?seq=12`. */
 
-export type Page = 'runs' | 'run' | 'workflows' | 'workflow' | 'inbox' | 'compare' | 'prompts' | 'models' | 'loops' | 'missing';
+export type Page = 'runs' | 'run' | 'workflows' | 'workflow' | 'inbox' | 'compare' | 'prompts' | 'models' | 'loops' | 'scores' | 'missing';
 
 export interface Route {
   page: Page;
@@ -17,6 +17,7 @@ const TOP: Record<string, Page> = {
   prompts: 'prompts',
   models: 'models',
   loops: 'loops',
+  scores: 'scores',
 };
 const ONE: Partial<Record<Page, Page>> = { runs: 'run', workflows: 'workflow' };
 

@@ -8,10 +8,10 @@ from sqlalchemy import and_, delete, or_, select, update
 
 from loopwright.database.database import Database
 from loopwright.errors import InputError
-from loopwright.runs.schemas import KeptComparison, PromptVersion
+from loopwright.runs.schemas import KeptComparison, KeptEvaluation, PromptVersion
 from loopwright.runs.store.entries import Charge, Refused
 from loopwright.runs.store.rows import as_json, microseconds, read
-from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, COMPARISONS, PROMPTS
+from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, COMPARISONS, EVALUATIONS, PROMPTS
 
 
 class Choices:
@@ -102,6 +102,34 @@ class Choices:
                 more = {resource: table.c[resource] + amount for resource, amount in charge.amounts.items()}
                 connection.execute(update(table).where(table.c.key == charge.key).values(more))
         return None
+
+    def evaluations(self, workflow: str) -> Sequence[KeptEvaluation]:
+        """What came of labelled questions, the newest version first."""
+        table = EVALUATIONS
+        wanted = select(table.c.document).where(table.c.workflow == workflow)
+        wanted = wanted.order_by(table.c.created_at.desc(), table.c.questions, table.c.version)
+        with self._database.reading() as connection:
+            documents = connection.scalars(wanted).all()
+        return [read(KeptEvaluation, f"an evaluation of {workflow!r}", document) for document in documents]
+
+    def keep_evaluation(self, kept: KeptEvaluation) -> None:
+        """Keep what came of labelled questions, in place of what the same version made of them before."""
+        key = {"workflow": kept.workflow, "questions": kept.questions, "version": kept.version}
+        told = {"created_at": microseconds(kept.created_at), "document": as_json(kept.model_dump(mode="json"))}
+        insert = self._database.insert(EVALUATIONS).values(**key, **told)
+        with self._database.writing() as connection:
+            connection.execute(insert.on_conflict_do_update(index_elements=[*key], set_=told))
+
+    def delete_evaluation(self, workflow: str, questions: str, version: str) -> bool:
+        """Forget what a version made of a set of questions.
+
+        Returns:
+            Whether it was kept.
+        """
+        table = EVALUATIONS
+        there = and_(table.c.workflow == workflow, table.c.questions == questions, table.c.version == version)
+        with self._database.writing() as connection:
+            return connection.execute(delete(table).where(there)).rowcount > 0
 
     def comparisons(self, run_id: str | None = None) -> Sequence[KeptComparison]:
         """Comparisons, newest first."""

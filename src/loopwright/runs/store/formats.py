@@ -1,18 +1,19 @@
 """Recognising a run history, and making a new one.
 
-So far there is one format. With the next one, this is where a history of the one before is brought to it, in the
-transaction in which its number changes; what cannot be brought is refused here, and nothing of it is touched.
+A history of the format before gets the tables that it lacks, in the transaction in which its number changes; any other
+is refused, and nothing of it is touched.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, insert, inspect, select
+from sqlalchemy import Connection, func, insert, inspect, select, update
 from sqlalchemy.schema import CreateSchema
 
 from loopwright.database.database import Database
 from loopwright.errors import StoreError
-from loopwright.runs.store.tables import FORMAT, HISTORY, METADATA
+from loopwright.runs.store.tables import EVALUATIONS, FORMAT, HISTORY, METADATA, TAGS
 
+_BEFORE = FORMAT - 1  # it had no tags and no evaluations
 _MAKING = 0x4C57_5248  # the advisory lock of those that make the tables
 _MOVING = "runs go from one to the other by `loopwright runs export` there and `loopwright runs import` here"
 
@@ -25,15 +26,20 @@ def prepare(database: Database, create: bool) -> None:
             something else; it was not touched then.
     """
     with database.reading() as connection:
-        if _recognised(database, connection):
-            return
-    if not create:
+        found = _found(database, connection)
+    if found == FORMAT:
+        return
+    if found is None and not create:
         raise StoreError(f"{database.name} is empty: run a workflow on the server first, or check the address")
     with database.writing() as connection:
         if database.dialect == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
-        if _recognised(database, connection):
-            return  # another process made it in between
+        found = _found(database, connection)  # another process may have made it in between
+        if found == _BEFORE:
+            METADATA.create_all(connection, tables=[TAGS, EVALUATIONS], checkfirst=False)
+            connection.execute(update(HISTORY).values(format=FORMAT))
+        if found is not None:
+            return
         if database.dialect == "postgresql":
             schema = connection.exec_driver_sql("SHOW search_path").scalar_one()
             connection.execute(CreateSchema(schema, if_not_exists=True))
@@ -41,10 +47,11 @@ def prepare(database: Database, create: bool) -> None:
         connection.execute(insert(HISTORY).values(format=FORMAT))
 
 
-def _recognised(database: Database, connection: Connection) -> bool:
+def _found(database: Database, connection: Connection) -> int | None:
+    """The format that is there, one that can be used; None where there is nothing."""
     tables = sorted(inspect(connection).get_table_names())
     if not tables:
-        return False
+        return None
     if HISTORY.name not in tables:
         shown = ", ".join(tables[:5])
         raise StoreError(
@@ -52,11 +59,11 @@ def _recognised(database: Database, connection: Connection) -> bool:
             "another place"
         )
     found = [*connection.scalars(select(HISTORY.c.format))]
-    if found != [FORMAT]:
+    if found not in ([FORMAT], [_BEFORE]):
         shown = ", ".join(map(str, found)) or "none"
         update = "update Loopwright" if found and max(found) > FORMAT else "use the version of Loopwright that made it"
         raise StoreError(
             f"{database.name} has the format {shown}, and this version of Loopwright reads the format {FORMAT}; it was "
             f"not touched: {update}, or give another place; {_MOVING}"
         )
-    return True
+    return found[0]

@@ -13,6 +13,7 @@ from sqlalchemy import (
     delete,
     false,
     func,
+    insert,
     or_,
     select,
     update,
@@ -24,9 +25,9 @@ from loopwright.errors import AttemptLost, InputError
 from loopwright.runs.schemas import ENDED, Channel, Order, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.entries import KeptEvent, NewEvents, within
-from loopwright.runs.store.listing import page
+from loopwright.runs.store.listing import page, tags_of
 from loopwright.runs.store.rows import microseconds, read, record_of, row_of
-from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, RUNS
+from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, RUNS, TAGS
 
 _PORTION = 500
 
@@ -80,8 +81,8 @@ def append(connection: Connection, keys: Mapping[str, int], events: Iterable[New
     ]
     if not rows:
         return
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    connection.execute(insert(EVENTS).on_conflict_do_nothing(), rows)
+    added = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    connection.execute(added(EVENTS).on_conflict_do_nothing(), rows)
 
 
 class RunStore(Choices):
@@ -103,13 +104,15 @@ class RunStore(Choices):
         """
         document = graph.model_dump_json()
         digest = hashlib.sha256(document.encode()).hexdigest()
-        insert = self._database.insert
+        added = self._database.insert
         with self._database.writing() as connection:
-            shared = insert(GRAPHS).values(digest=digest, document=document).on_conflict_do_nothing()
+            shared = added(GRAPHS).values(digest=digest, document=document).on_conflict_do_nothing()
             connection.execute(shared)
-            added = insert(RUNS).values(**row_of(run), graph=digest).on_conflict_do_nothing()
-            if connection.scalar(added.returning(RUNS.c.key)) is None:
+            new = added(RUNS).values(**row_of(run), graph=digest).on_conflict_do_nothing()
+            key = connection.scalar(new.returning(RUNS.c.key))
+            if key is None:
                 raise InputError(f"there is a run {run.id!r} already: give another id")
+            _tag(connection, key, run.tags)
 
     def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
         """Keep what happened, in one transaction: all of it or nothing; what is kept already is passed over.
@@ -162,7 +165,26 @@ class RunStore(Choices):
         with self._database.reading() as connection:
             row = connection.execute(wanted).one_or_none()
             children = tuple(connection.scalars(forked))
-        return None if row is None else record_of(run_id, row.summary, row.document, children)
+            tags = tags_of(connection, [run_id])[run_id]
+        return None if row is None else record_of(run_id, row.summary, row.document, children=children, tags=tags)
+
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
+        """Keep what people call a run, in place of what they called it before.
+
+        Raises:
+            InputError: If the run is not kept.
+        """
+        with self._database.writing() as connection:
+            key = connection.scalar(select(RUNS.c.key).where(RUNS.c.id == run_id).with_for_update())
+            if key is None:
+                raise InputError(f"there is no run {run_id!r}")
+            connection.execute(delete(TAGS).where(TAGS.c.run == key))
+            _tag(connection, key, tags)
+
+    def tags(self) -> Sequence[str]:
+        """The tags that any run has, in order."""
+        with self._database.reading() as connection:
+            return connection.scalars(select(TAGS.c.tag).distinct().order_by(TAGS.c.tag)).all()
 
     def graph(self, run_id: str) -> ShownGraph | None:
         """The graph that a run ran on, or None if the run is not kept."""
@@ -266,6 +288,11 @@ class RunStore(Choices):
         if connection.dialect.name == "postgresql":
             for run_id in runs:
                 connection.execute(select(func.pg_notify(self._database.schema, run_id)))
+
+
+def _tag(connection: Connection, key: int, tags: Iterable[str]) -> None:
+    if rows := [{"run": key, "tag": tag} for tag in dict.fromkeys(tags)]:
+        connection.execute(insert(TAGS), rows)
 
 
 def _keys(connection: Connection, epochs: Sequence[tuple[str, int]]) -> dict[str, int]:

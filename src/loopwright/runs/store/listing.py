@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import JSON, ColumnElement, Connection, Float, and_, cast, func, literal, select, true, tuple_
 
 from loopwright.errors import InputError
 from loopwright.runs.schemas import Order, RunFilter, RunPage, RunSummary
 from loopwright.runs.store.rows import microseconds, read, searchable
-from loopwright.runs.store.tables import RUNS
+from loopwright.runs.store.tables import RUNS, TAGS
 
 _LONGEST_SEARCH = 1_000  # SQLite takes at most 1,000 conditions at once
 _PLACE = re.compile(r"(-?\d{1,18}) (.+)", re.DOTALL | re.ASCII)
@@ -44,11 +45,21 @@ def page(connection: Connection, wanted: RunFilter, limit: int, before: str | No
     rows = connection.execute(found).all()
     shown = rows[:limit]
     last = (left_out + limit if order != "started_at" else shown[-1].started_at, shown[-1].id) if shown else (0, "")
+    tags = tags_of(connection, [row.id for row in shown])
     return RunPage(
-        runs=tuple(read(RunSummary, f"run {row.id!r}", row.summary) for row in shown),
+        runs=tuple(read(RunSummary, f"run {row.id!r}", row.summary, tags=tags[row.id]) for row in shown),
         total=connection.execute(select(func.count()).select_from(RUNS).where(fits)).scalar_one(),
         next=_cursor(*last) if len(rows) > limit else None,
     )
+
+
+def tags_of(connection: Connection, runs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """Id of a run -> its tags in order."""
+    wanted = select(RUNS.c.id, TAGS.c.tag).join(TAGS, TAGS.c.run == RUNS.c.key).where(RUNS.c.id.in_(runs))
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(runs, ())
+    for row in connection.execute(wanted.order_by(TAGS.c.tag)):
+        found[row.id] += (row.tag,)
+    return found
 
 
 def _figure(connection: Connection, name: str) -> ColumnElement[float]:
@@ -71,6 +82,8 @@ def _condition(connection: Connection, wanted: RunFilter) -> ColumnElement[bool]
         conditions.append(RUNS.c.stop_reason.is_not(None))
     elif wanted.stop_reason is not None:
         conditions.append(RUNS.c.stop_reason == wanted.stop_reason)
+    if wanted.tag is not None:
+        conditions.append(RUNS.c.key.in_(select(TAGS.c.run).where(TAGS.c.tag == wanted.tag)))
     for moment, beyond in ((wanted.since, RUNS.c.started_at.__ge__), (wanted.until, RUNS.c.started_at.__lt__)):
         if moment is not None:
             conditions.append(beyond(microseconds(moment)))

@@ -37,9 +37,9 @@ def row_of(run: RunRecord) -> dict[str, Any]:
     """A run's columns, but its key and its graph.
 
     Args:
-        run: The run; its children are not its own to keep.
+        run: The run; its children and tags are kept apart.
     """
-    told = run.model_dump(mode="json", exclude={"children"})
+    told = run.model_dump(mode="json", exclude={"children", "tags"})
     texts = (run.title, *_texts(told["input"]), run.outcome.answer if run.outcome else "")
     return {
         "id": run.id,
@@ -56,19 +56,19 @@ def row_of(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def record_of(run_id: str, summary: str, document: str, children: tuple[str, ...] = ()) -> RunRecord:
+def record_of(run_id: str, summary: str, document: str, **further: tuple[str, ...]) -> RunRecord:
     """A run from its columns.
 
     Args:
         run_id: Its id, for the message.
         summary: The first part of its JSON.
         document: The other part.
-        children: Its children.
+        **further: Its children and its tags.
 
     Raises:
         StoreError: If the JSON is not what this version writes.
     """
-    return read(RunRecord, f"run {run_id!r}", summary, document, children=children)
+    return read(RunRecord, f"run {run_id!r}", summary, document, **further)
 
 
 def as_json(value: Any) -> str:

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData,
 
 from loopwright.database.text import StorableText
 
-FORMAT = 2
+FORMAT = 3
 """Changes with everything that an older version would misread: tables, columns, or the JSON in them."""
 
 METADATA = MetaData()
@@ -62,6 +62,15 @@ EVENTS = Table(
 )
 """Events of runs."""
 
+TAGS = Table(
+    "run_tags",
+    METADATA,
+    Column("run", _KEY, ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    _text("tag", primary_key=True),
+    Index("run_tags_by_tag", "tag", "run"),
+)
+"""What people call runs: apart from them, as a run that goes on is written over and over."""
+
 PROMPTS = Table(
     "prompt_versions",
     METADATA,
@@ -91,6 +100,17 @@ COMPARISONS = Table(
     Index("run_comparisons_by_b", "b"),
 )
 """Comparisons as JSON; ``created_at`` in microseconds since 1970."""
+
+EVALUATIONS = Table(
+    "evaluations",
+    METADATA,
+    _text("workflow", primary_key=True),
+    _text("questions", primary_key=True),
+    _text("version", primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+    _text("document"),
+)
+"""What came of labelled questions, as JSON; ``created_at`` in microseconds since 1970."""
 
 ALLOWANCES = Table(
     "run_allowances",

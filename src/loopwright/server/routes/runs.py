@@ -15,7 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
 from loopwright.runs.reproducing import test_of
-from loopwright.runs.schemas import LoggedEvent, Order, RunFilter, RunPage, RunRecord, RunStatus
+from loopwright.runs.schemas import (
+    MOST_TAGS,
+    LoggedEvent,
+    Order,
+    RunFilter,
+    RunPage,
+    RunRecord,
+    RunStatus,
+    Tag,
+)
 from loopwright.runs.states import CheckpointView, logged
 from loopwright.runs.transfer import export_run, import_run
 from loopwright.server.answering import begin_once
@@ -109,6 +118,15 @@ class LeaveOut(BaseModel):
     """So many of its passes stay: those behind them are left out."""
 
 
+class TagRun(BaseModel):
+    """What a run shall be called."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["baseline"]}]})
+
+    tags: Annotated[tuple[Tag, ...], Field(max_length=MOST_TAGS)]
+    """Its tags, all of them."""
+
+
 class Log(BaseModel):
     """A part of a run's events."""
 
@@ -146,6 +164,7 @@ async def list_runs(
     status: RunStatus | None = None,
     stop_reason: str | None = None,
     text: Annotated[str | None, Query(max_length=1000)] = None,
+    tag: str | None = None,
     parent: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -157,8 +176,8 @@ async def list_runs(
 ) -> RunPage:
     """Runs, newest or highest first."""
     wanted = RunFilter(
-        workflow=workflow, status=status, stop_reason=stop_reason, text=text, parent=parent, since=since, until=until,
-        min_seconds=min_seconds, min_cost=min_cost,
+        workflow=workflow, status=status, stop_reason=stop_reason, text=text, tag=tag, parent=parent, since=since,
+        until=until, min_seconds=min_seconds, min_cost=min_cost,
     )  # fmt: skip
     return await asyncio.to_thread(context.hub.store.list, wanted, limit, before, order)
 
@@ -174,6 +193,12 @@ async def import_archive(request: Request, context: Here) -> RunRecord:
     return await asyncio.to_thread(import_run, context.hub.store, data)
 
 
+@router.get("/tags", operation_id="list_tags")
+async def list_tags(context: Here) -> list[str]:
+    """The tags that any run has."""
+    return [*await asyncio.to_thread(context.hub.store.tags)]
+
+
 @router.get("/{run_id}", operation_id="get_run", responses=MISSING)
 async def get_run(run_id: RunId, context: Here) -> RunRecord:
     """A run, as it is now."""
@@ -186,6 +211,14 @@ async def delete_run(run_id: RunId, context: Here) -> Response:
     await kept_run(context, run_id)
     await context.hub.delete(run_id)
     return Response(status_code=204)
+
+
+@router.put("/{run_id}/tags", operation_id="tag_run", responses=MISSING)
+async def tag_run(run_id: RunId, asked: TagRun, context: Here) -> RunRecord:
+    """Call a run by other tags than before; each says what belongs together, for example ``baseline``."""
+    await kept_run(context, run_id)
+    await asyncio.to_thread(context.hub.store.set_tags, run_id, asked.tags)
+    return await kept_run(context, run_id)
 
 
 @router.get("/{run_id}/graph", operation_id="get_run_graph", responses=MISSING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.datastructures import UploadFile
 
@@ -14,11 +14,11 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.report import workflow_report
 from loopwright.runs.reporting.schemas import LoopReport
-from loopwright.runs.schemas import RunFilter
+from loopwright.runs.schemas import KeptEvaluation, RunFilter
 from loopwright.server.answering import WorkflowAnswer, answer_with
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Given
-from loopwright.server.problems import PROBLEM
+from loopwright.server.problems import PROBLEM, Problem
 from loopwright.workflows import api
 from loopwright.workflows.api import Example
 
@@ -51,7 +51,7 @@ class Workflow(BaseModel):
     runs: int
     """How many runs of it are kept."""
     loops: list[str]
-    """Its bounded loops."""
+    """Its bounded loops; those of a graph that is a node as ``NODE/LOOP``."""
 
 
 @router.get("", operation_id="list_workflows")
@@ -77,6 +77,23 @@ async def get_loop_report(workflow: str, context: Here) -> LoopReport:
     """What each loop of a workflow did, cost and gained, by the runs that are kept."""
     hosted = context.workflow(workflow)
     return await asyncio.to_thread(workflow_report, context.hub.store, hosted.name)
+
+
+@router.get("/{workflow}/evaluations", operation_id="list_evaluations", responses=MISSING)
+async def list_evaluations(workflow: str, context: Here) -> list[KeptEvaluation]:
+    """What versions of a workflow made of labelled questions, the newest first: what ``evaluate --keep`` kept."""
+    hosted = context.workflow(workflow)
+    return [*await asyncio.to_thread(context.hub.store.evaluations, hosted.name)]
+
+
+@router.delete("/{workflow}/evaluations", status_code=204, operation_id="delete_evaluation", responses=MISSING)
+async def delete_evaluation(workflow: str, questions: str, version: str, context: Here) -> Response:
+    """Forget what a version made of a set of questions."""
+    hosted = context.workflow(workflow)
+    if not await asyncio.to_thread(context.hub.store.delete_evaluation, hosted.name, questions, version):
+        told = f"nothing is kept of {questions[:80]!r} with the version {version[:80]!r}"
+        raise Problem(told, "UnknownEvaluation", status=404).exception
+    return Response(status_code=204)
 
 
 @router.post("/{workflow}/run", operation_id="run_workflow", responses=ANSWERED)
@@ -109,5 +126,10 @@ async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:
         model_nodes=list(hosted.model_nodes) if hosted.models else [],
         has_prompts=hosted.prompts is not None,
         runs=page.total,
-        loops=[loop.name for loop in graph.loops],
+        loops=_loops(graph),
     )
+
+
+def _loops(graph: ShownGraph, place: str = "") -> list[str]:
+    inside = [name for node, inner in graph.inside.items() for name in _loops(inner, f"{place}{node}/")]
+    return [*(place + loop.name for loop in graph.loops), *inside]

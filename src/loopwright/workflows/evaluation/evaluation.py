@@ -186,6 +186,7 @@ class _Asker:
         return Asked(
             id=question.id,
             kind=question.kind,
+            input=question.input,
             status=outcome.status,
             answer=outcome.answer,
             cited=tuple(citation.mark for citation in outcome.citations),

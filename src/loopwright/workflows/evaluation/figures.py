@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 RESAMPLES = 2_000
@@ -42,6 +41,7 @@ def mean_figure(values: Iterable[float | None]) -> Figure:
     Args:
         values: The value for each question; None where the question has none, which then does not count.
     """
+    import numpy as np
     from scipy.stats import bootstrap
 
     kept = np.array([value for value in values if value is not None], dtype=np.float64)
@@ -61,6 +61,7 @@ def rank_figure(pairs: Sequence[tuple[float, float]]) -> Figure:
     Args:
         pairs: Two numbers for each question; of fewer than `FEWEST` there is no value.
     """
+    import numpy as np
     from scipy.stats import bootstrap, spearmanr
 
     if len(pairs) < FEWEST or any(len(set(numbers)) < 2 for numbers in zip(*pairs, strict=True)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +24,8 @@ class Asked(_Frozen):
     """The question's id."""
     kind: str
     """What kind of question it is."""
+    input: dict[str, Any]
+    """The workflow's input."""
     status: str
     """How honest an end it came to, in the workflow's own word; ``failed`` if a node failed for good."""
     answer: str
