@@ -66,6 +66,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what is on at noon in the Attic", "on", (720, 721)),
         ("talks that end before 12:30", "end", (None, 750)),
         ("talks of at most 20 minutes about radio", "minutes", (None, 20)),
+        ("something about radio, not longer than an hour", "minutes", (None, 60)),
         ("talks about radio that take 20 minutes at most", "minutes", (None, 20)),
         ("which radio talks are just 20 minutes?", "minutes", (20, 20)),
         ("what is on in 20 minutes in the Great Hall?", "on", (685, 686)),

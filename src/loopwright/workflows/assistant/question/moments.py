@@ -348,13 +348,19 @@ def read_lengths(sentence: Sentence) -> None:
         length, last = _length_at(sentence, place)
         if not length or not sentence.free(place, last):
             continue
-        near = {sentence.word(other) for other in (*range(place - 3, place), *range(last, last + 3))}
-        if near & words("time", "shorter"):
+        places = (*range(place - 3, place), *range(last, last + 3))
+        near = {sentence.word(other) for other in places}
+        longer = bool(near & words("time", "longer"))
+        if near & words("time", "shorter") or (longer and _denied(sentence, place)):
             sentence.ask(place, last, "minutes", most=length, said=f"of at most {length} minutes")
-        elif near & words("time", "longer"):
+        elif longer:
             sentence.ask(place, last, "minutes", least=length, said=f"of at least {length} minutes")
         elif near & words("time", "exact"):
             sentence.ask(place, last, "minutes", least=length, most=length, said=f"of {length} minutes")
+        # A word that says how long something may be compares nothing else.
+        for other in places:
+            if sentence.is_any(other, words("time", "longer") | words("time", "shorter")):
+                sentence.take(other, other + 1, "minutes")
 
 
 def read_number(sentence: Sentence) -> int:

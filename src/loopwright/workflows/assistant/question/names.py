@@ -39,6 +39,9 @@ class Names:
 
     def __init__(self, catalogue: Catalogue) -> None:
         sessions = catalogue.of_table(Table.SESSIONS)
+        info = catalogue.info
+        self.own = frozenset(terms(f"{info.title} {info.acronym}")) if info else frozenset[str]()
+        """The terms of the conference's own name, which is no subject there."""
         self.days = tuple(sorted(catalogue.values("day")))
         """Its days that have sessions, as ISO dates."""
         self.rooms: dict[tuple[str, ...], tuple[str, ...]] = {}

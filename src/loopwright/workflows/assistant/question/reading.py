@@ -44,6 +44,7 @@ DOUBTFUL = 3.0
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
+_SHORTEST = 4
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
@@ -211,6 +212,11 @@ class Reader:
         raw = sentence.tokens[place].raw
         found = keys_of(raw if fold(raw) == word else word)
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
+        if found and self.names.own.issuperset(found):
+            return 0.0
+        if weight < SUBJECT and len(word) > _SHORTEST and word.isalpha() and found and not any(map(share, found)):
+            # What English hardly says is a subject, also where nearly every record has it.
+            weight = SUBJECT
         if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
             return 0.0
         if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
