@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from loopwright.errors import ConfigError, InputError, UnknownNameError
 from loopwright.models.changes import model_changes, prompt_changes
 from loopwright.models.prompts import Prompt
 from loopwright.models.registry import DEFAULT
-from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord, RunStatus
+from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Setting, Workflow
-
-_PAGE = 200
-"""Runs that are read at once."""
 
 
 def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
@@ -29,18 +26,8 @@ def unfinished(store: RunStore) -> list[RunRecord]:
 
     Those whose process ended before they did, then those that waited their turn.
     """
-    return [*reversed([*_all(store, "running")]), *reversed([*_all(store, "queued")])]
-
-
-def _all(store: RunStore, status: RunStatus) -> Iterator[RunRecord]:
-    """The runs with a status, newest first."""
-    before: str | None = None
-    while True:
-        page = store.list(RunFilter(status=status), _PAGE, before)
-        yield from filter(None, (store.get(run.id) for run in page.runs))
-        if page.next is None:
-            return
-        before = page.next
+    running, queued = (RunFilter(status=status) for status in ("running", "queued"))
+    return [*reversed([*store.every(running)]), *reversed([*store.every(queued)])]
 
 
 def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> list[Setting]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Literal
 
 from loopwright.runs.reporting.gains import counterfactual_pairs, gain_of, suggested_limit
@@ -13,9 +14,6 @@ from loopwright.runs.store.history import RunStore
 
 MOST_RUNS = 1_000
 """Runs that a report reads, the newest first."""
-
-PAGE = 200
-"""Runs that are listed at once."""
 
 Ended = Literal["by_itself", "exhausted", "stalled", "over_budget", "failed"]
 
@@ -52,14 +50,7 @@ def workflow_report(store: RunStore, workflow: str) -> LoopReport:
     Raises:
         StoreError: If the history cannot be read.
     """
-    runs: list[RunRecord] = []
-    before: str | None = None
-    while len(runs) < MOST_RUNS:
-        page = store.list(RunFilter(workflow=workflow), limit=min(PAGE, MOST_RUNS - len(runs)), before=before)
-        runs += [run for run in (store.get(summary.id) for summary in page.runs) if run is not None]
-        before = page.next
-        if before is None:
-            break
+    runs = islice(store.every(RunFilter(workflow=workflow)), MOST_RUNS)
     return loop_report(workflow, runs, store.comparisons())
 
 

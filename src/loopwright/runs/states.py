@@ -15,9 +15,6 @@ from loopwright.runs.schemas import Frozen
 from loopwright.runs.store.entries import KeptEvent
 from loopwright.runs.store.history import RunStore
 
-_PAGE = 1000
-"""Events that are read at once."""
-
 
 class CheckpointView(Frozen):
     """A checkpoint of a run."""
@@ -53,10 +50,7 @@ def event_of(run_id: str, kept: KeptEvent) -> RunEvent:
 
 def logged(store: RunStore, run_id: str, *kinds: str) -> Iterator[RunEvent]:
     """The events of a run's log in order; blocks."""
-    after = 0
-    while page := store.events(run_id, "run", after, _PAGE):
-        yield from (event_of(run_id, kept) for kept in page if not kinds or kept.name in kinds)
-        after = page[-1].seq
+    return (event_of(run_id, kept) for kept in store.log(run_id) if not kinds or kept.name in kinds)
 
 
 def checkpoints(store: RunStore, run_id: str) -> list[CheckpointView]:

@@ -40,9 +40,6 @@ MAX_UNPACKED = 100 * 2**20
 MAX_EVENTS = 200_000
 """Events of one channel."""
 
-PAGE = 1_000
-"""Events that are read from a run history at once."""
-
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 """A run's id: it stands in addresses."""
 
@@ -263,8 +260,4 @@ def _equal(events: Sequence[FileEvent], kept: Iterable[FileEvent]) -> bool:
 
 
 def _read(store: RunStore, run_id: str, channel: Channel) -> Iterable[FileEvent]:
-    after = 0
-    while page := store.events(run_id, channel, after, PAGE):
-        for event in page:
-            yield FileEvent(seq=event.seq, name=event.name, data=event.data)
-        after = page[-1].seq
+    return (FileEvent(seq=kept.seq, name=kept.name, data=kept.data) for kept in store.log(run_id, channel))

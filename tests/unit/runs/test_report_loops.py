@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_records import BEGAN, counterfactual, keep, loop_passes, run_record
 
-from loopwright.runs.report import PAGE, loop_report, workflow_report
+from loopwright.runs.report import loop_report, workflow_report
 from loopwright.runs.reporting.gains import ENOUGH
 from loopwright.runs.schemas import KeptComparison
 from loopwright.runs.store import open_runs
+from loopwright.runs.store.history import PART
 
 LOOPS = st.builds(
     loop_passes,
@@ -161,8 +162,8 @@ def test_a_suggestion_never_exceeds_what_was_seen(ended, refused):
 
 def test_a_report_turns_over_all_parts_of_the_list(tmp_path):
     store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
-    for run in went_round([2] * (PAGE + 5)):
+    for run in went_round([2] * (PART + 5)):
         keep(store, run, [])
     report = workflow_report(store, "writer")
     store.close()
-    assert report.runs == PAGE + 5
+    assert report.runs == PART + 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +29,8 @@ from loopwright.runs.store.listing import page, tags_of
 from loopwright.runs.store.rows import microseconds, read, record_of, row_of
 from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, RUNS, TAGS
 
+PART = 200
+"""Runs that are listed at once where all are read."""
 _PORTION = 500
 
 
@@ -217,6 +219,13 @@ class RunStore(Choices):
             rows = connection.execute(wanted)
             return [*within((KeptEvent(row.seq, row.name, row.data) for row in rows), size)]
 
+    def log(self, run_id: str, channel: Channel = "run") -> Iterator[KeptEvent]:
+        """All events of a run in order, read a part at a time."""
+        after = 0
+        while part := self.events(run_id, channel, after):
+            yield from part
+            after = part[-1].seq
+
     def count(self, run_id: str, channel: Channel = "run") -> int:
         """How many events a run has."""
         found = select(func.count()).select_from(EVENTS).join(RUNS, RUNS.c.key == EVENTS.c.run)
@@ -239,6 +248,16 @@ class RunStore(Choices):
         """
         with self._database.reading() as connection:
             return page(connection, wanted, limit, before, order)
+
+    def every(self, wanted: RunFilter) -> Iterator[RunRecord]:
+        """Runs with all that is known of them, newest first, read a part at a time."""
+        before: str | None = None
+        while True:
+            part = self.list(wanted, PART, before)
+            yield from filter(None, (self.get(run.id) for run in part.runs))
+            before = part.next
+            if before is None:
+                return
 
     def delete(self, run_id: str) -> bool:
         """Forget a run with its events; its children stay, and name a parent that is not kept.
