@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from typing import Any, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -35,8 +35,17 @@ class Archive(BaseCheckpointSaver[str]):
     A saver of LangGraph's comes behind it in a class's bases, so that these come before those.
     """
 
-    workers: Executor | None = None
+    workers: ThreadPoolExecutor | None = None
     """The threads of its asynchronous calls; None takes those of the event loop."""
+
+    def __enter__(self) -> Self:
+        # One connection, one thread: who waits for the database takes no thread from anybody else.
+        self.workers = ThreadPoolExecutor(1, "checkpoints")
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.workers:
+            self.workers.shutdown(wait=False, cancel_futures=True)
 
     @abstractmethod
     def threads(self) -> dict[str, int]:

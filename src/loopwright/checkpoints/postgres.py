@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
@@ -46,14 +45,6 @@ class KeptPostgresSaver(Archive, PostgresSaver):
 
     An asynchronous run waits for a database that is gone for a moment, and does not fail.
     """
-
-    def __enter__(self) -> Self:
-        self.workers = ThreadPoolExecutor(1, "checkpoints")  # what waits for the database holds up nothing else
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self.workers:
-            self.workers.shutdown(wait=False, cancel_futures=True)
 
     def put(
         self,

@@ -167,7 +167,8 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
             saver = KeptSqliteSaver(connection, serde=serde)
             saver.setup()
             connection.executescript(f"{CREATE}; {fencing.SQLITE}")
-        yield saver
+        with saver:
+            yield saver
 
 
 @contextlib.contextmanager
@@ -185,7 +186,8 @@ def open_existing(path: Path, serde: SerializerProtocol) -> Generator[KeptSqlite
             raise CheckpointError(
                 f"the database {path} holds no checkpoints. Name the one of a 'sqlite:FILE' checkpointer."
             )
-        yield KeptSqliteSaver(connection, serde=serde)
+        with KeptSqliteSaver(connection, serde=serde) as saver:
+            yield saver
 
 
 @contextlib.contextmanager

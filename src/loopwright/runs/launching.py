@@ -151,7 +151,8 @@ class Launcher:
         recorder.pass_over(missing.done)
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
         await asyncio.to_thread(self.store.begin, going)
-        await self._fence(going)
+        if not new:  # a first attempt has none before it
+            await self._fence(going)
         # The checkpoint of a turn that was cut off before its own first one is the turn's before.
         is_turn = record.parent is not None and record.parent.kind == "turn" and not recorder.saved_any
         given: Any = None if saved and not is_turn else run.graph_input

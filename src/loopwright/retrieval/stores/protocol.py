@@ -72,10 +72,13 @@ class KnowledgeStore(Protocol):
         """Which passages name which entities."""
         ...
 
-    def revision(self) -> int:
+    def revision(self, within: float = 0.0) -> int:
         """A number that grows with every change of documents, by whichever process; vectors do not count.
 
         What was derived from the documents is made anew when it has grown.
+
+        Args:
+            within: Seconds for which a change by another process may go unseen.
         """
         ...
 

@@ -53,8 +53,6 @@ _MAKING = 0x4C57_4B53  # the advisory lock of those that make the tables
 _TEXT_DIGITS = 9  # of a score of words; beyond them, equal passages may differ by the order of additions
 _VECTOR_DIGITS = 6
 _TIES = 16
-MOMENT = 0.1
-"""Seconds for which the revision is not read again: a question asks for it dozens of times."""
 
 
 class SqlStore:
@@ -253,10 +251,10 @@ class SqlStore:
             mentions=tuple((n, place[key]) for n, keys in enumerate(named) for key in keys),
         )
 
-    def revision(self) -> int:
-        """The number of changes; those of another process are seen within `MOMENT`."""
+    def revision(self, within: float = 0.0) -> int:
+        """The number of changes."""
         known, now = self._revision, monotonic()
-        if known is not None and now - known[0] < MOMENT:
+        if known is not None and now - known[0] < within:
             return known[1]
         with self._reading() as connection:
             revision = counted(connection, "revision")

@@ -25,6 +25,8 @@ from loopwright.workflows.assistant.sources.storing import (
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _MOST_REMEMBERED = 256
 _A_MOMENT = 1e-3
+_A_QUESTION = 0.1
+"""Seconds: a question asks for the catalogue dozens of times."""
 _DAY = 1_440
 NIGHT_ENDS = 5
 """The hour. What begins earlier in the morning is at night: by the time of day it comes after the evening before."""
@@ -127,7 +129,7 @@ def current(store: KnowledgeStore) -> Catalogue:
     Raises:
         StoreError: If the store fails.
     """
-    revision = store.revision()
+    revision = store.revision(_A_QUESTION)
     with _lock:
         lock, catalogue = _made.setdefault(store, (threading.Lock(), None))
     if catalogue is not None and catalogue.revision >= revision:
