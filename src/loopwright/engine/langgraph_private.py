@@ -69,14 +69,6 @@ def with_own_namespace(config: RunnableConfig) -> RunnableConfig:
     return {**config, "configurable": {**here, SCRATCHPAD: settled, "checkpoint_ns": namespace}}
 
 
-def tell_attempt(config: RunnableConfig | None, attempt: int) -> None:
-    """Let a node's runtime tell it which attempt is under way; in place, as a node finds the same in the variable."""
-    here = (config or {}).get("configurable", {})
-    runtime = here.get("__pregel_runtime")
-    if attempt > 1 and runtime is not None and runtime.execution_info is not None:
-        here["__pregel_runtime"] = runtime.patch_execution_info(node_attempt=attempt)
-
-
 def is_of_this_graph(error: GraphRecursionError) -> bool:
     """Whether a step limit was reached by the graph that was run, and not by one inside a node of it.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +20,6 @@ from langgraph.types import Command
 from loopwright.engine import clock
 from loopwright.engine.bind import Builder
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit
-from loopwright.engine.langgraph_private import tell_attempt
 from loopwright.engine.nodes.policy import NodePolicy, Visit, cause_of, current_visit, objection, visiting
 from loopwright.engine.nodes.redact import snapshot
 from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
@@ -139,13 +137,12 @@ class Guarded(Runnable[Any, Any]):
         """
         visit = self._enter(input)
         while True:
-            tell_attempt(config, visit.attempt)
             try:
                 with visiting(visit):
                     if self.policy.timeout is None:
                         result = self.bound.invoke(input, config, **kwargs)
                     else:
-                        result = in_thread(partial(self.bound.invoke, input, config, **kwargs), self.policy.timeout)
+                        result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
                 return self._leave(result, visit)
             except Exception as error:
                 wait = self._failed(error, visit, input)
@@ -160,13 +157,12 @@ class Guarded(Runnable[Any, Any]):
         """
         visit = self._enter(input)
         while True:
-            tell_attempt(config, visit.attempt)
             deadline = asyncio.timeout(self.policy.timeout)
             try:
                 with visiting(visit):
                     async with deadline:
                         if self.policy.timeout is not None and _is_sync(self.bound):
-                            result = await from_thread(partial(self.bound.invoke, input, config, **kwargs))
+                            result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
                         else:
                             result = await self.bound.ainvoke(input, config, **kwargs)
                 return self._leave(result, visit)
