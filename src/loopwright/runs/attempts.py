@@ -18,6 +18,7 @@ from langgraph.errors import GraphBubbleUp
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.events.schema import NodeRetried
+from loopwright.engine.nodes.policy import TryAgain
 
 RULE = "retry_policy"
 """What stands in the place of a retry rule's name."""
@@ -80,6 +81,6 @@ class Attempts(BaseCallbackHandler):
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Something failed: if it is an attempt of a node, another one may follow."""
         visit = self._running.pop(run_id, None)
-        if visit is not None and not isinstance(error, GraphBubbleUp):
+        if visit is not None and not isinstance(error, GraphBubbleUp | TryAgain):
             self._failures[visit] += 1
             self._failed[visit] = (error, time.monotonic())

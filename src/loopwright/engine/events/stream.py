@@ -174,7 +174,7 @@ class _Watch:
             self.options.setdefault("durability", "sync")
         # What a node tells while it runs comes at once only with the custom stream, which has its price: it is worth it
         # where attempts are told of, and for who shows a run as it goes on.
-        retried = any("loopwright_attempts" in (spec.metadata or {}) for spec in graph.builder.nodes.values())
+        retried = any(spec.retry_policy for spec in graph.builder.nodes.values())
         states = self._states = bool(self.options.pop("states", False))
         self._node = ""
         modes = [*MODES, "custom"] if retried or states else [*MODES]

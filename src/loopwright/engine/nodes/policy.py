@@ -1,15 +1,17 @@
-"""How a node is run when it is slow or fails: its timeout, its retries, and how a run goes on without it."""
+"""How a node is run when it is slow or fails: its timeout, its retries, and how a run goes on without it.
+
+LangGraph repeats the node; its own policies share one counter of attempts, so here is decided whether it repeats.
+"""
 
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from loopwright.engine.nodes.failures import PASSING, FailureKind, failure_kind, retry_after
 from loopwright.errors import ConfigError, GraphError, InputError, NodeFailed, NodeTimeout, unknown_name_message
@@ -208,7 +210,12 @@ class NodePolicy:
 # The retries of one visit
 
 
-class Granted(NamedTuple):
+class TryAgain(Exception):
+    """The node is to be run again; never leaves LangGraph's loop of attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
     """A further attempt."""
 
     rule: Retry
@@ -225,9 +232,6 @@ class Visit:
     Args:
         policy: How the node is run.
         outer: The visit of the node inside which this one runs; it sees the errors that this one lets pass.
-
-    Attributes:
-        attempt: Which attempt is under way, from 1.
     """
 
     def __init__(self, policy: NodePolicy, outer: Visit | None = None) -> None:
@@ -235,17 +239,6 @@ class Visit:
         self._random = policy.random
         self._outer = outer
         self._spent: Counter[int] = Counter()
-        self.attempt = 0
-        self.begin_attempt()
-
-    def begin_attempt(self) -> None:
-        """Count an attempt that begins."""
-        self.attempt += 1
-        self._began = time.perf_counter()
-
-    def seconds(self) -> float:
-        """How long the attempt has taken so far."""
-        return time.perf_counter() - self._began
 
     def grant(self, error: BaseException) -> Granted | None:
         """Count a failure, and say whether another attempt follows."""

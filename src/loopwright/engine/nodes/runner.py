@@ -1,26 +1,37 @@
 """Runs nodes under their policies.
 
-Jumping to a handler is LangGraph's own. Added here are timeouts for sync nodes (LangGraph has them for async nodes
-only), attempts that each kind of failure counts for itself (LangGraph's policies share one counter), errors that name
-the node and show its input, an event and a log line for each attempt, and the debug log.
+Repeating a node and jumping to a handler are LangGraph's own. Added here are timeouts for sync nodes (LangGraph has
+them for async nodes only), the waits between attempts, errors that name the node and show its input, an event and a log
+line for each attempt, and the debug log.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp, NodeError
-from langgraph.types import Command
+from langgraph.runtime import get_runtime
+from langgraph.types import Command, RetryPolicy
 
 from loopwright.engine import clock
 from loopwright.engine.bind import Builder
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit
-from loopwright.engine.nodes.policy import NodePolicy, Visit, cause_of, current_visit, objection, visiting
+from loopwright.engine.nodes.policy import (
+    Granted,
+    NodePolicy,
+    TryAgain,
+    Visit,
+    cause_of,
+    current_visit,
+    objection,
+    visiting,
+)
 from loopwright.engine.nodes.redact import snapshot
 from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
 from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
@@ -46,11 +57,11 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
     limits = {
         "loopwright_max_seconds": policy.max_seconds,
         "loopwright_max_model_calls": None if calls is None else calls * policy.max_attempts,
-        "loopwright_attempts": policy.max_attempts if policy.rules else None,
     }
     builder.add_node(
         name,
         function,
+        retry_policy=_repeating(policy),
         error_handler=_handler(policy) if policy.give_up else None,
         metadata={**{key: value for key, value in limits.items() if value is not None}, **options.pop("metadata", {})},
         **options,
@@ -73,6 +84,16 @@ def error_text(error: NodeFailed, remark: str = "") -> str:
 
 def _with(message: str, remark: str) -> str:
     return f"{message.rstrip('.')}; {remark}" if remark else message
+
+
+def _repeating(policy: NodePolicy) -> RetryPolicy | None:
+    """LangGraph's policy that repeats a node as often as `TryAgain` says; the waits are over by then."""
+    if not policy.rules:
+        return None
+    return RetryPolicy(
+        initial_interval=0.0, backoff_factor=1.0, max_interval=0.0, jitter=False, max_attempts=policy.max_attempts,
+        retry_on=TryAgain,
+    )  # fmt: skip
 
 
 def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
@@ -127,96 +148,138 @@ class Guarded(Runnable[Any, Any]):
         self.policy = policy
         self.check: Callable[[Any], object] | None = None
         """Looks at what the node returns, and raises if it is wrong: the node has failed then."""
+        self._failed_visits: dict[tuple[str, float | None], Visit] = {}
+        """The visits between two attempts, by task and start: one graph may serve many runs at once."""
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the node, again where that is granted.
+        """Run the node once.
 
         Raises:
             NodeTimeout: If it takes longer than its timeout. Its thread cannot be stopped and ends by itself.
             NodeFailed: If it raises.
         """
+        started = time.perf_counter()
         visit = self._enter(input)
-        while True:
-            try:
-                with visiting(visit):
-                    if self.policy.timeout is None:
-                        result = self.bound.invoke(input, config, **kwargs)
-                    else:
-                        result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
-                return self._leave(result, visit)
-            except Exception as error:
-                wait = self._failed(error, visit, input)
-            clock.sleep(wait)
+        try:
+            with visiting(visit):
+                if self.policy.timeout is None:
+                    result = self.bound.invoke(input, config, **kwargs)
+                else:
+                    result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
+            if self.check:
+                self.check(result)
+        except Exception as error:
+            failure, granted = self._failed_attempt(error, visit, input, started)
+        else:
+            return self._leave(result, started)
+        clock.sleep(granted.wait)
+        raise self._to_be_repeated(visit) from failure
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the node, again where that is granted.
+        """Run the node once.
 
         Raises:
             NodeTimeout: If it takes longer than its timeout. Code that blocks the event loop is not cut short.
             NodeFailed: If it raises.
         """
+        started = time.perf_counter()
         visit = self._enter(input)
-        while True:
-            deadline = asyncio.timeout(self.policy.timeout)
-            try:
-                with visiting(visit):
-                    async with deadline:
-                        if self.policy.timeout is not None and _is_sync(self.bound):
-                            result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
-                        else:
-                            result = await self.bound.ainvoke(input, config, **kwargs)
-                return self._leave(result, visit)
-            except Exception as error:
-                late = isinstance(error, TimeoutError) and deadline.expired()
-                wait = self._failed(OutOfTime() if late else error, visit, input)
-            await clock.asleep(wait)
+        deadline = asyncio.timeout(self.policy.timeout)
+        try:
+            with visiting(visit):
+                async with deadline:
+                    if self.policy.timeout is not None and _is_sync(self.bound):
+                        result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
+                    else:
+                        result = await self.bound.ainvoke(input, config, **kwargs)
+            if self.check:
+                self.check(result)
+        except Exception as error:
+            problem = OutOfTime() if isinstance(error, TimeoutError) and deadline.expired() else error
+            failure, granted = self._failed_attempt(problem, visit, input, started)
+        else:
+            return self._leave(result, started)
+        await clock.asleep(granted.wait)
+        raise self._to_be_repeated(visit) from failure
 
-    def _enter(self, state: Any) -> Visit:
-        """Begin a visit; where the node lets an error pass, the visit of a node around it may grant another attempt."""
+    def _enter(self, state: Any) -> Visit | None:
+        """Begin an attempt; the visit is None for a node that lets every error pass."""
         if self.policy.debug:
             debug_logger.debug("node %s: input %s", self.node, snapshot(state))
-        return Visit(self.policy, outer=None if self.policy.give_up else current_visit())
+        if not self.policy.retries and not self.policy.give_up:
+            return current_visit()
+        return self._failed_visits.pop(_key(), None) or Visit(
+            self.policy, outer=None if self.policy.give_up else current_visit()
+        )
 
-    def _leave(self, result: Any, visit: Visit) -> Any:
-        if self.check:
-            self.check(result)
+    def _leave(self, result: Any, started: float) -> Any:
         if self.policy.debug:
             update = result.update if isinstance(result, Command) else result
-            debug_logger.debug("node %s: finished in %.3f s, update %s", self.node, visit.seconds(), snapshot(update))
+            debug_logger.debug(
+                "node %s: finished in %.3f s, update %s", self.node, time.perf_counter() - started, snapshot(update)
+            )
         return result
 
-    def _failed(self, error: Exception, visit: Visit, state: Any) -> float:
-        """Seconds to wait before another attempt, which is logged and an event; where none is granted, it raises."""
-        failure = self._failure(error, visit, state)
-        granted = None if isinstance(failure, GraphBubbleUp) else visit.grant(failure)
-        if granted is None:
-            raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
-        cause, attempts = cause_of(failure), self.policy.max_attempts
-        kind, message = type(cause).__name__, str(cause)[:500]
-        logger.warning(
-            "node %r failed on attempt %d of %d: %s: %s; next attempt in %.2f s (%s)",
-            self.node, visit.attempt, attempts, kind, message, granted.wait, granted.rule.name,
-        )  # fmt: skip
-        event = NodeRetried(
-            node=self.node, attempt=visit.attempt, attempts=attempts, kind=kind, message=message,
-            rule=granted.rule.name, wait=granted.wait, retry_after=granted.asked or None,
-        )  # fmt: skip
-        emit(event.model_dump(mode="json"))
-        visit.begin_attempt()
-        return granted.wait
+    def _failed_attempt(
+        self, error: Exception, visit: Visit | None, state: Any, started: float
+    ) -> tuple[Exception, Granted]:
+        """What failed, and the further attempt that is granted; where none is, the failure is raised."""
+        failure = self._failed(error, state, started)
+        if granted := self._retried(visit, failure):
+            return failure, granted
+        raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
 
-    def _failure(self, error: Exception, visit: Visit, state: Any) -> Exception:
+    def _failed(self, error: Exception, state: Any, started: float) -> Exception:
         """The exception to raise in place of the node's own; LangGraph's control flow passes unchanged."""
         if isinstance(error, GraphBubbleUp | NodeFailed):
             return error
-        if self.policy.debug:
-            debug_logger.debug("node %s: failed after %.3f s", self.node, visit.seconds(), exc_info=error)
+        info = get_runtime().execution_info
+        attempt = info.node_attempt if info else 1
         if isinstance(error, OutOfTime):
-            return NodeTimeout(self.node, self.policy.timeout or 0, attempt=visit.attempt, snapshot=snapshot(state))
-        message = _with(f"{type(error).__name__}: {error}", objection(self.policy, error))
-        failure = NodeFailed(self.node, message, attempt=visit.attempt, snapshot=snapshot(state))
-        failure.__cause__ = error
+            failure: NodeFailed = NodeTimeout(
+                self.node, self.policy.timeout or 0, attempt=attempt, snapshot=snapshot(state)
+            )
+        else:
+            message = _with(f"{type(error).__name__}: {error}", objection(self.policy, error))
+            failure = NodeFailed(self.node, message, attempt=attempt, snapshot=snapshot(state))
+            failure.__cause__ = error
+        if self.policy.debug:
+            seconds = time.perf_counter() - started
+            debug_logger.debug("node %s: failed after %.3f s", self.node, seconds, exc_info=error)
         return failure
+
+    def _retried(self, visit: Visit | None, failure: Exception) -> Granted | None:
+        """Whether another attempt follows; if so, it is logged and an event."""
+        if visit is None or not self.policy.retries or isinstance(failure, GraphBubbleUp):
+            return None
+        granted = visit.grant(failure)
+        if granted is None:
+            return None
+        info, attempts = get_runtime().execution_info, self.policy.max_attempts
+        attempt = info.node_attempt if info else 1
+        cause = cause_of(failure)
+        kind, message = type(cause).__name__, str(cause)[:500]
+        logger.warning(
+            "node %r failed on attempt %d of %d: %s: %s; next attempt in %.2f s (%s)",
+            self.node, attempt, attempts, kind, message, granted.wait, granted.rule.name,
+        )  # fmt: skip
+        event = NodeRetried(
+            node=self.node, attempt=attempt, attempts=attempts, kind=kind, message=message, rule=granted.rule.name,
+            wait=granted.wait, retry_after=granted.asked or None,
+        )  # fmt: skip
+        emit(event.model_dump(mode="json"))
+        return granted
+
+    def _to_be_repeated(self, visit: Visit | None) -> TryAgain:
+        if visit is not None:
+            self._failed_visits[_key()] = visit
+        return TryAgain(f"node {self.node!r} is to be run again")
+
+
+def _key() -> tuple[str, float | None]:
+    """Names the visit that runs now."""
+    info = get_runtime().execution_info
+    return (info.task_id, info.node_first_attempt_time) if info else ("", None)
 
 
 def _is_sync(node: Any) -> bool:

@@ -205,8 +205,7 @@ def assumptions_of(
         found.append(
             f"{node} lets control go on at most {most} times (LangChain's own limit; a resume may begin it anew)"
         )
-    specs = builder.nodes
-    retried = [n for n in nodes if specs[n].retry_policy or "loopwright_attempts" in (specs[n].metadata or {})]
+    retried = [node for node in nodes if builder.nodes[node].retry_policy]
     if retried:
         found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
     for node, number in _calls(builder, ()):
