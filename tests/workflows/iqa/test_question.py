@@ -84,7 +84,7 @@ FORMS = {
 }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from([*PHOTOGRAPHS]), st.sampled_from([*WORDS]), st.sampled_from([None, 4, 5]), st.sampled_from([*FORMS])
 )
