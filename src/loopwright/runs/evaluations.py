@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from loopwright.runs.plain import plain
-from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of
+from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of, within
 from loopwright.runs.schemas import EvaluatedAnswer, KeptEvaluation
 from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Workflow
@@ -36,14 +37,14 @@ def kept(
         InputError: If there is no such prompt or version.
     """
     changes = RunChanges(models=chosen_models(store, workflow), prompts=dict(prompts))
-    for setting in settings_of(workflow, changes, store.prompt_versions(workflow.name)):
-        setting.variable.set(setting.value)
-    found = ask()
+    settings = settings_of(workflow, changes, store.prompt_versions(workflow.name))
+    found = within(settings, ask)
     names = set(EvaluatedAnswer.model_fields)
     told = (plain(asked.model_dump(include=names)) for asked in found.outcomes)
     evaluation = KeptEvaluation(
         workflow=workflow.name, questions=questions, version=version, created_at=datetime.now(UTC),
-        prompts=dict(prompts_at_start(workflow)), models=models_at_start(workflow), figures=found.figures,
+        prompts=dict(within(settings, partial(prompts_at_start, workflow))),
+        models=within(settings, partial(models_at_start, workflow)), figures=found.figures,
         answers=tuple(map(EvaluatedAnswer.model_validate, told)),
     )  # fmt: skip
     store.keep_evaluation(evaluation)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -29,7 +28,7 @@ from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.protocol import Job
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
-from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of
+from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of, within
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import Recovered, recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
@@ -39,8 +38,6 @@ from loopwright.runs.writer import Writer
 from loopwright.workflows.api import Run, RunChanges, Setting, Workflow
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _TITLE = 200
 """Characters of a run's title."""
@@ -113,7 +110,7 @@ class Launcher:
         models = await asyncio.to_thread(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
         settings = await self._settings(hosted, changes)
-        run = _within(settings, partial(hosted.run, given, self._uploads, run_id))
+        run = within(settings, partial(hosted.run, given, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
         self._changed(graph, changes)  # says if it cannot stop there
         return await self._create(record.model_copy(update={"request": request, "priority": priority}), hosted)
@@ -139,13 +136,13 @@ class Launcher:
         settings = await self._settings(hosted, record.changes)
         new = record.epoch == 0
         make = partial(hosted.run if new else hosted.recovered, job.given or record.input)
-        run = _within(settings, partial(make, self._uploads, record.id))
+        run = within(settings, partial(make, self._uploads, record.id))
         graph = self._graph(hosted, record, settings)
         recorder, tally = Recorder(run), Tally()
         counts, saved = dict[Channel, int](), None
         if not new:
             counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
-        if not new or record.parent or record.source != "here":
+        if not new or record.parent:
             saved = await self._origin(record, graph, begun=recorder.saved_any, force=job.force)
         missing = Recovered() if new else await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
@@ -196,7 +193,7 @@ class Launcher:
         all_changes = changes.model_copy(update=both)
         settings = await self._settings(hosted, all_changes)
         make = partial(hosted.recovered, origin.input) if given is None else partial(hosted.run, given)
-        run = _within(settings, partial(make, self._uploads, run_id))
+        run = within(settings, partial(make, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, all_changes)
         self._changed(graph, all_changes, parent)
         if state:
@@ -273,7 +270,7 @@ class Launcher:
         return without_passes(graph, leaves_out) if leaves_out else graph
 
     def _graph(self, hosted: Workflow, record: RunRecord, settings: Sequence[Setting]) -> BoundedGraph:
-        return self._changed(_within(settings, partial(hosted.graph, self.saver)), record.changes, record.parent)
+        return self._changed(within(settings, partial(hosted.graph, self.saver)), record.changes, record.parent)
 
     async def _origin(
         self, record: RunRecord, graph: BoundedGraph, *, begun: bool, force: bool
@@ -319,7 +316,7 @@ class Launcher:
                 prompts=dict(prompts),
             )  # fmt: skip
 
-        return _within(settings, begin)
+        return within(settings, begin)
 
     async def _settings(self, hosted: Workflow, changes: RunChanges) -> Sequence[Setting]:
         written = await asyncio.to_thread(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
@@ -330,14 +327,3 @@ class Launcher:
             recorder.replay(event)
             tally.see(event)
         return {"run": self.store.count(run_id, "run"), "client": self.store.count(run_id, "client")}
-
-
-def _within(settings: Sequence[Setting], call: Callable[[], T]) -> T:
-    """Call something as it is called within the run."""
-
-    def inside() -> T:
-        for setting in settings:
-            setting.variable.set(setting.value)
-        return call()
-
-    return contextvars.copy_context().run(inside)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextvars
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from loopwright.errors import ConfigError, InputError, UnknownNameError
 from loopwright.models.changes import model_changes, prompt_changes
@@ -11,6 +13,8 @@ from loopwright.models.registry import DEFAULT
 from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Setting, Workflow
+
+T = TypeVar("T")
 
 
 def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
@@ -117,3 +121,14 @@ def prompts_at_start(hosted: Workflow) -> Mapping[str, int | None]:
     """Prompt -> its version, None for a draft, within the run's settings."""
     library = hosted.prompts
     return {prompt: library.get(prompt).version or None for prompt in library.ids()} if library else {}
+
+
+def within(settings: Sequence[Setting], call: Callable[[], T]) -> T:
+    """Call something as it is called within the run."""
+
+    def inside() -> T:
+        for setting in settings:
+            setting.variable.set(setting.value)
+        return call()
+
+    return contextvars.copy_context().run(inside)
