@@ -128,6 +128,7 @@ def test_a_run_that_ends_its_workers_is_given_up_and_the_others_go_on(many: Host
     assert len([each for each in many.started if each.popen.poll() is not None]) == 3
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_its_server_is_given_up_over_sqlite_too(many: Hosts) -> None:
     server = many.server(alone=True)
     calm = begin(server, {"name": "calm", "rounds": 2, "hold": "look#1"})
@@ -148,6 +149,7 @@ def test_a_run_that_ends_its_server_is_given_up_over_sqlite_too(many: Hosts) -> 
     assert many.begun("poison").count("look#0") == 3
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_for_a_worker_can_be_cancelled(many: Hosts) -> None:
     server = many.server("--no-work")
     run_id = begin(server, {"name": "r"}, priority=7)

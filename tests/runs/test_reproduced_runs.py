@@ -45,6 +45,7 @@ def ran(file: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False, env=alone)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(("text", "status"), [('a "tad"\\', "finished"), ("a long text", "failed")])
 async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path, text: str, status: str) -> None:
     file = tmp_path / "shout.py"

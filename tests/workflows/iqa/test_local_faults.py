@@ -122,7 +122,9 @@ def test_a_change_far_from_the_middle_of_a_large_image_is_found(photograph):
 
 
 @pytest.mark.parametrize("kind", LEVELS)
-@pytest.mark.parametrize("name", ("astronaut", "coffee", "camera", "rocket"))
+@pytest.mark.parametrize(
+    "name", ("astronaut", "coffee", *(pytest.param(name, marks=pytest.mark.slow) for name in ("camera", "rocket")))
+)
 def test_a_distortion_of_the_whole_image_has_no_part(photograph, kind, name):
     rgb = photograph(name)
     for level in (1, 3, 5):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chances import examples
 from distort import distort
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -84,7 +85,7 @@ FORMS = {
 }
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))
 @given(
     st.sampled_from([*PHOTOGRAPHS]), st.sampled_from([*WORDS]), st.sampled_from([None, 4, 5]), st.sampled_from([*FORMS])
 )

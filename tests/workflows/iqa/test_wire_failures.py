@@ -54,6 +54,7 @@ def everything_said(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)) + repr(error)
 
 
+@pytest.mark.matrix(2)
 def test_a_model_that_takes_no_images_is_asked_without_and_no_more_with_them(server, caplog):
     server.replies.extend([NO_VISION[server.dialect], Said(GOOD), Said(GOOD)])
     services = services_on(server)
@@ -77,6 +78,7 @@ def test_a_model_that_takes_no_images_is_asked_without_and_no_more_with_them(ser
     )
 
 
+@pytest.mark.matrix(2)
 def test_one_image_that_is_refused_does_not_make_a_model_blind(server):
     too_large = Failed(400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum")
     server.replies.extend([too_large, Said(GOOD), Said(GOOD)])
@@ -87,6 +89,7 @@ def test_one_image_that_is_refused_does_not_make_a_model_blind(server):
     assert [len(server.images(call)) for call in range(3)] == [1, 0, 1]
 
 
+@pytest.mark.matrix(2)
 def test_a_question_about_the_image_is_not_asked_blindly(server):
     image = load_image(sample_path("harbour"))
     with pytest.raises(ModelError, match="sees no images"):
@@ -101,6 +104,7 @@ def test_a_question_about_the_image_is_not_asked_blindly(server):
     assert len(server.bodies) == 1
 
 
+@pytest.mark.matrix(2)
 def test_a_server_that_repeats_the_key_does_not_get_it_into_the_error(server, caplog):
     if server.dialect == "ollama":
         pytest.skip("has no key")

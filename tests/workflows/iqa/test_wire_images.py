@@ -99,6 +99,7 @@ def test_the_schema_reaches_the_provider_in_its_own_way(server):
     assert '"object"' in named and "motion blur" in named
 
 
+@pytest.mark.matrix(5)
 @pytest.mark.parametrize("odd", ["rotated", "with a place", "webp", "alpha", "cmyk"])
 def test_whatever_else_arrives_as_the_very_pixels_that_are_measured(server, tmp_path, odd):
     photograph = Image.open(sample_path("harbour")).convert("RGB").crop((40, 60, 200, 180))
@@ -125,6 +126,7 @@ def test_whatever_else_arrives_as_the_very_pixels_that_are_measured(server, tmp_
     assert b"Kirchgasse" not in content
 
 
+@pytest.mark.matrix(2)
 def test_located_objects_are_shown_apart_to_the_summarizer(server):
     path = sample_path("harbour")
     evidence = ExecutorOutput(regions={"boat": (100, 120, 64, 48), "Global": (0, 0, 320, 240)})
