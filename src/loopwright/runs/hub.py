@@ -42,6 +42,7 @@ from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
+from loopwright.workflows.runtime import cancel
 
 logger = logging.getLogger(__name__)
 
@@ -149,7 +150,7 @@ class RunHub(RunReader):
             grace: Seconds for them to end by themselves.
         """
         self._closed = True
-        await _cancelled(self._loops)
+        await cancel(self._loops)
         drives = [*self._going.values()]
         for drive in drives:
             drive.control.request_drain("the server stops")
@@ -159,7 +160,7 @@ class RunHub(RunReader):
         await _ended(drives, STOPPING)
         if self._carried:
             await asyncio.wait(self._carried, timeout=STOPPING)
-        await _cancelled(self._carried)
+        await cancel(self._carried)
         await self._jobs.close()
         await self._writer.aclose()
         self.changed(None)
@@ -494,12 +495,6 @@ class RunHub(RunReader):
 
 def _job(record: RunRecord, **more: Any) -> Job:
     return Job(run_id=record.id, workflow=record.workflow, priority=record.priority, **more)
-
-
-async def _cancelled(tasks: Iterable[asyncio.Task[None]]) -> None:
-    for task in (waited := [*tasks]):
-        task.cancel()
-    await asyncio.gather(*waited, return_exceptions=True)
 
 
 async def _ended(drives: Sequence[Drive], patience: float) -> None:

@@ -15,6 +15,7 @@ from loopwright.errors import LoopwrightError
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.store.history import RunStore
 from loopwright.server.uploads import Uploads
+from loopwright.workflows.runtime import cancel
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +54,7 @@ async def retaining(store: RunStore, checkpoints: str, uploads: Uploads, retenti
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait({task})
+        await cancel([task])
 
 
 def forget_old(store: RunStore, checkpoints: str, uploads: Uploads, retention: Retention) -> None:

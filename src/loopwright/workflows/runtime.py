@@ -42,6 +42,8 @@ usage_of_the_run: ContextVar[UsageRecorder | None] = ContextVar("loopwright_usag
 
 _PATIENCE = 10.0
 """Seconds that a cancelled coroutine gets to end."""
+_AGAIN = 5.0
+"""Seconds after which a task that has not ended is cancelled once more."""
 _MOST_GRAPHS = 16
 """How many graphs of a workflow are kept; beyond, the oldest is made anew when needed."""
 _INPUT = "loopwright_input"
@@ -116,12 +118,22 @@ class LoopThread:
         self._loop.close()
 
 
+async def cancel(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+    """Cancel tasks, and wait until they have ended.
+
+    Again and again: until Python 3.12, `asyncio.wait_for` drops a cancellation that comes just as its result does, and
+    database pools wait by it; what then goes on would be waited for without an end.
+    """
+    going = {task for task in tasks if task and not task.done()}
+    while going:
+        for task in going:
+            task.cancel()
+        _ended, going = await asyncio.wait(going, timeout=_AGAIN)
+
+
 async def _wind_up() -> None:
     """Cancel every task that is left, and let generators and worker threads end."""
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await cancel(asyncio.all_tasks() - {asyncio.current_task()})
     loop = asyncio.get_running_loop()
     await loop.shutdown_asyncgens()
     await loop.shutdown_default_executor()

@@ -28,6 +28,7 @@ from procrastinate.schema import SchemaManager
 from loopwright.errors import StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
 from loopwright.runs.jobs.protocol import Job, Served
+from loopwright.workflows.runtime import cancel
 
 logger = logging.getLogger(__name__)
 
@@ -173,9 +174,7 @@ class ProcrastinateJobs:
 
     async def close(self) -> None:
         """Stop beating; what is worked on here is given to others at once."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel(self._tasks)
         worker, self._worker = self._worker, None
         if worker is not None:
             with suppress(ConnectorException):
