@@ -128,6 +128,17 @@ async def test_a_cancelled_run_ends_at_once_and_says_so(tmp_path: Path, asynchro
         assert await hub.cancel(live.id) == record
 
 
+async def test_a_run_whose_cancellation_was_lost_ends_with_its_next_event(tmp_path: Path) -> None:
+    desk = Desk()
+    async with opened(tmp_path, Walk(desk)) as hub:
+        live = await hub.start("walk", {**ASKED, "hold": "check"})
+        await until(lambda: desk.waiting["check"])
+        hub._going[live.id].live.stopping = "cancelled"
+        desk.opened.add("check")
+        record = await live.wait()
+        assert (record.status, record.path) == ("cancelled", PATH)
+
+
 @pytest.mark.parametrize("limits", [RunLimits(events=10), RunLimits(event_bytes=3_000)], ids=["events", "bytes"])
 async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_path: Path, limits: RunLimits) -> None:
     async with opened(tmp_path, Walk(), limits=limits) as hub:

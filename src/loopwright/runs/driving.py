@@ -134,6 +134,8 @@ class Drive:
                     finished = event
                 self._take(event)
                 await self.live.room()
+                if self.live.stopping and finished is None:  # a wait below may have dropped the cancellation
+                    raise asyncio.CancelledError
         if finished is None:
             raise LoopwrightError("the graph ended without a result")
         return finished
