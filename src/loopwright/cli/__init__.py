@@ -55,7 +55,7 @@ app.command("worker")(worker.worker)
 
 
 _EXTRAS = {
-    "ddgs": "web", "mcp": "mcp", "mcp_types": "mcp", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
+    "mcp": "mcp", "mcp_types": "mcp", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
     "procrastinate": "postgres", "psycopg": "postgres",
     "fastapi": "server", "uvicorn": "server", "starlette": "server", "sqlalchemy": "server",
     "limits": "server", "prometheus_client": "server", "multipart": "server", "python_multipart": "server",
