@@ -31,7 +31,7 @@ def run_id(client):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/runs", "/runs/RUN", "/runs/RUN/log", "/runs/RUN/events", "/runs/RUN/export", "/workflows", "/openapi.json",
+    ["/", "/runs", "/runs/RUN", "/runs/RUN/log", "/runs/RUN/events", "/runs/RUN/test", "/workflows", "/openapi.json",
      "/health/live", "/metrics", "/runs/none", "/nothing", "/assets/nothing", "/runs?limit=0", "/uploads", "/api/chat"],
 )  # fmt: skip
 def test_the_head_is_that_of_get_and_nothing_follows(client, run_id, path):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loopwright.runs.schemas import RunRecord, RunSummary
     from loopwright.runs.store.history import RunStore
 
-app = typer.Typer(help="Look at kept runs, hand them on, and forget old ones.", no_args_is_help=True)
+app = typer.Typer(help="Look at kept runs, and forget old ones.", no_args_is_help=True)
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.", show_default=False)]
 
@@ -81,47 +81,6 @@ def show(run_id: RunId, data: Data = DATA, runs: Runs = None, as_json: AsJson = 
         print(f"  error: {printable(run.error)}")
     if run.outcome and run.outcome.answer:
         print(printable(run.outcome.answer))
-
-
-@app.command()
-def export(
-    run_id: RunId,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write; by default RUN.json.gz.", dir_okay=False)
-    ] = None,
-    data: Data = DATA,
-    runs: Runs = None,
-) -> None:
-    """Write a run with all its events to a file."""
-    from loopwright.runs.transfer import export_run
-
-    with opened_runs(data, runs) as store:
-        _known(store, run_id)
-        content = export_run(store, run_id)
-    file = out or Path(f"{run_id}.json.gz")
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"cannot write {file}: {error.strerror}; name another file with --out") from None
-    print(file)
-
-
-@app.command("import")
-def import_runs(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What `export` wrote.", readable=False)],
-    data: Data = DATA,
-    runs: Runs = None,
-) -> None:
-    """Keep runs that were exported, here or elsewhere."""
-    from loopwright.runs.transfer import import_run
-
-    with opened_runs(data, runs, create=True) as store:
-        for file in files:
-            try:
-                content = file.read_bytes()
-            except OSError as error:
-                raise InputError(f"cannot read {file}: {error.strerror}") from None
-            print(_line(import_run(store, content)))
 
 
 @app.command()
