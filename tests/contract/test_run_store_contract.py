@@ -18,7 +18,6 @@ from run_histories import BEGIN, a_run, forked_from, kept, news, shown
 
 from loopwright.errors import AttemptLost, InputError, StoreError
 from loopwright.runs.schemas import (
-    EvaluatedAnswer,
     KeptComparison,
     KeptEvaluation,
     LoopPasses,
@@ -32,6 +31,7 @@ from loopwright.runs.schemas import (
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.workflows.api import Citation, Outcome, RunChanges
 from loopwright.workflows.evaluation.figures import Figure
+from loopwright.workflows.evaluation.results import EvaluatedAnswer
 
 Open = Callable[[], RunStore]
 

@@ -269,6 +269,6 @@ async def test_a_picture_is_assessed_in_one_piece_and_as_a_run(serve_script):
         )
         assert whole.status_code == 200, whole.text
         assert whole.json()["outcome"]["answer"]
-        record = (await api.get(f"/runs/{whole.json()['run_id']}")).json()
+        record = (await api.get(f"/runs/{whole.json()['id']}")).json()
         assert record["workflow"] == "iqa"
         assert str(served.app.state.context.settings.data) not in str(record)

@@ -174,7 +174,7 @@ def test_documents_are_read_in_and_asked(documents):
     )
     assert answer.status_code == 200, answer.text
     assert "Griet Maas" in answer.json()["outcome"]["answer"]
-    assert httpx.get(f"{served.url}/runs/{answer.json()['run_id']}").json()["workflow"] == "rag"
+    assert httpx.get(f"{served.url}/runs/{answer.json()['id']}").json()["workflow"] == "rag"
 
 
 def test_documents_that_cannot_be_read_are_named_as_the_client_named_them(documents):

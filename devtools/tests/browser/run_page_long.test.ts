@@ -61,7 +61,7 @@ beforeAll(async () => {
   visits = events.filter(({ data }) => data.includes('"type":"node_started"') && data.includes('"node":"rest"')).length;
   run = 'long';
   keepRun(browser.server(), { ...file, record: { ...file.record, id: run, events: total }, events });
-}, 60_000);
+}, 180_000);
 
 describe('a run of 5,000 events', () => {
   it('is shown whole, zoomed into, scrolled and stepped through', async () => {

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from loopwright.engine.events.schema import RunEvent
 from loopwright.workflows.api import Outcome, RunChanges
 from loopwright.workflows.evaluation.figures import Figure
+from loopwright.workflows.evaluation.results import EvaluatedAnswer
 
 RunStatus = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted", "waiting"]
 """``queued``: it waits its turn. ``interrupted``: its process ended before it did; it can be resumed. ``waiting``: for
@@ -316,31 +317,6 @@ class KeptComparison(Frozen):
     """Why."""
     created_at: datetime
     """When, UTC."""
-
-
-class EvaluatedAnswer(Frozen):
-    """What came of one labelled question."""
-
-    id: str
-    """The question's id."""
-    kind: str = ""
-    """What kind of question it is."""
-    input: dict[str, Any]
-    """The workflow's input."""
-    status: str
-    """How honest an end it came to, in the workflow's own word; ``failed`` if a node failed for good."""
-    answer: str
-    """The answer."""
-    scores: dict[str, float | None]
-    """Name -> score; None where the question has none."""
-    passes: dict[str, int]
-    """Loop -> passes that were granted."""
-    model_calls: int
-    """Calls of chat models."""
-    seconds: float
-    """Wall time, beside that of the other questions at the same time."""
-    error: str | None = None
-    """What failed, or None."""
 
 
 class KeptEvaluation(Frozen):

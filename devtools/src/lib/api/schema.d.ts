@@ -894,7 +894,7 @@ export interface components {
         };
         /**
          * EvaluatedAnswer
-         * @description What came of one labelled question.
+         * @description What came of one question.
          */
         EvaluatedAnswer: {
             /** Id */
@@ -912,6 +912,11 @@ export interface components {
             status: string;
             /** Answer */
             answer: string;
+            /**
+             * Cited
+             * @default []
+             */
+            cited: string[];
             /** Scores */
             scores: {
                 [key: string]: number | null;
@@ -924,6 +929,15 @@ export interface components {
             model_calls: number;
             /** Seconds */
             seconds: number;
+            /** People */
+            people?: number | null;
+            /**
+             * Ranked
+             * @default {}
+             */
+            ranked: {
+                [key: string]: number;
+            };
             /** Error */
             error?: string | null;
         };
@@ -2414,25 +2428,6 @@ export interface components {
             loops: string[];
         };
         /**
-         * WorkflowAnswer
-         * @description The outcome of a run.
-         */
-        WorkflowAnswer: {
-            /** Run Id */
-            run_id: string;
-            outcome: components["schemas"]["Outcome"];
-            /** Stop Reason */
-            stop_reason: string | null;
-            /** Seconds */
-            seconds: number | null;
-            /** Model Calls */
-            model_calls: number;
-            /** Tokens */
-            tokens: number;
-            /** Cost */
-            cost: number | null;
-        };
-        /**
          * ProblemBody
          * @description Every reply with a status from 400 on: the members of RFC 9457, and those that the workflows' own events have.
          */
@@ -3198,7 +3193,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkflowAnswer"];
+                    "application/json": components["schemas"]["RunRecord"];
                 };
             };
             /** @description Bad Request */

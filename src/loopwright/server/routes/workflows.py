@@ -14,8 +14,8 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.report import workflow_report
 from loopwright.runs.reporting.schemas import LoopReport
-from loopwright.runs.schemas import KeptEvaluation, RunFilter
-from loopwright.server.answering import WorkflowAnswer, answer_with
+from loopwright.runs.schemas import KeptEvaluation, RunFilter, RunRecord
+from loopwright.server.answering import answer_with
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Given
 from loopwright.server.problems import PROBLEM, Problem
@@ -97,7 +97,7 @@ async def delete_evaluation(workflow: str, questions: str, version: str, context
 
 
 @router.post("/{workflow}/run", operation_id="run_workflow", responses=ANSWERED)
-async def run_workflow(workflow: str, context: Here, request: Request) -> WorkflowAnswer:
+async def run_workflow(workflow: str, context: Here, request: Request) -> RunRecord:
     """Run a workflow and answer in one reply; the body is its input, as JSON or as a form, files in it as such."""
     hosted = context.workflow(workflow)
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
