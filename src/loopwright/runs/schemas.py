@@ -304,21 +304,6 @@ class PromptVersion(Frozen):
     """The first 12 hexadecimal digits of the text's SHA-256."""
 
 
-class KeptComparison(Frozen):
-    """Two runs that were compared, and what a person thought of them."""
-
-    a: str
-    """A run."""
-    b: str
-    """Another run."""
-    verdict: Literal["a", "b", "same"] | None = None
-    """Which is better, by a person's word."""
-    note: str = ""
-    """Why."""
-    created_at: datetime
-    """When, UTC."""
-
-
 class KeptEvaluation(Frozen):
     """What came of a set of labelled questions with one version of a workflow."""
 

@@ -428,11 +428,7 @@ export interface paths {
          * @description What two runs have in common, what not, and which came out better.
          */
         get: operations["compare_runs"];
-        /**
-         * Judge Runs
-         * @description Keep what a person thinks of two runs.
-         */
-        put: operations["judge_runs"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -865,7 +861,6 @@ export interface components {
             loops: components["schemas"]["LoopSides"][];
             verdict: components["schemas"]["Verdict"];
             loop_effect?: components["schemas"]["LoopEffect"] | null;
-            kept?: components["schemas"]["KeptComparison"] | null;
             /**
              * Notes
              * @default []
@@ -1018,45 +1013,6 @@ export interface components {
             first: number;
             /** Code */
             code: string[];
-        };
-        /**
-         * JudgeRuns
-         * @description What a person thinks of two runs.
-         */
-        JudgeRuns: {
-            /** A */
-            a: string;
-            /** B */
-            b: string;
-            /** Verdict */
-            verdict?: ("a" | "b" | "same") | null;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-        };
-        /**
-         * KeptComparison
-         * @description Two runs that were compared, and what a person thought of them.
-         */
-        KeptComparison: {
-            /** A */
-            a: string;
-            /** B */
-            b: string;
-            /** Verdict */
-            verdict?: ("a" | "b" | "same") | null;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
         };
         /**
          * KeptEvaluation
@@ -1236,8 +1192,6 @@ export interface components {
             worse: number;
             /** Unknown */
             unknown: number;
-            /** By Person */
-            by_person: number;
             /** Mean Quality Gain */
             mean_quality_gain: number | null;
             /** Quality Pairs */
@@ -2360,7 +2314,7 @@ export interface components {
              */
             better: "a" | "b" | "same" | "unknown";
             /** By */
-            by: ("person" | "quality" | "status" | "answer") | null;
+            by: ("quality" | "status" | "answer") | null;
             /** Why */
             why: string;
         };
@@ -5295,129 +5249,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Misdirected Request */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-        };
-    };
-    judge_runs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["JudgeRuns"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeptComparison"];
                 };
             };
             /** @description Bad Request */

@@ -90,17 +90,6 @@ ASSIGNMENTS = Table(
 )
 """Chat models that people chose; no row means that the configuration's holds, NULL that there is to be none."""
 
-COMPARISONS = Table(
-    "run_comparisons",
-    METADATA,
-    _text("a", primary_key=True),
-    _text("b", primary_key=True),
-    Column("created_at", BigInteger, nullable=False),
-    _text("document"),
-    Index("run_comparisons_by_b", "b"),
-)
-"""Comparisons as JSON; ``created_at`` in microseconds since 1970."""
-
 EVALUATIONS = Table(
     "evaluations",
     METADATA,
