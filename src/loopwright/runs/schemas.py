@@ -29,7 +29,7 @@ Channel = Literal["run", "client"]
 
 @dataclass(frozen=True)
 class RunLimits:
-    """How much runs may hold, together and each, and how long their clients are waited for."""
+    """How much runs may hold, together and each."""
 
     running: int = 100
     """Runs at the same time; further ones wait their turn, in the order in which they came."""
@@ -44,8 +44,6 @@ class RunLimits:
     keep_alive: float = 15.0
     """Seconds without an event after which a comment is sent, so that nothing on the way takes the connection for
     dead."""
-    stalled: float = 60.0
-    """Seconds that a client may take nothing before its connection is closed; it can come back and go on."""
 
 
 class Frozen(BaseModel):

@@ -94,7 +94,7 @@ class SqlStore:
             return
         with self._writing() as connection:
             self._remove(connection, list(latest))
-            self._backend.index(connection, add(connection, self._backend, list(latest.values())))
+            self._backend.index(connection, add(connection, list(latest.values())))
             count_up(connection, "revision")
         self._revision = None
 
@@ -234,7 +234,7 @@ class SqlStore:
                 {"key": number, "passage": row.key, **shared, "value": self._backend.encoded(units[row.id][1])}
                 for number, row in enumerate(rows, first)
             ]
-            self._backend.insert(connection, EMBEDDING, added)
+            connection.execute(insert(EMBEDDING), added)
 
     def links(self) -> Links:
         """Which passages name which entities."""

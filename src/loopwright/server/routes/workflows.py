@@ -69,7 +69,7 @@ async def get_workflow(workflow: str, context: Here) -> Workflow:
 @router.get("/{workflow}/topology", operation_id="get_topology", responses=MISSING)
 async def get_topology(workflow: str, context: Here) -> ShownGraph:
     """The graph of a workflow, with its loops and the proof that it stops."""
-    return await asyncio.to_thread(context.topology, context.workflow(workflow))
+    return await asyncio.to_thread(context.hub.shown, context.workflow(workflow).name)
 
 
 @router.get("/{workflow}/report", operation_id="get_loop_report", responses=MISSING)
@@ -114,7 +114,7 @@ async def run_workflow(workflow: str, context: Here, request: Request) -> RunRec
 
 
 async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:
-    graph = await asyncio.to_thread(context.topology, hosted)
+    graph = await asyncio.to_thread(context.hub.shown, hosted.name)
     page = await asyncio.to_thread(context.hub.store.list, RunFilter(workflow=hosted.name), 1)
     return Workflow(
         name=hosted.name,
