@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.rag.sources import IngestProgress, IngestReport, ingest
 
 T = TypeVar("T")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.database.opening import open_database
+from loopwright.retrieval.stores import postgres, sqlite
+from loopwright.retrieval.stores.store import HOLDS, KnowledgeStore
 
 
 def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
-    """Open a knowledge store; what its database needs is imported now.
+    """Open a knowledge store.
 
     Args:
         spec: A path that ends in ``.db`` or ``.sqlite``, or as for `loopwright.database.opening.open_database`.
@@ -18,9 +20,6 @@ def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
         ConfigError: If it is none of these.
         StoreError: If the store cannot be opened.
     """
-    from loopwright.database.opening import open_database
-    from loopwright.retrieval.stores.sql import HOLDS, SqlStore
-
     if spec.endswith((".db", ".sqlite")) and "://" not in spec and not spec.startswith("sqlite:"):
         spec = f"sqlite:{spec}"
     file = Path(spec.partition(":")[2].strip()).expanduser()
@@ -29,10 +28,5 @@ def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
         spec, holds=HOLDS, schema="loopwright", beside=", public", create=create or file.is_file(),
         missing="ingest documents first (`loopwright WORKFLOW ingest`)",
     )  # fmt: skip
-    if database.dialect == "postgresql":
-        from loopwright.retrieval.stores import postgres
-
-        return SqlStore(database, postgres.backend(database.name))
-    from loopwright.retrieval.stores import sqlite
-
-    return SqlStore(database, sqlite.backend())
+    own = postgres.backend(database.name) if database.dialect == "postgresql" else sqlite.backend()
+    return KnowledgeStore(database, own)
