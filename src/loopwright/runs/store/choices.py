@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from sqlalchemy import and_, delete, select, update
 
 from loopwright.database.database import Database
+from loopwright.database.values import microseconds
 from loopwright.errors import InputError
 from loopwright.runs.schemas import KeptEvaluation, PromptVersion
 from loopwright.runs.store.entries import Charge, Refused
-from loopwright.runs.store.rows import as_json, microseconds, read
+from loopwright.runs.store.rows import as_json, read
 from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, EVALUATIONS, PROMPTS
 
 

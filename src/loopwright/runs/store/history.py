@@ -20,13 +20,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from loopwright.database.values import microseconds
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import AttemptLost, InputError
 from loopwright.runs.schemas import ENDED, Channel, Order, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.store.listing import page, tags_of
-from loopwright.runs.store.rows import microseconds, read, record_of, row_of
+from loopwright.runs.store.rows import read, record_of, row_of
 from loopwright.runs.store.tables import EVENTS, GRAPHS, RUNS, TAGS
 
 PART = 200

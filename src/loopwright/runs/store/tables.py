@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table
 
-from loopwright.database.text import StorableText
+from loopwright.database.values import StorableText
 
 FORMAT = 3
 """Changes with everything that an older version would misread: tables, columns, or the JSON in them."""
