@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage
 from loopwright.engine import arun
 from loopwright.errors import NodeFailed
 from loopwright.models.usage import Usage
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.constants import PLAN_QUERIES
 from loopwright.workflows.assistant.graph import build_graph

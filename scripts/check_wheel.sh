@@ -40,7 +40,6 @@ echo "app = graph.compile()" >>loose.py
 (env/bin/loopwright check run.py --format json || test $? = 1) >found.json
 env/bin/loopwright check . --format sarif >/dev/null || test $? = 1
 env/bin/loopwright checkpoints list sqlite:runs.db >/dev/null
-env/bin/loopwright checkpoints show sqlite:runs.db one >/dev/null
 env/bin/loopwright checkpoints prune sqlite:runs.db --older-than 0s --yes >/dev/null
 env/bin/loopwright assistant ask "Which keynotes are there?" --json >chat.json
 env/bin/python -c 'import json; assert json.load(open("chat.json"))["referenced_ids"]'
@@ -87,6 +86,6 @@ PYTHON
 env/bin/python ask.py
 kill $server
 wait $server || test $? = 143
-env/bin/loopwright runs list --data served --workflow assistant >/dev/null
+env/bin/loopwright runs prune --data served --keep 100 >/dev/null
 
 echo "the wheel works outside the repository"

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from loopwright.checkpoints import aopen_checkpointer
+from loopwright.runs.demonstrations import RecordedRun, read_demo, recorded_run
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.runs.store.history import RunStore
-from loopwright.runs.transfer import export_run, read_run
 from loopwright.workflows.api import Workflow
 
 DATA = Path(__file__).resolve().parent.parent / "src/loopwright/runs/data"
@@ -130,24 +130,25 @@ async def recorded(demo: Demo, hub: RunHub, store: RunStore, folder: Path) -> di
         if record is None or record.status != "finished":
             raise RuntimeError(f"{name}: {record and (record.status, record.error)}")
         print(f"{name}: {record.outcome_status}, quality {record.quality}, passes {record.passes}, {record.path}")
-        files[name] = anonymous(export_run(store, kept), names, folder)
+        files[name] = anonymous(recorded_run(store, kept), names, folder)
     return files
 
 
-def anonymous(data: bytes, names: dict[str, str], folder: Path) -> bytes:
+def anonymous(run: RecordedRun, names: dict[str, str], folder: Path) -> bytes:
     """The file with the runs' names of the recording, and without the folder in which it was made.
 
     Raises:
         RuntimeError: If there is a path or the machine's name in it still, or it is too large.
     """
-    text = gzip.decompress(data).decode()
+    # Unlike pydantic's own writing, this keeps infinite figures, as the run history does.
+    text = json.dumps(run.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
     for old, new in {**names, f"{folder}/": ""}.items():
         text = text.replace(old, new)
     found = FOREIGN.search(text) or re.search(rf"\b{re.escape(socket.gethostname())}\b", text)
     if found:
         raise RuntimeError(f"a place on this machine is in it: {text[max(0, found.start() - 60) : found.end() + 20]}")
-    packed = gzip.compress(json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")).encode(), mtime=0)
-    read_run(packed)
+    packed = gzip.compress(text.encode(), mtime=0)
+    read_demo(packed)
     if len(packed) > LARGEST:
         raise RuntimeError(f"it has {len(packed)} bytes; the most are {LARGEST}")
     return packed

@@ -12,7 +12,7 @@ from search_server import searching
 
 from loopwright.engine import arun
 from loopwright.engine.events.schema import LoopDecided
-from loopwright.testing import ManualClock, ScriptedChatModel, always_no
+from loopwright.testing import ManualClock, ScriptedChatModel, always
 from loopwright.workflows.rag import (
     Defaults,
     GraphState,
@@ -46,7 +46,7 @@ def edges(graph) -> set[tuple[str, str]]:
 
 def never_useful() -> ScriptedChatModel:
     """A grader that finds every answer supported, and none useful."""
-    return always_no(unsupported=[], useful=False, reason="it does not say")
+    return always({"unsupported": [], "useful": False, "reason": "it does not say"})
 
 
 def test_kg_loop():

@@ -129,29 +129,6 @@ def test_list_says_how_each_run_stands(spec: str) -> None:
     assert finished["checkpoints"] == finished["step"] + 2
 
 
-# --- show --------------------------------------------------------------------------------------------------------
-
-
-def test_show_cuts_long_values_and_says_how_much_is_left_out(spec: str) -> None:
-    shown = run("show", spec, "asking").output
-    assert f"+{len(LARGE) - 300}" in shown and len(shown) < 4000
-    assert all(word in shown for word in ("next", "__interrupt__", "publish?"))
-    assert LARGE[-100:] in run("show", spec, "asking", "--full").output
-
-
-@pytest.mark.parametrize("spec", ["sqlite"], indirect=True)
-def test_show_finds_a_step_a_checkpoint_and_plain_data_of_a_users_class(spec: str) -> None:
-    state = json.loads(run("show", spec, "asking", "--json").output)["state"]
-    assert (state["note"], state["log"][0]) == ({"text": "not yet 3"}, LARGE)
-    assert not any(name.startswith(("branch:", "loop_")) for name in state)
-    second = json.loads(run("show", spec, "asking", "--step", "1", "--json").output)
-    assert (second["metadata"]["step"], second["state"]["n"]) == (1, 1)
-    assert second["next"] == ["grade"]
-    assert json.loads(run("show", spec, "asking", "--checkpoint", second["checkpoint"], "--json").output) == second
-    writes = json.loads(run("show", spec, "failing", "--json").output)["writes"]
-    assert any(write["channel"] == "__error__" and "told to fail" in str(write["value"]) for write in writes)
-
-
 # --- prune -------------------------------------------------------------------------------------------------------
 
 
@@ -207,10 +184,6 @@ def test_a_wrong_place_is_one_error_and_makes_nothing(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("show", "{}", "finished rum"), "unknown thread 'finished rum'. Did you mean 'finished run'?"),
-        (("show", "{}", "asking", "--step", "99"), "unknown step '99'"),
-        (("show", "{}", "asking", "--checkpoint", "zz"), "unknown checkpoint 'zz'"),
-        (("show", "{}", "asking", "--checkpoint", "zz", "--step", "1"), "give one of them"),
         (("prune", "{}", "--older-than", "soon"), "give a number and a unit"),
         (("prune", "{}", "--older-than", "99999999999w"), "longer than there is time"),
         (("prune", "{}", "--older-than", "999999w"), "longer than there is time"),

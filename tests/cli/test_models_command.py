@@ -17,7 +17,7 @@ from loopwright.errors import WeightsError
 from loopwright.models.embedded import KNOWN
 
 BGE = KNOWN["bge-small-en-v1.5"]
-FP32 = KNOWN["all-MiniLM-L6-v2-fp32"]
+XENOVA = KNOWN["bge-small-en-v1.5-xenova"]
 CHAT = KNOWN["qwen2.5-coder-0.5b-instruct"]
 
 
@@ -48,8 +48,8 @@ def pull_in_a_process(url: str, folder: Path, name: str) -> subprocess.Completed
 
 def test_list_says_of_each_model_where_it_is(folder: Path) -> None:
     lay(folder, BGE)
-    lay(folder, FP32)
-    os.truncate(folder / FP32.name / "model.onnx", 7)
+    lay(folder, XENOVA)
+    os.truncate(folder / XENOVA.name / "model.onnx", 7)
     done = models("list")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert done.exit_code == 0
@@ -57,7 +57,7 @@ def test_list_says_of_each_model_where_it_is(folder: Path) -> None:
     assert lines[BGE.name].split()[1:4] == ["embedding", "35", "MB"]
     assert "MIT" in lines[BGE.name] and "local only" in lines[BGE.name]
     assert lines[BGE.name].endswith(str(folder / BGE.name))
-    assert "has 7 bytes" in lines[FP32.name]
+    assert "has 7 bytes" in lines[XENOVA.name]
     assert lines[CHAT.name].endswith("not here")
 
 
@@ -88,12 +88,10 @@ def test_a_name_that_cannot_be_had_is_a_plain_error(folder: Path, words: tuple[s
 def test_pull_shows_the_licence_first_and_refuses_another_content(tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
     with hub({}) as server:
-        for file in FP32.files:
-            serve(server, FP32.name, b"z" * 1000, file.remote)
-        done = pull_in_a_process(server.url, tmp_path, FP32.name)
-    assert done.stdout.startswith(
-        f"{FP32.name}: 91 MB, licence Apache-2.0, from {FP32.published.repository} at 1110a24"
-    )
+        for file in XENOVA.files:
+            serve(server, XENOVA.name, b"z" * 1000, file.remote)
+        done = pull_in_a_process(server.url, tmp_path, XENOVA.name)
+    assert done.stdout.startswith(f"{XENOVA.name}: 35 MB, licence MIT, from {XENOVA.published.repository} at ea104da")
     assert "was refused and removed" in done.stderr
     assert not list(tmp_path.rglob("*.onnx"))
 

@@ -18,8 +18,6 @@ from run_histories import BEGIN, a_run, forked_from, kept, news, shown
 
 from loopwright.errors import AttemptLost, InputError, StoreError
 from loopwright.runs.schemas import (
-    EvaluatedAnswer,
-    KeptComparison,
     KeptEvaluation,
     LoopPasses,
     Order,
@@ -32,6 +30,7 @@ from loopwright.runs.schemas import (
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.workflows.api import Citation, Outcome, RunChanges
 from loopwright.workflows.evaluation.figures import Figure
+from loopwright.workflows.evaluation.results import EvaluatedAnswer
 
 Open = Callable[[], RunStore]
 
@@ -361,17 +360,14 @@ def test_a_place_that_no_page_gave_is_refused(store: RunStore, before: str) -> N
         store.list(RunFilter(), before=before)
 
 
-def test_forgetting_a_run_takes_its_events_and_comparisons(store: RunStore) -> None:
+def test_forgetting_a_run_takes_its_events(store: RunStore) -> None:
     for name in "abc":
         store.create(a_run(name), shown())
         store.write(events=[news(name, range(1, 6)), news(name, [1], "client")])
-    store.keep_comparison(KeptComparison(a="a", b="b", created_at=BEGIN))
-    store.keep_comparison(KeptComparison(a="c", b="b", created_at=BEGIN))
     assert store.delete("a")
     assert not store.delete("a")
     assert (store.get("a"), store.graph("a"), store.events("a")) == (None, None, [])
     assert [store.count(name, channel) for name in "bc" for channel in ("run", "client")] == [5, 1] * 2
-    assert [item.a for item in store.comparisons()] == ["c"]
     store.create(a_run("a"), shown())
     assert store.count("a") == 0
 
@@ -538,23 +534,6 @@ def test_models_that_people_chose(store: RunStore) -> None:
     assert store.assignments("w") == {"default": "openai:c"}
     assert store.assignments("v") == {"plan": "openai:b"}
     assert store.assignments("none") == {}
-
-
-def test_comparisons(store: RunStore) -> None:
-    def compared(a: str, b: str, day: int, verdict: str | None = None) -> KeptComparison:
-        created = datetime(2026, 1, day, tzinfo=UTC)
-        return KeptComparison(a=a, b=b, verdict=verdict, note="n", created_at=created)
-
-    first, second, third = compared("a", "b", 1, "a"), compared("b", "c", 3), compared("d", "e", 2, "same")
-    for item in (first, second, third):
-        store.keep_comparison(item)
-    assert list(store.comparisons()) == [second, third, first]
-    assert list(store.comparisons("b")) == [second, first]
-    assert store.comparisons("x") == []
-    again, swapped = compared("b", "c", 4, "b"), compared("b", "a", 5, "a")
-    store.keep_comparison(again)
-    store.keep_comparison(swapped)
-    assert list(store.comparisons()) == [swapped, again, third]
 
 
 def test_a_closed_store_says_so(open_history: Open) -> None:

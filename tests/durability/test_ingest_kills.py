@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ingesting import contents, fresh, in_new_process, ingest_into, jsonl, people, write
 
-from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.retrieval.stores import open_store
 
 RECORDS, BATCH = 48, 6
 
@@ -32,14 +32,14 @@ def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
     target = str(tmp_path / "k.db")
     with pytest.raises(BrokenProcessPool):
         in_new_process(ingest_into, target, sources, steps, batch=BATCH)
-    with SqliteStore(target) as store:
+    with open_store(f"sqlite:{target}") as store:
         stored = store.stats().documents
         assert stored % BATCH == 0
         assert all(store.passages_of(document.id) for document in store.documents())
     report = ingest_into(target, sources, batch=BATCH)
     assert report.progress.skipped == stored
     assert report.progress.stored == RECORDS + 1 - stored
-    with SqliteStore(target) as store:
+    with open_store(f"sqlite:{target}") as store:
         assert contents(store) == uninterrupted
 
 
@@ -55,5 +55,5 @@ def test_killed_while_changes_are_stored(tmp_path, sources):
         in_new_process(ingest_into, target, [source], 17, batch=BATCH, prune=True)
     report = ingest_into(target, [source], batch=BATCH, prune=True)
     assert report.progress.deleted == 10
-    with SqliteStore(target) as store:
+    with open_store(f"sqlite:{target}") as store:
         assert contents(store) == fresh([source])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.retrieval.stores import open_store
 
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
 DOCUMENTS = 400
@@ -24,7 +24,7 @@ WRITE = textwrap.dedent(
     f"""
     import sys
     import numpy as np
-    from loopwright.retrieval.stores.sqlite import SqliteStore
+    from loopwright.retrieval.stores import open_store
     from store_contract import contribution
 
     def document(number, digest):
@@ -32,7 +32,7 @@ WRITE = textwrap.dedent(
         texts = [f"word{{number}} common text {{place}} {{digest}}" for place in range(1 + number % 4)]
         return contribution(id, *texts, digest=digest, names=["Ada", f"Name {{number}}"], tags=["t"])
 
-    with SqliteStore(sys.argv[1]) as store:
+    with open_store("sqlite:" + sys.argv[1]) as store:
         print("open", flush=True)
         for digest, numbers in (("1", range({DOCUMENTS})), ("2", range(0, {DOCUMENTS}, 5))):
             wanted = [document(number, digest) for number in numbers]
@@ -59,7 +59,7 @@ def check(path: Path) -> int:
     connection.execute("INSERT INTO passage_words (passage_words) VALUES ('integrity-check')")
     rows = connection.execute("SELECT count(*) FROM passage_words").fetchone()[0]
     connection.close()
-    with SqliteStore(path, create=False) as store:
+    with open_store(f"sqlite:{path}", create=False) as store:
         stats = store.stats()
         documents = store.digests()
         for id, digest in documents.items():
@@ -91,6 +91,6 @@ def test_kills_at_random_moments_leave_whole_documents(tmp_path: Path, kills: in
     assert seen == sorted(seen)
     assert subprocess.run(program(WRITE, path)).returncode == 0
     assert check(path) == DOCUMENTS
-    with SqliteStore(path) as store:
+    with open_store(f"sqlite:{path}") as store:
         assert [int(id[1:]) for id, digest in store.digests().items() if digest == "2"] == [*range(0, DOCUMENTS, 5)]
         assert store.stats().vectors == store.stats().passages

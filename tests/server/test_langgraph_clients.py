@@ -198,7 +198,7 @@ async def test_what_fails_and_what_cannot_be_is_told(client):
         with pytest.raises(Exception, match="400"):
             await client.runs.wait(None, "drafts", input={"topic": "x"}, **wrong)
     for elsewhere in (client.store.list_namespaces([]), client.crons.search(), client.threads.search()):
-        with pytest.raises(Exception, match="not here: "):
+        with pytest.raises(Exception, match=r"Not (Found|Allowed)"):
             await elsewhere
     with pytest.raises(Exception, match="needs a thread here"):
         await client.runs.create(None, "drafts", input={"topic": "x"})

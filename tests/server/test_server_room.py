@@ -11,7 +11,7 @@ import pytest
 from scripted_server import until
 
 MEGABYTE = 2**20
-PATHS = ["/uploads", "/rag/ingest", "/runs/import"]
+PATHS = ["/uploads", "/rag/ingest"]
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from run_histories import a_run, shown
 from scripted_server import read_all, until
 from serving_program import PROGRAM, serving
 
-from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.server.connections import Connection
 
@@ -74,8 +73,9 @@ def test_clients_that_take_nothing_hold_little_of_the_servers_memory(tmp_path):
     assert grown < 60, f"{grown} MB for ten clients"
 
 
-async def test_who_was_disconnected_within_a_large_event_comes_back_and_misses_nothing(serve_script):
-    served = serve_script(limits=RunLimits(stalled=0.1))
+async def test_who_was_disconnected_within_a_large_event_comes_back_and_misses_nothing(serve_script, monkeypatch):
+    monkeypatch.setattr(Connection, "idle_seconds", 0.3)
+    served = serve_script()
     keep_big(served.app.state.context.hub.store, events=4, characters=2_000_000)
     taken = b""
     with silent(served.url, FOLLOWED) as asking:

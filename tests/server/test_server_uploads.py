@@ -99,7 +99,7 @@ def test_a_file_or_a_request_that_is_too_large_is_refused(server):
 async def test_a_decoder_that_takes_too_much_memory_or_time_is_ended(tmp_path):
     path = tmp_path / "large.png"
     path.write_bytes(picture(6000, 6000))
-    assert (await Decoder(10**8, 30, 2**31).look(path)).width == 6000
+    assert (await Decoder(10**8, 30, 2**31).look(path))["width"] == 6000
     with pytest.raises(ImageError):
         await Decoder(10**8, 30, 60 * 2**20).look(path)
     with pytest.raises(ImageError, match="too much time"):
@@ -174,7 +174,7 @@ def test_documents_are_read_in_and_asked(documents):
     )
     assert answer.status_code == 200, answer.text
     assert "Griet Maas" in answer.json()["outcome"]["answer"]
-    assert httpx.get(f"{served.url}/runs/{answer.json()['run_id']}").json()["workflow"] == "rag"
+    assert httpx.get(f"{served.url}/runs/{answer.json()['id']}").json()["workflow"] == "rag"
 
 
 def test_documents_that_cannot_be_read_are_named_as_the_client_named_them(documents):

@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from loopwright.engine import BoundedGraph
 from loopwright.models import ModelRegistry
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant import AssistantConfig, Services, build_graph
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.sample import sample_store

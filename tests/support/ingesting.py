@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.protocol import KnowledgeStore
-from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.rag.sources import IngestProgress, IngestReport, ingest
 
 T = TypeVar("T")
@@ -98,7 +97,7 @@ def megabytes_to_ingest(folder: str, store: str) -> tuple[int, float]:
 def ingest_with_little_room(source: str, target: str) -> tuple[str, int]:
     """The error of an ingest that may make files of 300 kB at most, and how many documents it stored."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
-    with SqliteStore(target) as store:
+    with open_store(f"sqlite:{target}") as store:
         try:
             ingest([Path(source)], store, batch=20)
         except StoreError as error:

@@ -14,7 +14,7 @@ import pytest
 from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Filter, Passage, StoreStats
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 
 Open: TypeAlias = Callable[[], KnowledgeStore]
 

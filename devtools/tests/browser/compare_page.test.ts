@@ -4,14 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { api, ranOnce, shot, useBrowser } from './harness';
 
 const browser = useBrowser({ script: 'serve_all_workflows.py' });
-const QUESTION = 'Are there talks about gardening on Saturday morning?';
 /** Two runs of the demonstration: the loop of one found what the other did not. */
 const DEMO = { whole: 'demo-assistant-thought-over-twice', without: 'demo-assistant-thought-over-twice-without' };
 const TEXT = 'The harbour of Brindlemere was rebuilt in 1912 after the great flood. It opened in May.';
 
-interface Kept {
-  kept: { a: string; b: string; verdict: string; note: string } | null;
-}
 interface Counterfactual {
   id: string;
   status: string;
@@ -53,25 +49,6 @@ describe('two runs side by side', () => {
     const answers = page.getByRole('region', { name: 'Answers' });
     await answers.getByRole('group', { name: 'Answer of run B' }).getByText('A bell buoy in my garden').waitFor();
     expect(await answers.getByRole('group', { name: 'Answer of run A' }).textContent()).not.toContain('bell buoy');
-  });
-
-  it('keep a person’s verdict, from either side', async () => {
-    const whole = (await ranOnce(browser.url(), 'assistant', { message: QUESTION })).id;
-    const without = await runWithout('reflect', whole);
-    const page = await browser.open(`#/compare?a=${without}&b=${whole}`);
-    await page.getByRole('radio', { name: 'A is better' }).check();
-    await page.getByRole('textbox', { name: 'Why' }).fill('It is shorter.');
-    await page.getByRole('button', { name: 'Keep' }).click();
-    await page.getByText('Your verdict is kept.').waitFor();
-    await page.getByRole('region', { name: 'Run A' }).getByText('better', { exact: true }).waitFor();
-    await page.getByRole('heading', { name: 'Did “reflect” help? no' }).waitFor();
-    expect((await api<Kept>(browser.url(), `/compare?a=${without}&b=${whole}`)).kept).toMatchObject({ verdict: 'a', note: 'It is shorter.' });
-    await page.reload();
-    await page.getByRole('radio', { name: 'A is better', checked: true }).waitFor();
-    await page.getByRole('button', { name: 'Swap A and B' }).click();
-    await page.getByRole('radio', { name: 'B is better', checked: true }).waitFor();
-    expect(await page.getByRole('textbox', { name: 'Why' }).inputValue()).toBe('It is shorter.');
-    await shot(page, 'compare-light');
   });
 
   it('are chosen from the history with the keyboard alone', async () => {

@@ -1,5 +1,5 @@
 /** A real server, and a real browser that looks at its page. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,6 +107,14 @@ export async function shot(page: Page, name: string): Promise<void> {
   const folder = process.env.LOOPWRIGHT_SCREENSHOTS;
   if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
 }
+
+/** A kept run with its graph and all its events. */
+export const keptRun = <T>(server: Server, id: string): T =>
+  JSON.parse(execFileSync(PYTHON, [join(SCRIPTS, 'keep_run.py'), server.data, id], { encoding: 'utf-8' })) as T;
+
+/** Keep such a run, as a demonstration: one that did not run here. */
+export const keepRun = (server: Server, run: unknown): void =>
+  void execFileSync(PYTHON, [join(SCRIPTS, 'keep_run.py'), server.data], { input: JSON.stringify(run) });
 
 /** Start a run and wait for its end. */
 export async function ranOnce(url: string, workflow: string, input: Record<string, unknown>): Promise<Run> {

@@ -184,35 +184,6 @@ describe('the list of runs', () => {
     await page.getByText(/nothing says where the graph of 'essay' is/).waitFor();
   });
 
-  it('exports a run, and imports it again where it is dropped', async () => {
-    const page = await browser.open('#/runs?workflow=essay');
-    const run = await ranOnce(browser.url(), 'essay', { topic: 'kept elsewhere' });
-    const row = page.getByRole('row', { name: /kept elsewhere/ });
-    await row.hover();
-    const [file] = await Promise.all([page.waitForEvent('download'), row.getByRole('button', { name: 'Export' }).click()]);
-    expect(file.suggestedFilename()).toMatch(/^essay-.+\.json\.gz$/);
-    await fetch(`${browser.url()}/runs/${run.id}`, { method: 'DELETE' });
-    await row.waitFor({ state: 'detached' });
-    const bytes = readFileSync(await file.path()).toString('base64');
-    const transfer = await page.evaluateHandle((content) => {
-      const data = new DataTransfer();
-      data.items.add(new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], 'run.json.gz'));
-      return data;
-    }, bytes);
-    await page.dispatchEvent('main', 'dragover', { dataTransfer: transfer });
-    await page.getByText('Drop exported runs to import them').waitFor();
-    await page.dispatchEvent('main', 'drop', { dataTransfer: transfer });
-    await page.getByText('Imported “kept elsewhere”.').waitFor();
-    await page.getByRole('row', { name: /kept elsewhere.*imported/ }).waitFor();
-  });
-
-  it('says what is wrong with a file that is no run', async () => {
-    browser.expected.push(/status of 4\d\d/);
-    const page = await browser.open();
-    await page.getByLabel('File to import').setInputFiles({ name: 'x.json.gz', mimeType: 'application/gzip', buffer: Buffer.from('no') });
-    await page.getByText(/^x\.json\.gz: ./).waitFor();
-  });
-
   it('deletes a run only when that is confirmed', async () => {
     const run = await ranOnce(browser.url(), 'essay', { topic: 'to be deleted' });
     const page = await browser.open();

@@ -1,9 +1,7 @@
-import { gunzipSync, gzipSync } from 'node:zlib';
-
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { ranOnce, shot, useBrowser } from './harness';
+import { keepRun, keptRun, ranOnce, shot, useBrowser } from './harness';
 
 const browser = useBrowser();
 const LEAST = 5000;
@@ -57,20 +55,13 @@ async function tasks(page: Page, what: string, act: () => Promise<void>): Promis
 
 beforeAll(async () => {
   const { id } = await ranOnce(browser.url(), 'laps', { rounds: 20 });
-  const exported = await fetch(`${browser.url()}/runs/${id}/export`);
-  const file = JSON.parse(gunzipSync(Buffer.from(await exported.arrayBuffer())).toString()) as RunFile;
+  const file = keptRun<RunFile>(browser.server(), id);
   const events = prolonged(file.events);
   total = events.length;
   visits = events.filter(({ data }) => data.includes('"type":"node_started"') && data.includes('"node":"rest"')).length;
-  const long = { ...file, record: { ...file.record, id: 'long', events: total }, events };
-  const imported = await fetch(`${browser.url()}/runs/import`, {
-    method: 'POST',
-    body: gzipSync(JSON.stringify(long)),
-    headers: { 'Content-Type': 'application/gzip' },
-  });
-  expect(imported.status, await imported.clone().text()).toBe(201);
-  run = ((await imported.json()) as { id: string }).id;
-}, 60_000);
+  run = 'long';
+  keepRun(browser.server(), { ...file, record: { ...file.record, id: run, events: total }, events });
+}, 180_000);
 
 describe('a run of 5,000 events', () => {
   it('is shown whole, zoomed into, scrolled and stepped through', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { keptVerdict, turnOf } from '../../src/lib/model/comparison';
+import { turnOf } from '../../src/lib/model/comparison';
 import type { Comparison } from '../../src/lib/api/types';
 import { router } from '../../src/lib/stores/router.svelte';
 import ComparePage from '../../src/pages/ComparePage.svelte';
@@ -15,9 +15,8 @@ import { recorded } from '../model/logs';
 const comparison = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'fixtures', 'comparison.json'), 'utf8')) as Comparison;
 const [A, B] = [comparison.a.id, comparison.b.id];
 
-/** A server on loopback that compares as the real one did when the comparison was recorded, and keeps a verdict. */
+/** A server on loopback that compares as the real one did when the comparison was recorded. */
 let server: Server;
-let kept: Comparison['kept'] = null;
 let calls: string[] = [];
 
 beforeAll(async () => {
@@ -29,18 +28,9 @@ beforeAll(async () => {
       response.end(JSON.stringify(value));
     };
     if (request.method === 'OPTIONS') return reply(null);
-    if (request.method === 'PUT') {
-      let body = '';
-      request.on('data', (part: Buffer) => (body += part.toString()));
-      request.on('end', () => {
-        kept = { ...(JSON.parse(body) as object), created_at: '2026-01-01T00:00:00Z' } as Comparison['kept'];
-        reply(kept);
-      });
-      return;
-    }
     if (url.pathname === '/compare') {
       if (url.searchParams.get('a') !== A) return reply({ error: 'there is no run "gone"', error_type: 'UnknownNameError', can_retry: false }, 404);
-      return reply({ ...comparison, kept });
+      return reply(comparison);
     }
     const graph = /^\/runs\/(assistant-\w+)\/graph$/.exec(url.pathname)?.[1];
     if (graph) return reply(recorded(graph as 'assistant-answered').graph);
@@ -55,7 +45,6 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 beforeEach(() => {
-  kept = null;
   calls = [];
 });
 afterEach(cleanup);
@@ -106,18 +95,6 @@ describe('the comparison', () => {
     expect([...container.querySelectorAll('ins')].map((each) => each.textContent).join('')).toContain('Saturday');
   });
 
-  it("keeps a person's verdict", async () => {
-    await go(`/compare?a=${A}&b=${B}`);
-    render(ComparePage);
-    const keep = await screen.findByRole<HTMLButtonElement>('button', { name: 'Keep' });
-    expect(keep.disabled).toBe(true);
-    await fireEvent.click(screen.getByRole('radio', { name: 'B is better' }));
-    await fireEvent.input(screen.getByRole('textbox', { name: 'Why' }), { target: { value: 'shorter' } });
-    await fireEvent.click(keep);
-    await waitFor(() => expect(kept).toMatchObject({ a: A, b: B, verdict: 'b', note: 'shorter' }));
-    await waitFor(() => expect(calls.filter((call) => call.startsWith('GET /compare'))).toHaveLength(2));
-  });
-
   it('says so when a run is not there, and offers to choose others', async () => {
     await go(`/compare?a=gone&b=${B}`);
     render(ComparePage);
@@ -144,12 +121,5 @@ describe('figures and verdicts', () => {
     expect(turnOf({ ...row, better: 'lower' })).toBe('worse');
     expect(turnOf({ ...row, better: null })).toBe('same');
     expect(turnOf({ ...row, difference: null, better: 'higher' })).toBe('same');
-  });
-
-  it('are read in the terms of the runs shown, whichever way round they were kept', () => {
-    const swapped = { a: B, b: A, verdict: 'a' as const, note: '', created_at: '' };
-    expect(keptVerdict({ ...comparison, kept: swapped })).toBe('b');
-    expect(keptVerdict({ ...comparison, kept: { ...swapped, verdict: 'same' } })).toBe('same');
-    expect(keptVerdict({ ...comparison, kept: null })).toBeNull();
   });
 });

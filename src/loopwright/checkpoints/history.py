@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from loopwright.checkpoints.archive import Archive
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.langgraph_private import AHEAD
-from loopwright.engine.ledger import HIDDEN, LEDGER, OF_THE_RUN, STOP_REASON
+from loopwright.engine.ledger import LEDGER, OF_THE_RUN, STOP_REASON
 from loopwright.errors import UnknownNameError
 
 Status = Literal["finished", "interrupted", "failed", "unfinished"]
@@ -20,7 +20,6 @@ Status = Literal["finished", "interrupted", "failed", "unfinished"]
 _JOIN = "join:"
 _SENDS = "__pregel_tasks"
 _START = "__start__"
-_HIDDEN = (AHEAD, _JOIN, "__")
 
 
 @dataclass(frozen=True)
@@ -81,40 +80,6 @@ def find_thread(archive: Archive, thread_id: str) -> None:
     """
     if archive.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}) is None:
         raise UnknownNameError("thread", thread_id, [*archive.threads()])
-
-
-def find_checkpoint(
-    archive: Archive, thread_id: str, *, step: int | None = None, checkpoint_id: str | None = None
-) -> CheckpointTuple:
-    """Find a checkpoint of the graph itself, the thread's newest by default.
-
-    Args:
-        archive: Where to look.
-        thread_id: The thread.
-        step: The number of the step; of several (after a fork) the newest.
-        checkpoint_id: The checkpoint's id, or how it begins.
-
-    Raises:
-        UnknownNameError: If there is no such thread, step or checkpoint.
-    """
-    find_thread(archive, thread_id)
-    place: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-    if step is not None:
-        for found in archive.list(place, filter={"step": step}, limit=1):
-            return found
-        steps = {str(item.metadata.get("step")) for item in archive.list(place)}
-        raise UnknownNameError("step", str(step), sorted(steps, key=int))
-    for found in archive.list(place, limit=None if checkpoint_id else 1):
-        if not checkpoint_id or found.checkpoint["id"].startswith(checkpoint_id):
-            return found
-    known = [item.checkpoint["id"] for item in archive.list(place)]
-    raise UnknownNameError("checkpoint", str(checkpoint_id), known)
-
-
-def state_of(checkpoint: CheckpointTuple) -> dict[str, Any]:
-    """Give the user's part of a checkpoint's values: without what LangGraph and the engine keep beside it."""
-    values: dict[str, Any] = checkpoint.checkpoint["channel_values"]
-    return {name: value for name, value in values.items() if not name.startswith(_HIDDEN) and name not in HIDDEN}
 
 
 def ledger_of(checkpoint: CheckpointTuple) -> dict[str, Any]:

@@ -55,10 +55,11 @@ app.command("worker")(worker.worker)
 
 
 _EXTRAS = {
-    "ddgs": "web", "mcp": "mcp", "mcp_types": "mcp", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
+    "mcp": "mcp", "mcp_types": "mcp", "numpy": "onnx", "onnxruntime": "onnx", "tokenizers": "onnx",
     "procrastinate": "postgres", "psycopg": "postgres",
     "fastapi": "server", "uvicorn": "server", "starlette": "server", "sqlalchemy": "server",
     "limits": "server", "prometheus_client": "server", "multipart": "server", "python_multipart": "server",
+    "watchfiles": "server",
 }  # fmt: skip
 """Package -> the extra of this one that installs it; what a workflow needs is in the extra that is called as it is."""
 

@@ -13,18 +13,14 @@ import typer
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
-    from langgraph.checkpoint.base import CheckpointTuple
     from rich.console import Console
 
-app = typer.Typer(help="Look at saved runs, and tidy them up.", no_args_is_help=True)
+app = typer.Typer(help="List saved runs, and tidy them up.", no_args_is_help=True)
 
 Spec = Annotated[str, typer.Argument(metavar="SPEC", help="Where they are: json:DIR, sqlite:FILE or postgresql://...")]
-Thread = Annotated[str, typer.Argument(metavar="THREAD", help="The run's thread.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_LONGEST_TEXT = 300
-_MOST_ITEMS = 10
 
 
 @app.command("list")
@@ -37,7 +33,7 @@ def list_threads(spec: Spec, as_json: AsJson = False) -> None:
     with open_archive(spec) as archive:
         threads = summaries(archive)
     if as_json:
-        _print_json([showable(asdict(thread)) for thread in threads])
+        print(json.dumps([showable(asdict(thread)) for thread in threads], indent=2, ensure_ascii=False))
         return
     from rich.table import Table
 
@@ -52,32 +48,6 @@ def list_threads(spec: Spec, as_json: AsJson = False) -> None:
             thread.time[:19].replace("T", " "), str(thread.checkpoints),
         )  # fmt: skip
     _console(wide=True).print(table if threads else "no runs")
-
-
-@app.command()
-def show(
-    spec: Spec,
-    thread: Thread,
-    step: Annotated[int | None, typer.Option("--step", help="This step, not the last; the input is -1.")] = None,
-    checkpoint: Annotated[
-        str | None, typer.Option("--checkpoint", help="This checkpoint, by how its id begins.")
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show long values whole.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show the state of a run at a step, what comes next, and what was written already."""
-    from loopwright.checkpoints.history import find_checkpoint
-    from loopwright.checkpoints.opening import open_archive
-
-    if step is not None and checkpoint is not None:
-        raise InputError("--step and --checkpoint both name a checkpoint: give one of them.")
-    with open_archive(spec) as archive:
-        found = find_checkpoint(archive, thread, step=step, checkpoint_id=checkpoint)
-    described = _described(found)
-    if as_json:
-        _print_json(described)
-    else:
-        _print_checkpoint(thread, described, full=full)
 
 
 @app.command()
@@ -118,55 +88,6 @@ def _moment(text: str) -> datetime:
         raise InputError(f"--older-than is {text!r}, which is longer than there is time.") from None
 
 
-def _described(found: CheckpointTuple) -> dict[str, Any]:
-    """Everything about a checkpoint, ready for JSON."""
-    from loopwright.checkpoints.encoding import showable
-    from loopwright.checkpoints.history import ledger_of, next_nodes, state_of, status
-
-    return {
-        "checkpoint": found.checkpoint["id"],
-        "parent": (found.parent_config or {}).get("configurable", {}).get("checkpoint_id"),
-        "time": found.checkpoint["ts"],
-        "status": status(found),
-        "metadata": showable(dict(found.metadata)),
-        "next": next_nodes(found),
-        "loops": showable(ledger_of(found)),
-        "state": showable(state_of(found)),
-        "writes": [
-            {"task": task, "channel": channel, "value": showable(value)}
-            for task, channel, value in found.pending_writes or ()
-        ],
-    }
-
-
-def _print_checkpoint(thread: str, described: dict[str, Any], *, full: bool) -> None:
-    from rich.pretty import pretty_repr
-
-    console = _console()
-    metadata = described["metadata"]
-    about = {
-        "thread": thread,
-        "step": f"{metadata.get('step')} ({metadata.get('source')})",
-        "checkpoint": described["checkpoint"],
-        "saved": described["time"],
-        "status": described["status"],
-        "next": ", ".join(described["next"]),
-        "loops": _loops(described["loops"]),
-        **{key: value for key, value in metadata.items() if key not in ("step", "source", "parents")},
-    }
-    width = max(len(label) for label, value in about.items() if value)
-    for label, value in about.items():
-        if value:
-            console.print(f"{label:<{width}}  {value}", markup=False)
-    writes = {f"{item['channel']} (task {item['task'][:8]})": item["value"] for item in described["writes"]}
-    most: dict[str, Any] = {} if full else {"max_length": _MOST_ITEMS, "max_string": _LONGEST_TEXT}
-    for title, items in (("state", described["state"]), ("pending writes", writes)):
-        if items:
-            console.print(title)
-        for name, value in items.items():
-            console.print(f"  {name}: {pretty_repr(value, **most)}", markup=False)
-
-
 def _loops(ledger: dict[str, Any]) -> str:
     """What each loop has spent of its limit, like ``again 2/3``."""
     return ", ".join(f"{name} {spend.get('spent')}/{spend.get('limit')}" for name, spend in ledger.items())
@@ -191,7 +112,3 @@ def _escaped(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))

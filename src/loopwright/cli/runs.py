@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -13,115 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopwright.cli.serve import DATA, Data, Runs
-from loopwright.cli.words import AsJson
-from loopwright.cli.words import visible as printable
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
-    from loopwright.runs.schemas import RunRecord, RunSummary
     from loopwright.runs.store.history import RunStore
 
-app = typer.Typer(help="Look at kept runs, hand them on, and forget old ones.", no_args_is_help=True)
-
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.", show_default=False)]
+app = typer.Typer(help="Forget old runs; the page and GET /v1/runs list and show them.", no_args_is_help=True)
 
 
-@app.command("list")
-def list_runs(
-    workflow: Annotated[str | None, typer.Option(help="Only of this workflow.", show_default=False)] = None,
-    status: Annotated[str | None, typer.Option(help="Only runs that ended so, for example failed.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only runs that are called so.", show_default=False)] = None,
-    text: Annotated[
-        str | None, typer.Option(help="Only runs with these words in title, input or answer.", show_default=False)
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
-    data: Data = DATA,
-    runs: Runs = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the newest runs."""
-    from pydantic import ValidationError
-
-    from loopwright.runs.schemas import RunFilter
-
-    try:
-        wanted = RunFilter.model_validate({"workflow": workflow, "status": status, "text": text, "tag": tag})
-    except ValidationError as error:
-        raise InputError(f"--status is {status!r}: {error.errors()[0]['msg']}") from None
-    with opened_runs(data, runs) as store:
-        page = store.list(wanted, limit)
-    if as_json:
-        print(page.model_dump_json(indent=2))
-        return
-    for run in page.runs:
-        print(_line(run))
-    if len(page.runs) < page.total:
-        print(f"and {page.total - len(page.runs)} more; see --limit", file=sys.stderr)
-
-
-@app.command()
-def show(run_id: RunId, data: Data = DATA, runs: Runs = None, as_json: AsJson = False) -> None:
-    """Show a run: its way, its loops and its outcome."""
-    with opened_runs(data, runs) as store:
-        run = _known(store, run_id)
-    if as_json:
-        print(run.model_dump_json(indent=2))
-        return
-    print(_line(run))
-    print(f"  input: {json.dumps(run.input, ensure_ascii=False)[:500]}")
-    print(f"  path: {' -> '.join(run.path) or 'none'}")
-    for loop in run.loops:
-        refused = f", then {loop.refused}" if loop.refused else ""
-        of = "" if loop.limit is None else f" of {loop.limit}"
-        print(f"  loop {loop.loop}: {loop.passes}{of} passes{refused}")
-    if run.model_calls:
-        cost = "" if run.cost is None else f", ${run.cost:.4f}"
-        print(f"  models: {run.model_calls} call(s), {run.tokens} tokens{cost}")
-    if run.error:
-        print(f"  error: {printable(run.error)}")
-    if run.outcome and run.outcome.answer:
-        print(printable(run.outcome.answer))
-
-
-@app.command()
-def export(
-    run_id: RunId,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write; by default RUN.json.gz.", dir_okay=False)
-    ] = None,
-    data: Data = DATA,
-    runs: Runs = None,
-) -> None:
-    """Write a run with all its events to a file."""
-    from loopwright.runs.transfer import export_run
-
-    with opened_runs(data, runs) as store:
-        _known(store, run_id)
-        content = export_run(store, run_id)
-    file = out or Path(f"{run_id}.json.gz")
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"cannot write {file}: {error.strerror}; name another file with --out") from None
-    print(file)
-
-
-@app.command("import")
-def import_runs(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What `export` wrote.", readable=False)],
-    data: Data = DATA,
-    runs: Runs = None,
-) -> None:
-    """Keep runs that were exported, here or elsewhere."""
-    from loopwright.runs.transfer import import_run
-
-    with opened_runs(data, runs, create=True) as store:
-        for file in files:
-            try:
-                content = file.read_bytes()
-            except OSError as error:
-                raise InputError(f"cannot read {file}: {error.strerror}") from None
-            print(_line(import_run(store, content)))
+@app.callback()
+def group() -> None:
+    """Forget old runs; the page and GET /v1/runs list and show them."""
 
 
 @app.command()
@@ -166,17 +66,3 @@ def opened_runs(data: Path, runs: str | None, *, create: bool = False) -> Genera
         )
     with closing(open_runs(runs or f"sqlite:{file}", create=create)) as store:
         yield store
-
-
-def _known(store: RunStore, run_id: str) -> RunRecord:
-    run = store.get(run_id)
-    if run is None:
-        raise InputError(f"there is no run {run_id!r}; `loopwright runs list` lists them")
-    return run
-
-
-def _line(run: RunSummary) -> str:
-    seconds = "" if run.seconds is None else f"  {run.seconds:.2f} s"
-    stopped = f" ({run.stop_reason})" if run.stop_reason else ""
-    began = run.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    return printable(f"{run.id}  {began}  {run.workflow}  {run.status}{stopped}{seconds}  {run.title}")

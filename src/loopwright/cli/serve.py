@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
+import shlex
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -71,8 +68,8 @@ Reload = Annotated[
 ]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")]
 
-LOOK = 0.5
-"""Seconds between two looks at the files, with ``--reload``."""
+PATIENCE = 15
+"""Seconds that a server has to end where a file changed, with ``--reload``."""
 LANGGRAPH = "langgraph.json"
 """The file in which projects name their graphs for LangGraph's own server."""
 DATA = Path(".loopwright")
@@ -148,33 +145,17 @@ def _serve_anew(targets: Sequence[str]) -> NoReturn:
 
     What is under way then ends with its superstep, and goes on in the next process.
     """
+    from watchfiles import PythonFilter, run_process
+
     places = [Path(registry.place_of(target).partition(":")[0]) for target in targets]
     folders = {place.resolve().parent if place.is_file() else Path.cwd() for place in places or [Path(LANGGRAPH)]}
     command = [sys.executable, "-m", "loopwright", *(word for word in sys.argv[1:] if word != "--reload")]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    while True:
-        seen, child = _files(folders), subprocess.Popen(command)
-        try:
-            while _files(folders) == seen:
-                time.sleep(LOOK)
-        except KeyboardInterrupt:
-            raise typer.Exit() from None
-        finally:
-            child.terminate()
-            child.wait()
-        print("a file changed: beginning anew ...", file=sys.stderr, flush=True)
-
-
-def _files(folders: Iterable[Path]) -> dict[Path, int]:
-    """Every Python file of some folders, hidden ones left out -> when it was written."""
-    found: dict[Path, int] = {}
-    for folder in folders:
-        for path, inside, names in os.walk(folder):
-            inside[:] = [each for each in inside if not each.startswith((".", "__")) and each != "node_modules"]
-            for file in (Path(path, name) for name in names if name.endswith(".py")):
-                with suppress(FileNotFoundError):
-                    found[file] = file.stat().st_mtime_ns
-    return found
+    run_process(
+        *folders, target=shlex.join(command), target_type="command", watch_filter=PythonFilter(),
+        callback=lambda _: print("a file changed: beginning anew ...", file=sys.stderr, flush=True),
+        sigint_timeout=PATIENCE,
+    )  # fmt: skip
+    raise typer.Exit()
 
 
 def loading(what: str) -> None:

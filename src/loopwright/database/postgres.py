@@ -12,7 +12,7 @@ _CONNECTIONS = 8
 _WAIT = 10.0
 
 
-def open_database(
+def open_schema(
     url: str,
     *,
     schema: str,

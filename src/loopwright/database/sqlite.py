@@ -16,7 +16,8 @@ MEMORY = ":memory:"
 """SQLite's own name for a database in memory."""
 
 _CONNECTIONS = 8
-_BUSY = 5.0
+BUSY = 10.0
+"""Seconds to wait for another process that writes."""
 _WAIT = 10.0
 
 
@@ -26,7 +27,6 @@ def open_file(
     *,
     holds: str,
     missing: str,
-    wait: float | None = None,
     one_server: bool = False,
 ) -> Database:
     """Find or make the file.
@@ -36,13 +36,11 @@ def open_file(
         create: Whether to make it, with its folders, if it is missing.
         holds: What the file holds, for messages: "a run history".
         missing: What to do where it is missing.
-        wait: How long to wait for another process that writes, in seconds; None for the default.
         one_server: Whether only one server may have it.
 
     Raises:
         StoreError: If it is missing or cannot be used.
     """
-    wait = _BUSY if wait is None else wait
     file = Path(path).expanduser().absolute()
     name = f"{holds.replace('a ', 'the ', 1)} {file}"
     if file.is_dir():
@@ -55,13 +53,13 @@ def open_file(
         except OSError as error:
             raise StoreError(f"the folder {file.parent} cannot be made: {error.strerror}") from error
     try:
-        with closing(_connect(str(file), wait)) as connection:
+        with closing(_connect(str(file), BUSY)) as connection:
             # The file remembers this. What holds tables already is ours and has it, or is not ours to change.
             if create and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.Error as error:
         raise explained(error, name) from error
-    return Database(_engine(str(file), _CONNECTIONS, wait), name, file if one_server else None)
+    return Database(_engine(str(file), _CONNECTIONS, BUSY), name, file if one_server else None)
 
 
 def open_memory(*, holds: str) -> Database:

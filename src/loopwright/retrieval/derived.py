@@ -9,7 +9,7 @@ from typing import TypeVar
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.links import PassageLinks
 from loopwright.retrieval.records import Filter, Passage
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 
 SAMPLE = 2000
 """From about how many passages, evenly spread, the weights of terms are taken."""

@@ -17,7 +17,7 @@ from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Filter, Hit, Passage
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import query_terms
 
 Floats = NDArray[np.float32]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 
 VECTOR_BATCH = 64
 """Passages of one transaction, where nobody says otherwise."""

@@ -17,7 +17,7 @@ from loopwright.runs.comparing.measuring import (
     shared_part,
 )
 from loopwright.runs.comparing.schemas import Comparison
-from loopwright.runs.schemas import KeptComparison, RunRecord, RunSummary
+from loopwright.runs.schemas import RunRecord, RunSummary
 
 
 def compare(
@@ -27,7 +27,6 @@ def compare(
     b: RunRecord,
     b_events: Sequence[RunEvent],
     b_state: Mapping[str, Any],
-    kept: KeptComparison | None = None,
 ) -> Comparison:
     """Put two runs side by side.
 
@@ -41,7 +40,6 @@ def compare(
         b: Another run.
         b_events: Its events in order.
         b_state: Its final state in plain JSON.
-        kept: What a person thought of the two, if anything.
 
     Returns:
         What they have in common, and what not.
@@ -49,7 +47,7 @@ def compare(
     took_a, took_b = shared_part(b, b_events, a), shared_part(a, a_events, b)
     a_shared, b_shared = took_a or NOTHING, took_b or NOTHING
     figures = figure_rows(a, a_shared, b, b_shared)
-    verdict = judged(a, b, kept)
+    verdict = judged(a, b)
     return Comparison(
         a=summary_of(a),
         b=summary_of(b),
@@ -65,7 +63,6 @@ def compare(
         loops=loop_sides(a, b),
         verdict=verdict,
         loop_effect=loop_effect(a, b, verdict, figures),
-        kept=kept,
         notes=tuple(_notes(a, took_a, b, took_b)),
     )
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from loopwright.runs.plain import plain
 from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of, within
-from loopwright.runs.schemas import EvaluatedAnswer, KeptEvaluation
+from loopwright.runs.schemas import KeptEvaluation
 from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Workflow
-from loopwright.workflows.evaluation.results import Evaluation
+from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation
 
 
 def kept(
@@ -39,8 +39,7 @@ def kept(
     changes = RunChanges(models=chosen_models(store, workflow), prompts=dict(prompts))
     settings = settings_of(workflow, changes, store.prompt_versions(workflow.name))
     found = within(settings, ask)
-    names = set(EvaluatedAnswer.model_fields)
-    told = (plain(asked.model_dump(include=names)) for asked in found.outcomes)
+    told = (plain(answer.model_dump()) for answer in found.outcomes)
     evaluation = KeptEvaluation(
         workflow=workflow.name, questions=questions, version=version, created_at=datetime.now(UTC),
         prompts=dict(within(settings, partial(prompts_at_start, workflow))),

@@ -19,6 +19,7 @@ from typing import Any, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.config import Allowance
+from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.errors import (
@@ -298,6 +299,14 @@ class RunHub(RunReader):
             UnknownNameError: If there is no such workflow.
         """
         return self._launcher.hosted(workflow).graph(self._saver)
+
+    def shown(self, workflow: str) -> ShownGraph:
+        """A workflow's graph as pages show it, proven once; blocks.
+
+        Raises:
+            UnknownNameError: If there is no such workflow.
+        """
+        return self._launcher.shown(self._launcher.hosted(workflow))
 
     async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> KeptRun:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.

@@ -95,6 +95,12 @@ class Launcher:
             raise UnknownNameError("workflow", workflow, self.workflows)
         return self.workflows[workflow]
 
+    def shown(self, hosted: Workflow) -> ShownGraph:
+        """The graph of a workflow as pages show it, proven once; blocks."""
+        if hosted.name not in self._shown:
+            self._shown[hosted.name] = hosted.shown()
+        return self._shown[hosted.name]
+
     async def new(
         self,
         workflow: str,
@@ -286,11 +292,10 @@ class Launcher:
         return saved
 
     async def _create(self, record: RunRecord, hosted: Workflow) -> RunRecord:
-        if hosted.name not in self._shown:
-            self._shown[hosted.name] = await asyncio.to_thread(hosted.shown)
+        shown = await asyncio.to_thread(self.shown, hosted)
         # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
         async with self._creating:
-            await asyncio.to_thread(self.store.create, record, self._shown[hosted.name])
+            await asyncio.to_thread(self.store.create, record, shown)
         await self._fence(record)
         return record
 

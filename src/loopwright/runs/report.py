@@ -9,7 +9,7 @@ from typing import Literal
 
 from loopwright.runs.reporting.gains import counterfactual_pairs, gain_of, suggested_limit
 from loopwright.runs.reporting.schemas import LoopGain, LoopReport, LoopRow, PassCosts, PassCount
-from loopwright.runs.schemas import KeptComparison, LoopPasses, RunFilter, RunRecord
+from loopwright.runs.schemas import LoopPasses, RunFilter, RunRecord
 from loopwright.runs.store.history import RunStore
 
 MOST_RUNS = 1_000
@@ -18,7 +18,7 @@ MOST_RUNS = 1_000
 Ended = Literal["by_itself", "exhausted", "stalled", "over_budget", "failed"]
 
 
-def loop_report(workflow: str, runs: Iterable[RunRecord], comparisons: Iterable[KeptComparison] = ()) -> LoopReport:
+def loop_report(workflow: str, runs: Iterable[RunRecord]) -> LoopReport:
     """Tell how the loops of a workflow served.
 
     A gain is told only of runs that were run again without the loop's passes.
@@ -27,11 +27,10 @@ def loop_report(workflow: str, runs: Iterable[RunRecord], comparisons: Iterable[
         workflow: The workflow's name.
         runs: Kept runs; those of other workflows are passed over. Forks are not counted as runs, but tell what their
             parents gained.
-        comparisons: What people thought of pairs of runs, in any order; it goes before what the figures say.
     """
     kept = {run.id: run for run in runs if run.workflow == workflow}
     counted = [run for run in kept.values() if run.parent is None and run.status in ("finished", "failed")]
-    pairs = counterfactual_pairs(kept, comparisons)
+    pairs = counterfactual_pairs(kept)
     names = {loop.loop for run in counted for loop in run.loops}.union(*(run.passes for run in counted), pairs)
     begun = [run.started_at for run in counted]
     return LoopReport(
@@ -51,7 +50,7 @@ def workflow_report(store: RunStore, workflow: str) -> LoopReport:
         StoreError: If the history cannot be read.
     """
     runs = islice(store.every(RunFilter(workflow=workflow)), MOST_RUNS)
-    return loop_report(workflow, runs, store.comparisons())
+    return loop_report(workflow, runs)
 
 
 def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow:

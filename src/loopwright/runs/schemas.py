@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from loopwright.engine.events.schema import RunEvent
 from loopwright.workflows.api import Outcome, RunChanges
 from loopwright.workflows.evaluation.figures import Figure
+from loopwright.workflows.evaluation.results import EvaluatedAnswer
 
 RunStatus = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted", "waiting"]
 """``queued``: it waits its turn. ``interrupted``: its process ended before it did; it can be resumed. ``waiting``: for
@@ -28,7 +29,7 @@ Channel = Literal["run", "client"]
 
 @dataclass(frozen=True)
 class RunLimits:
-    """How much runs may hold, together and each, and how long their clients are waited for."""
+    """How much runs may hold, together and each."""
 
     running: int = 100
     """Runs at the same time; further ones wait their turn, in the order in which they came."""
@@ -43,8 +44,6 @@ class RunLimits:
     keep_alive: float = 15.0
     """Seconds without an event after which a comment is sent, so that nothing on the way takes the connection for
     dead."""
-    stalled: float = 60.0
-    """Seconds that a client may take nothing before its connection is closed; it can come back and go on."""
 
 
 class Frozen(BaseModel):
@@ -187,7 +186,7 @@ class RunSummary(Frozen):
     parent: Parent | None = None
     """Where it was forked from, if it was."""
     source: Literal["here", "imported", "demo"] = "here"
-    """Whether it ran on this server, came from a file, or ships with the package."""
+    """Whether it ran on this server, was brought by an earlier version from a file, or ships with the package."""
     tags: Annotated[tuple[Tag, ...], Field(max_length=MOST_TAGS)] = ()
     """What people call it, in order."""
 
@@ -301,46 +300,6 @@ class PromptVersion(Frozen):
     """When, UTC; None for versions that ship with the package."""
     digest: str
     """The first 12 hexadecimal digits of the text's SHA-256."""
-
-
-class KeptComparison(Frozen):
-    """Two runs that were compared, and what a person thought of them."""
-
-    a: str
-    """A run."""
-    b: str
-    """Another run."""
-    verdict: Literal["a", "b", "same"] | None = None
-    """Which is better, by a person's word."""
-    note: str = ""
-    """Why."""
-    created_at: datetime
-    """When, UTC."""
-
-
-class EvaluatedAnswer(Frozen):
-    """What came of one labelled question."""
-
-    id: str
-    """The question's id."""
-    kind: str = ""
-    """What kind of question it is."""
-    input: dict[str, Any]
-    """The workflow's input."""
-    status: str
-    """How honest an end it came to, in the workflow's own word; ``failed`` if a node failed for good."""
-    answer: str
-    """The answer."""
-    scores: dict[str, float | None]
-    """Name -> score; None where the question has none."""
-    passes: dict[str, int]
-    """Loop -> passes that were granted."""
-    model_calls: int
-    """Calls of chat models."""
-    seconds: float
-    """Wall time, beside that of the other questions at the same time."""
-    error: str | None = None
-    """What failed, or None."""
 
 
 class KeptEvaluation(Frozen):

@@ -6,36 +6,14 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from loopwright.errors import InputError
 from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.context import Context
 from loopwright.server.problems import Problem, status_of
-from loopwright.workflows.api import Outcome
 
 LONGEST_KEY = 255
 """Characters of an ``Idempotency-Key``."""
-
-
-class WorkflowAnswer(BaseModel):
-    """The outcome of a run."""
-
-    run_id: str
-    """Names the run."""
-    outcome: Outcome
-    """How it ended."""
-    stop_reason: str | None
-    """The loop or budget whose bound was reached, or null."""
-    seconds: float | None
-    """Wall time."""
-    model_calls: int
-    """Calls of chat models."""
-    tokens: int
-    """Tokens of these calls, in and out."""
-    cost: float | None
-    """Their price in US dollars; null if it is not known."""
 
 
 async def begin_once(context: Context, key: str, request: str, begin: Callable[..., Awaitable[KeptRun]]) -> RunRecord:
@@ -76,8 +54,8 @@ async def begin_once(context: Context, key: str, request: str, begin: Callable[.
     return record
 
 
-async def answer_with(context: Context, workflow: str, given: Mapping[str, Any]) -> WorkflowAnswer:
-    """Run a workflow, and answer with what came out; the run goes on when the client leaves.
+async def answer_with(context: Context, workflow: str, given: Mapping[str, Any]) -> RunRecord:
+    """Run a workflow to its end; the run goes on when the client leaves.
 
     Raises:
         InputError: If the input is unusable.
@@ -88,15 +66,7 @@ async def answer_with(context: Context, workflow: str, given: Mapping[str, Any])
     record = await run.wait()
     if record.status != "finished" or record.outcome is None:
         raise failure_of(record).exception
-    return WorkflowAnswer(
-        run_id=record.id,
-        outcome=record.outcome,
-        stop_reason=record.stop_reason,
-        seconds=record.seconds,
-        model_calls=record.model_calls,
-        tokens=record.tokens,
-        cost=record.cost,
-    )
+    return record
 
 
 def failure_of(record: RunRecord) -> Problem:

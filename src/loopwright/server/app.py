@@ -19,7 +19,7 @@ from loopwright.server.agent_api import routes as agent_api
 from loopwright.server.auth import Guard, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
-from loopwright.server.layers import AnswerUnforeseen, HeadAsGet, SafeHeaders, Versioned
+from loopwright.server.layers import AnswerUnforeseen, SafeHeaders, Versioned
 from loopwright.server.metrics import CountRequests, Metrics
 from loopwright.server.problems import PROBLEM, ProblemBody, handle_problems
 from loopwright.server.rates import RateLimit
@@ -80,7 +80,6 @@ def create_app(
     describe(app, {"ProblemBody": ProblemBody, "RunEvent": RunEvent} | _include_own(app, hub))
     app.include_router(page_router())
     handle_problems(app)
-    app.add_middleware(HeadAsGet)
     app.add_middleware(RoomForFiles, settings=settings)
     app.add_middleware(AnswerUnforeseen)
     app.add_middleware(Guard, token=token, origins=cors, settings=settings)

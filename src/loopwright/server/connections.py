@@ -19,9 +19,8 @@ class Connection(HttpToolsProtocol):
     head_seconds = 20.0
     """The time that a head may take; also what is left of a body that nobody wants any more."""
 
-    idle_seconds = 90.0
-    """The time in which a client must take something of what waits for it; longer than streams of events wait, which
-    then end in good order."""
+    idle_seconds = 60.0
+    """The time in which a client must take something of what waits for it; one that followed a run can come back."""
 
     _in_head = False
     _head_bytes = 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from loopwright.diagram.shown import ShownGraph
 from loopwright.runs.hub import RunHub
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.metrics import Metrics
@@ -34,19 +33,11 @@ class Context:
     """The files that clients gave."""
     metrics: Metrics
     """The figures."""
-    graphs: dict[str, ShownGraph] = field(default_factory=dict[str, ShownGraph])
-    """The graphs that were looked at so far, by workflow."""
 
     @property
     def samples(self) -> Mapping[str, Path]:
         """The files that ship with workflows to try them on: what an input calls one -> where it lies."""
         return {name: path for hosted in self.hub.workflows.values() for name, path in hosted.samples.items()}
-
-    def topology(self, hosted: Workflow[Any]) -> ShownGraph:
-        """The graph of a workflow, proven once."""
-        if hosted.name not in self.graphs:
-            self.graphs[hosted.name] = hosted.shown()
-        return self.graphs[hosted.name]
 
     def workflow(self, name: str) -> Workflow[Any]:
         """A workflow.

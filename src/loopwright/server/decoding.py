@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,18 +19,6 @@ FORMATS = {
 """Pillow's name of a format that is decoded -> its media type."""
 AT_ONCE = 2
 """Pictures that are decoded at the same time."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture that can be decoded."""
-
-    content_type: str
-    """Its media type, by its content."""
-    width: int
-    """Pixels from left to right, as stored."""
-    height: int
-    """Pixels from top to bottom, as stored."""
 
 
 class Decoder:
@@ -50,8 +37,11 @@ class Decoder:
         self._memory = memory
         self._turn = asyncio.Semaphore(AT_ONCE)
 
-    async def look(self, path: Path) -> Picture:
+    async def look(self, path: Path) -> dict[str, Any]:
         """Decode a picture wholly, and say what it is.
+
+        Returns:
+            Its media type by its content, ``content_type``, and its pixels as stored, ``width`` and ``height``.
 
         Raises:
             ImageError: If it is none, is damaged or too large, or takes too much time or memory.
@@ -64,7 +54,7 @@ class Decoder:
             raise ImageError("the picture takes too much time or memory to decode; give a smaller or an intact one")
         if "error" in said:
             raise ImageError(said["error"])
-        return Picture(said["content_type"], said["width"], said["height"])
+        return said
 
     async def _asked(self, path: Path) -> dict[str, Any] | None:
         limits = [str(self._pixels), str(max(1, round(self._seconds))), str(self._memory)]

@@ -90,31 +90,3 @@ class AnswerUnforeseen(Layer):
                 await replace(problem_of(error), headers={"Connection": "close"}).response(scope, receive, send)
             # For the log; uvicorn then closes the connection.
             raise
-
-
-class _Answered(Exception):
-    """The head was sent: the rest of the answer, which may be a stream without end, is not wanted."""
-
-
-class HeadAsGet(Layer):
-    """Has an application answer HEAD as it answers GET, as far as the head of the answer (RFC 9110, section 9.3.2)."""
-
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, HEAD as GET."""
-        if scope["method"] != "HEAD":
-            await self.app(scope, receive, send)
-            return
-        # The server itself must go on to see a HEAD request, whose answer has a length and no body.
-        asked = {**scope, "method": "GET"}
-
-        async def head_alone(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                scope["route"] = asked.get("route")  # for whoever counts requests
-                await send(message)
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-                raise _Answered
-
-        try:
-            await self.app(asked, receive, head_alone)
-        except _Answered:
-            return

@@ -20,13 +20,13 @@ from loopwright.config import Allowance
 from loopwright.errors import ConfigError
 from loopwright.postgres import PostgresAddress, is_postgres, with_schema
 from loopwright.runs.checkpoints import place
+from loopwright.runs.demonstrations import ensure_demos
 from loopwright.runs.hub import RunHub
 from loopwright.runs.jobs.protocol import Jobs
 from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import open_runs
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.store.opening import SCHEMA
-from loopwright.runs.transfer import ensure_demos
 from loopwright.server.app import create_app
 from loopwright.server.connections import Connection
 from loopwright.server.listening import listen, require_token, reserve

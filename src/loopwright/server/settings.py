@@ -25,8 +25,6 @@ class ServerSettings:
     """The time that a request's body may take to come, besides what its size needs on a slow connection."""
     upload_bytes: int = 50 * MEGABYTE
     """The largest uploaded file."""
-    import_bytes: int = 50 * MEGABYTE
-    """The largest file with an exported run."""
     ingest_files: int = 50
     """Documents of one request that brings several."""
     ingest_bytes: int = 200 * MEGABYTE
@@ -83,6 +81,5 @@ class ServerSettings:
         framing = self.request_bytes
         return {
             "/uploads": self.upload_bytes + framing,
-            "/runs/import": self.import_bytes,
             **{path: most + framing for path, most in self.own_paths.items()},
         }

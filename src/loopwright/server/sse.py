@@ -7,19 +7,15 @@ in its channel of the run, from 1.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 from fastapi import Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
-from starlette.types import Message, Send
 
 from loopwright.runs.schemas import ENDED, Channel
 from loopwright.runs.store.entries import KeptEvent
 from loopwright.server.context import Context, kept_run
 from loopwright.server.problems import Problem
-
-logger = logging.getLogger(__name__)
 
 BATCH = 16
 """Events that are read at once at most; a client that reads nothing holds so many of them in memory."""
@@ -93,47 +89,9 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
             raise Problem(told, "BadRequest", status=400).exception
         if after == kept and record.status in ENDED:
             return Response(status_code=204)
-    return EventStream(context, run_id, channel, after)
-
-
-class EventStream(EventSourceResponse):
-    """A run's events as they happen, until it ends; the run goes on when the client leaves."""
-
-    def __init__(self, context: Context, run_id: str, channel: Channel, after: int) -> None:
-        """Begin behind an event.
-
-        Args:
-            context: Knows the runs.
-            run_id: The run.
-            channel: Which of its channels.
-            after: The number of the last event that the client has, 0 for none.
-        """
-        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": run_id}
-        super().__init__(_frames(context, run_id, channel, after), headers=headers)
-        self._run_id = run_id
-        self._stalled = context.hub.limits.stalled
-        self._clients = context.metrics.streams
-
-    async def stream_response(self, send: Send) -> None:
-        """Send what the run brings, for as long as the client takes it.
-
-        Args:
-            send: Writes to the client; waits while the client does not read.
-        """
-
-        async def timely(message: Message) -> None:
-            async with asyncio.timeout(self._stalled):
-                await send(message)
-
-        # Without an end of the body the connection is closed, so that the client knows that there is more.
-        with self._clients.track_inprogress():
-            try:
-                await super().stream_response(timely)
-            except TimeoutError:
-                told = (
-                    "run %s: a client that took nothing for %g s is disconnected; it can come back with Last-Event-ID"
-                )
-                logger.info(told, self._run_id, self._stalled)
+    # Who takes nothing of it is disconnected as anybody is, see `loopwright.server.connections`, and can come back.
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": run_id}
+    return EventSourceResponse(_frames(context, run_id, channel, after), headers=headers)
 
 
 async def followed(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[Sequence[KeptEvent]]:
@@ -156,11 +114,12 @@ async def followed(context: Context, run_id: str, channel: Channel, after: int) 
 
 
 async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:
-    async for events in followed(context, run_id, channel, after):
-        if not events:
-            yield KEEPALIVE_COMMENT
-        elif len(events[0].data) > SIZE:  # it comes alone
-            for piece in frame(run_id, events[0]):
-                yield piece
-        else:
-            yield b"".join(piece for event in events for piece in frame(run_id, event))
+    with context.metrics.streams.track_inprogress():
+        async for events in followed(context, run_id, channel, after):
+            if not events:
+                yield KEEPALIVE_COMMENT
+            elif len(events[0].data) > SIZE:  # it comes alone
+                for piece in frame(run_id, events[0]):
+                    yield piece
+            else:
+                yield b"".join(piece for event in events for piece in frame(run_id, event))

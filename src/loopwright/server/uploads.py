@@ -107,10 +107,7 @@ class Uploads(Mapping[str, Path]):
         kind = await asyncio.to_thread(_written_kind, path)
         if kind:
             return Upload(id=id, name=name, content_type=kind, bytes=size)
-        picture = await self._decoder.look(path)
-        return Upload(
-            id=id, name=name, content_type=picture.content_type, bytes=size, width=picture.width, height=picture.height
-        )
+        return Upload(id=id, name=name, bytes=size, **await self._decoder.look(path))
 
     def _note(self, id: str) -> Path:
         return self.folder / f"{id}.json"

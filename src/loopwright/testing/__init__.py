@@ -1,4 +1,4 @@
-"""What tests of agent graphs need: a scripted chat model, one that always says no, a clock, `assert_bounded`.
+"""What tests of agent graphs need: a scripted chat model, a clock, `assert_bounded`.
 
 Public, for the tests of users too; see ``docs/testing.md``. Nothing here reaches a network. Names are imported when
 they are first used, so that the pytest plug-in costs nothing where it is not used.

@@ -1,4 +1,3 @@
 from .bounds import assert_bounded as assert_bounded
 from .chat import Call as Call, Reply as Reply, ScriptedChatModel as ScriptedChatModel, always as always
 from .clocks import ManualClock as ManualClock
-from .graders import always_no as always_no

@@ -51,8 +51,8 @@ def test_a_file_of_the_wrong_size_is_named_with_both_sizes(tmp_path: Path, monke
 def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
     assert find(BGE) is None
-    with pytest.raises(WeightsError, match=r"models pull all-MiniLM-L6-v2-fp32'.*LOOPWRIGHT_MODELS"):
-        resolve("all-MiniLM-L6-v2-fp32")
+    with pytest.raises(WeightsError, match=r"models pull multilingual-e5-small'.*LOOPWRIGHT_MODELS"):
+        resolve("multilingual-e5-small")
     with pytest.raises(WeightsError, match=r"no publisher has this build.*pull bge-small-en-v1.5-xenova"):
         resolve(BGE.name)
 
@@ -63,7 +63,7 @@ def test_a_model_of_another_role_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_users_hub_cache_serves_too(tmp_path: Path) -> None:
-    model = KNOWN["all-MiniLM-L6-v2-fp32"]
+    model = KNOWN["bge-small-en-v1.5-xenova"]
     assert model.published is not None
     repository = tmp_path / "hub" / f"models--{model.published.repository.replace('/', '--')}"
     for file in model.files:

@@ -13,7 +13,7 @@ from loopwright.retrieval.evidence import choose_evidence
 from loopwright.retrieval.names import find_mentions
 from loopwright.retrieval.records import Contribution, Document, Filter, Passage
 from loopwright.retrieval.retriever import Retriever
-from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.retrieval.stores import KnowledgeStore, open_store
 from loopwright.retrieval.text import terms
 
 TEXTS = {
@@ -58,13 +58,13 @@ def titles(retriever: Retriever, query: str, k: int = 5, where: Filter | None = 
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    with SqliteStore(tmp_path / "kb.sqlite") as opened:
+def store(tmp_path: Path) -> Iterator[KnowledgeStore]:
+    with open_store(f"sqlite:{tmp_path / 'kb.sqlite'}") as opened:
         opened.put([contribution(title, text, n) for n, (title, text) in enumerate(TEXTS.items())])
         yield opened
 
 
-def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: SqliteStore) -> None:
+def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: KnowledgeStore) -> None:
     found = Retriever(store).retrieve("Where was the director of Adrift born?", 4)
     assert found[0].ranks["lexical"] == 1
     assert set(found[0].ranks) == {"lexical", "links"}
@@ -81,7 +81,7 @@ def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: SqliteS
         (Filter(tags=("nothing",)), set()),
     ],
 )
-def test_filters_restrict_every_signal(store: SqliteStore, where: Filter, allowed: set[str]) -> None:
+def test_filters_restrict_every_signal(store: KnowledgeStore, where: Filter, allowed: set[str]) -> None:
     embedder = HashingEmbedder()
     passages = store.passages([f"{title}::0" for title in TEXTS])
     store.put_vectors(embedder.model, [(passage, embedder.embed([passage.text])[0]) for passage in passages])
@@ -92,7 +92,7 @@ def test_filters_restrict_every_signal(store: SqliteStore, where: Filter, allowe
         assert titles(retriever, "hot oven bread film Christian Duguay", 5, where)
 
 
-def test_a_change_of_the_store_is_seen(store: SqliteStore) -> None:
+def test_a_change_of_the_store_is_seen(store: KnowledgeStore) -> None:
     retriever = Retriever(store)
     assert "Zebra" not in titles(retriever, "striped zebra")
     store.put([contribution("Zebra", "A zebra is striped.")])
@@ -102,7 +102,7 @@ def test_a_change_of_the_store_is_seen(store: SqliteStore) -> None:
 
 
 def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "empty.sqlite")
+    store = open_store(f"sqlite:{tmp_path / 'empty.sqlite'}")
     embedder = HashingEmbedder()
     retriever = Retriever(store, embedder=embedder)
     assert retriever.retrieve("anything") == []
@@ -111,7 +111,7 @@ def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) 
         retriever.retrieve("anything")
 
 
-def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: SqliteStore) -> None:
+def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: KnowledgeStore) -> None:
     embedder = HashingEmbedder()
     retriever = Retriever(store, embedder=embedder)
     assert "dense" not in retriever.retrieve("hot oven", 1)[0].ranks

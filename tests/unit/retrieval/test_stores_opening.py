@@ -8,8 +8,7 @@ import pytest
 from store_contract import contribution
 
 from loopwright.errors import ConfigError
-from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.retrieval.stores import KnowledgeStore, open_store
 
 SECRET = "hunter2"
 
@@ -19,7 +18,7 @@ SECRET = "hunter2"
 def test_a_file_is_made_with_its_folder(tmp_path: Path, form: str, name: str) -> None:
     path = tmp_path / name
     with open_store(form.format(path)) as store:
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, KnowledgeStore)
         store.put([contribution("a", "word")])
     with open_store(str(path)) as store:
         assert store.digests() == {"a": repr(("word",))}

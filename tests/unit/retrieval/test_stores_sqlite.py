@@ -9,7 +9,7 @@ import pytest
 from store_contract import contribution
 
 from loopwright.errors import StoreError
-from loopwright.retrieval.stores.sqlite import SqliteStore
+from loopwright.retrieval.stores import open_store
 
 
 def _other_application(path: Path) -> None:
@@ -20,7 +20,7 @@ def _other_application(path: Path) -> None:
 
 
 def _other_version(path: Path) -> None:
-    SqliteStore(path).close()
+    open_store(f"sqlite:{path}").close()
     connection = sqlite3.connect(path)
     connection.execute("UPDATE counter SET value = 99 WHERE name = 'version'")
     connection.commit()
@@ -41,25 +41,26 @@ def test_another_file_is_refused_and_not_touched(tmp_path: Path, make, problem: 
     make(path)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=problem) as caught:
-        SqliteStore(path)
+        open_store(f"sqlite:{path}")
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
 
 
 def test_a_damaged_file_is_an_error_and_never_nothing_found(tmp_path: Path) -> None:
     path = tmp_path / "k.db"
-    with SqliteStore(path) as store:
+    with open_store(f"sqlite:{path}") as store:
         store.put([contribution(f"d{number}", "word " * 200) for number in range(50)])
     content = bytearray(path.read_bytes())
     content[4096:] = b"\x5a" * (len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"k\.db"), SqliteStore(path) as store:
+    with pytest.raises(StoreError, match=r"k\.db"), open_store(f"sqlite:{path}") as store:
         store.search_text("word", 3)
 
 
-def test_a_store_that_another_process_writes_to_is_locked_for_writers_only(tmp_path: Path) -> None:
+def test_a_store_that_another_process_writes_to_is_locked_for_writers_only(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("loopwright.database.sqlite.BUSY", 0.05)
     path = tmp_path / "k.db"
-    with SqliteStore(path, timeout=0.05) as store:
+    with open_store(f"sqlite:{path}") as store:
         store.put([contribution("a", "word")])
         writer = sqlite3.connect(path, isolation_level=None)
         writer.execute("BEGIN IMMEDIATE")
@@ -67,7 +68,7 @@ def test_a_store_that_another_process_writes_to_is_locked_for_writers_only(tmp_p
             store.put([contribution("b", "word")])
         assert caught.value.transient
         assert len(store.search_text("word", 3)) == 1
-        with SqliteStore(path) as reader:
+        with open_store(f"sqlite:{path}") as reader:
             assert list(reader.digests()) == ["a"]
         writer.execute("ROLLBACK")
         writer.close()

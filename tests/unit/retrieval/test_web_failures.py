@@ -11,9 +11,7 @@ import pytest
 from search_server import Reply, SearchServer, as_json, redirect, searching
 
 from loopwright.errors import SearchError
-from loopwright.retrieval.web.protocol import WebSearch
-from loopwright.retrieval.web.searxng import SearxngSearch
-from loopwright.retrieval.web.tavily import TavilySearch
+from loopwright.retrieval.web import SearchSettings, WebSearch, open_search
 
 GOOD = json.dumps({"results": [{"title": "t", "url": "http://a.example/", "content": "c"}]}).encode()
 
@@ -31,7 +29,9 @@ def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> O
     monkeypatch.setenv("TAVILY_API_KEY", "key")
 
     def make(url: str, **options: Any) -> WebSearch:
-        return SearxngSearch(url, **options) if request.param == "searxng" else TavilySearch(url=url, **options)
+        search = open_search(SearchSettings(engine=request.param, url=url, **options))
+        assert search is not None
+        return search
 
     return make
 
@@ -50,13 +50,13 @@ async def test_statuses(server: SearchServer, opened: Opener, status: int, trans
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Reply(GOOD[:-10]), "did not send valid JSON"),
-        (Reply(b"<!DOCTYPE html><title>Search</title>", type="text/html"), "did not send valid JSON but 'Search'"),
-        (Reply(b"[" * 200_000), "did not send valid JSON"),
-        (Reply(b'{"results": ' + b"9" * 10_000 + b"}"), "did not send valid JSON"),
-        (as_json([]), "without a list 'results'"),
-        (as_json({"results": {"url": "http://a.example/"}}), "without a list 'results'"),
-        (as_json({"results": ["http://a.example/"]}), "something else than objects"),
+        (Reply(GOOD[:-10]), "(JSON: Invalid JSON"),
+        (Reply(b"<h1>Search</h1>", type="text/html"), "did not send results but '<h1>Search</h1>' (JSON: Invalid"),
+        (Reply(b"[" * 200_000), "(JSON: Invalid JSON"),
+        (Reply(b'{"results": ' + b"9" * 10_000 + b"}"), "did not send results"),
+        (as_json([]), "did not send results but '[]'"),
+        (as_json({"results": {"url": "http://a.example/"}}), "(results: Input should be"),
+        (as_json({"results": ["http://a.example/"]}), "(results.0: Input should be"),
         (as_json({"results": [{"link": "http://a.example/"}]}), "without a text 'url'"),
         (Reply(b"x" * 10_000_000), "more than 5000000 bytes"),
         (Reply(GOOD, headers={"Content-Encoding": "gzip"}), "compressed"),

@@ -28,11 +28,10 @@ def opened(**settings: Any) -> WebSearch:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"engine": "searx"}, "'searxng', 'tavily' or 'duckduckgo'"),
+        ({"engine": "searx"}, "'searxng' or 'tavily'"),
         ({"engine": "searxng"}, "needs the url of a server"),
         ({"engine": "searxng", "url": "localhost"}, "no http address"),
         ({"engine": "searxng", "url": "http://localhost", "api_key_env": "KEY"}, "takes no api_key_env"),
-        ({"engine": "duckduckgo", "url": "http://localhost"}, "takes no url"),
         ({"engine": "tavily", "api_key_env": "A_KEY_THAT_IS_NOT_SET"}, "A_KEY_THAT_IS_NOT_SET is not set"),
         ({"engine": "searxng", "url": "http://localhost", "max_results": 0}, "greater than 0"),
         ({"engine": "searxng", "url": "http://localhost", "timeout": 0}, "greater than 0"),
@@ -52,5 +51,3 @@ async def test_each_engine_by_name(server: SearchServer, monkeypatch: pytest.Mon
         assert search.name == engine
         assert len(await search.search("x")) == 2
         await search.aclose()
-    pytest.importorskip("ddgs")
-    assert opened(engine="duckduckgo").name == "duckduckgo"

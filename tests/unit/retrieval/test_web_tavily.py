@@ -10,8 +10,8 @@ import pytest
 from search_server import Reply, SearchServer, redirect, searching
 
 from loopwright.errors import ConfigError, SearchError
-from loopwright.retrieval.web.protocol import WebSearch
-from loopwright.retrieval.web.tavily import TavilySearch
+from loopwright.retrieval.web import SearchSettings, WebSearch
+from loopwright.retrieval.web.engines import TavilySearch
 
 KEY = "tvly-not-to-be-seen"
 
@@ -23,8 +23,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchServer]:
         yield started
 
 
-def tavily(server: SearchServer, **options: int) -> TavilySearch:
-    return TavilySearch(api_key_env="SEARCH_KEY", url=server.url, **options)
+def tavily(server: SearchServer) -> TavilySearch:
+    return TavilySearch(SearchSettings(engine="tavily", api_key_env="SEARCH_KEY", url=server.url))
 
 
 async def test_a_search_is_posted_with_the_key(server: SearchServer):
@@ -72,11 +72,11 @@ async def test_the_key_follows_no_redirect(server: SearchServer):
 def test_a_key_with_a_line_break_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SEARCH_KEY", f"{KEY}\nX-Other: 1")
     with pytest.raises(ConfigError, match="SEARCH_KEY holds no API key") as caught:
-        TavilySearch(api_key_env="SEARCH_KEY")
+        TavilySearch(SearchSettings(engine="tavily", api_key_env="SEARCH_KEY"))
     assert KEY not in str(caught.value)
 
 
 def test_the_key_itself_in_place_of_the_name_is_refused_without_showing_it():
     with pytest.raises(ConfigError, match="is not the name of an environment variable") as caught:
-        TavilySearch(api_key_env=KEY)
+        TavilySearch(SearchSettings(engine="tavily", api_key_env=KEY))
     assert KEY not in str(caught.value)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from run_records import BEGAN, Call, citation, counterfactual, loop_passes, path_events, run_record
+from run_records import Call, citation, counterfactual, loop_passes, path_events, run_record
 
 from loopwright.runs.compare import compare
 from loopwright.runs.comparing.judging import judged
-from loopwright.runs.schemas import KeptComparison
 
 
 def pair(*, swapped=False):
@@ -56,19 +55,10 @@ def test_a_loop_that_helped(swapped):
     assert effect.says == "With the loop retry: +1 pass, +40 tokens, +$0.5000, +2.0 s; quality 0.41 -> 0.78. It helped."
 
 
-def compare_plain(*, quality, other_quality, kept=None):
+def compare_plain(*, quality, other_quality):
     parent = run_record("with", quality=quality, loops=(loop_passes(2),))
     child = run_record("without", quality=other_quality, loops=(loop_passes(0),), parent=counterfactual("with"))
-    return compare(parent, path_events(["write"]), {}, child, path_events(["write"], resumed=True), {}, kept)
-
-
-def test_a_persons_word_goes_first_whichever_way_round():
-    kept = KeptComparison(a="without", b="with", verdict="a", note="shorter", created_at=BEGAN)
-    comparison = compare_plain(quality=0.9, other_quality=0.2, kept=kept)
-    assert (comparison.verdict.better, comparison.verdict.by) == ("b", "person")
-    assert "shorter" in comparison.verdict.why
-    assert comparison.loop_effect.helped is False
-    assert comparison.kept == kept
+    return compare(parent, path_events(["write"]), {}, child, path_events(["write"], resumed=True), {})
 
 
 @pytest.mark.parametrize(

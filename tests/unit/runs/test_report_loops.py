@@ -11,7 +11,6 @@ from run_records import BEGAN, counterfactual, keep, loop_passes, run_record
 
 from loopwright.runs.report import loop_report, workflow_report
 from loopwright.runs.reporting.gains import ENOUGH
-from loopwright.runs.schemas import KeptComparison
 from loopwright.runs.store import open_runs
 from loopwright.runs.store.history import PART
 
@@ -59,8 +58,8 @@ def compared(count: int, with_passes: float | None, without: float | None) -> li
     ]
 
 
-def only_row(runs, comparisons=()):
-    (row,) = loop_report("writer", runs, comparisons).loops
+def only_row(runs):
+    (row,) = loop_report("writer", runs).loops
     return row
 
 
@@ -100,17 +99,6 @@ def test_a_limit_that_suffices_for_95_of_100():
     suggestion = only_row(went_round([1] * 60 + [2] * 35 + [6] * 5)).suggestion
     assert (suggestion.limit, suggestion.runs) == (2, 100)
     assert "95 of 100 runs" in suggestion.why
-
-
-def test_a_persons_word_goes_before_the_figures():
-    runs = compared(2, 0.9, 0.5)
-    said = [
-        KeptComparison(a="without-0", b="with-0", verdict="a", created_at=BEGAN + timedelta(hours=1)),
-        KeptComparison(a="with-0", b="without-0", verdict="a", created_at=BEGAN),
-        KeptComparison(a="with-0", b="with-1", verdict="b", created_at=BEGAN),
-    ]
-    gain = only_row(runs, said).gain
-    assert (gain.better, gain.worse, gain.by_person) == (1, 1, 1)
 
 
 @settings(deadline=None)

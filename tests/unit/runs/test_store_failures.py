@@ -38,7 +38,7 @@ def beside(url: str) -> psycopg.Connection:
 def test_a_file_that_another_process_writes_to_is_locked_for_the_time_being(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_BUSY", 0.5)
+    monkeypatch.setattr(sqlite, "BUSY", 0.5)
     path = tmp_path / "runs.db"
     store = opened(path)
     store.create(a_run(), shown())

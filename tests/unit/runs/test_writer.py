@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A locked file is waited for in each attempt; here a tenth of the usual time."""
-    monkeypatch.setattr(sqlite, "_BUSY", 0.5)
+    monkeypatch.setattr(sqlite, "BUSY", 0.5)
 
 
 @pytest.fixture

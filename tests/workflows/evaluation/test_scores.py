@@ -9,7 +9,7 @@ import pytest
 from loopwright.workflows.api import Citation, Outcome
 from loopwright.workflows.assistant.score import score as assistant_score
 from loopwright.workflows.evaluation import Expected, gain_of, mean_figure, scores_of
-from loopwright.workflows.evaluation.results import Asked
+from loopwright.workflows.evaluation.results import EvaluatedAnswer
 from loopwright.workflows.evaluation.scores import f1_score, ndcg_at
 from loopwright.workflows.iqa.score import score as iqa_score
 
@@ -77,8 +77,8 @@ def test_a_pictures_score_is_near_peoples_or_not():
 
 
 def test_what_a_loop_brings_is_paired_and_counts_the_questions_that_it_did_not_go_round_for():
-    def asked(id: str, em: float, passes: int, seconds: float) -> Asked:
-        return Asked(id=id, kind="", input={}, status="answered", answer="", cited=(), scores={"em": em, "f1": None},
+    def asked(id: str, em: float, passes: int, seconds: float) -> EvaluatedAnswer:
+        return EvaluatedAnswer(id=id, kind="", input={}, status="answered", answer="", cited=(), scores={"em": em, "f1": None},
                      passes={"again": passes}, model_calls=passes, seconds=seconds)  # fmt: skip
 
     outcomes = [asked("a", 1.0, 2, 3.0), asked("b", 1.0, 0, 1.0), asked("c", 0.0, 1, 2.0), asked("d", 0.0, 0, 1.0)]

@@ -10,7 +10,6 @@ from ingesting import contents, fresh, in_new_process, ingest_with_little_room, 
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.sqlite import SqliteStore
 from loopwright.workflows.rag.sources import IngestProgress, ingest
 
 ADA = "Ada Lovelace was born in London. Ada Lovelace worked with Charles Babbage."
@@ -166,7 +165,7 @@ def test_the_two_sides_of_a_triple_are_entities(store, tmp_path):
 
 def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):
     source = jsonl(tmp_path / "people.jsonl", people(30))
-    store = SqliteStore(tmp_path / "k.db")
+    store = open_store(f"sqlite:{tmp_path / 'k.db'}")
 
     def close(progress: IngestProgress) -> None:
         if progress.stored >= 10:
@@ -174,7 +173,7 @@ def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):
 
     with pytest.raises(StoreError):
         ingest([source], store, batch=10, on_progress=close)
-    with SqliteStore(tmp_path / "k.db") as again:
+    with open_store(f"sqlite:{tmp_path / 'k.db'}") as again:
         assert again.stats().documents == 10
 
 
@@ -185,6 +184,6 @@ def test_a_store_without_room(tmp_path):
     message, stored = in_new_process(ingest_with_little_room, str(source), str(target))
     assert str(target) in message
     assert stored % 20 == 0
-    with SqliteStore(target) as store:
+    with open_store(f"sqlite:{target}") as store:
         assert store.stats().documents == stored
         assert ingest([source], store).progress.stored == 400 - stored

@@ -13,7 +13,7 @@ from search_server import closed_port, searching
 from loopwright.engine.events.schema import NodeRetried, TextStreamed
 from loopwright.errors import CheckpointError, NodeFailed, StoreError
 from loopwright.retrieval.records import Filter
-from loopwright.testing import ScriptedChatModel, always, always_no
+from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.rag import RagResult, Services, aask, ask, astream_ask, build_graph
 
 DESIGNER = "Who designed the Tower Bridge?"
@@ -39,7 +39,8 @@ def test_what_the_documents_do_not_say_is_not_invented():
 @pytest.mark.parametrize("question", [DESIGNER, "In which country was the designer of Tower Bridge born?"])
 def test_models_that_always_say_no_end_within_the_certificate(question):
     nodes = ("nodes_and_edges_grading", "query_transformation", "generation_grading", "web_grading", "next_hop")
-    services = rag(BRIDGES, **{node: always_no() for node in nodes})
+    no = {"relevant": False, "complete": False, "useful": False, "query": "no"}
+    services = rag(BRIDGES, **{node: always(no) for node in nodes})
     graph = build_graph(services=services)
     runs: dict[str, int] = {}
     steps = 0
@@ -290,7 +291,7 @@ def test_a_resume_with_another_filter_is_refused(tmp_path):
 
 
 def test_the_web_is_asked_once_for_one_question():
-    never = always_no(unsupported=[], useful=False, reason="no")
+    never = always({"unsupported": [], "useful": False, "reason": "no"})
     with searching() as server:
         server.results = [
             {"title": "Bitcoin", "url": "https://example.com/b", "content": "The price of Bitcoin is 9 euros."}

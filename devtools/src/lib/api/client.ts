@@ -91,10 +91,6 @@ export function upload<T>(path: string, file: File): Promise<T> {
   return json<T>(path, { method: 'POST', body: form });
 }
 
-/** Send a file as the body itself. */
-export const postFile = <T>(path: string, file: File): Promise<T> =>
-  json<T>(path, { method: 'POST', body: file, headers: { 'Content-Type': 'application/gzip' } });
-
 /** Let the browser keep a reply as a file. */
 export const download = async (path: string, name: string): Promise<void> => save(await (await send(path)).blob(), name);
 

@@ -152,26 +152,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/runs/import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Import Archive
-         * @description Keep a run that was exported, here or elsewhere.
-         */
-        post: operations["import_run"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/runs/tags": {
         parameters: {
             query?: never;
@@ -416,26 +396,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/runs/{run_id}/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Export Archive
-         * @description The run as a file, for another server or a report.
-         */
-        get: operations["export_run"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/runs/{run_id}/test": {
         parameters: {
             query?: never;
@@ -468,11 +428,7 @@ export interface paths {
          * @description What two runs have in common, what not, and which came out better.
          */
         get: operations["compare_runs"];
-        /**
-         * Judge Runs
-         * @description Keep what a person thinks of two runs.
-         */
-        put: operations["judge_runs"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -905,7 +861,6 @@ export interface components {
             loops: components["schemas"]["LoopSides"][];
             verdict: components["schemas"]["Verdict"];
             loop_effect?: components["schemas"]["LoopEffect"] | null;
-            kept?: components["schemas"]["KeptComparison"] | null;
             /**
              * Notes
              * @default []
@@ -934,7 +889,7 @@ export interface components {
         };
         /**
          * EvaluatedAnswer
-         * @description What came of one labelled question.
+         * @description What came of one question.
          */
         EvaluatedAnswer: {
             /** Id */
@@ -952,6 +907,11 @@ export interface components {
             status: string;
             /** Answer */
             answer: string;
+            /**
+             * Cited
+             * @default []
+             */
+            cited: string[];
             /** Scores */
             scores: {
                 [key: string]: number | null;
@@ -964,6 +924,15 @@ export interface components {
             model_calls: number;
             /** Seconds */
             seconds: number;
+            /** People */
+            people?: number | null;
+            /**
+             * Ranked
+             * @default {}
+             */
+            ranked: {
+                [key: string]: number;
+            };
             /** Error */
             error?: string | null;
         };
@@ -1044,45 +1013,6 @@ export interface components {
             first: number;
             /** Code */
             code: string[];
-        };
-        /**
-         * JudgeRuns
-         * @description What a person thinks of two runs.
-         */
-        JudgeRuns: {
-            /** A */
-            a: string;
-            /** B */
-            b: string;
-            /** Verdict */
-            verdict?: ("a" | "b" | "same") | null;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-        };
-        /**
-         * KeptComparison
-         * @description Two runs that were compared, and what a person thought of them.
-         */
-        KeptComparison: {
-            /** A */
-            a: string;
-            /** B */
-            b: string;
-            /** Verdict */
-            verdict?: ("a" | "b" | "same") | null;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
         };
         /**
          * KeptEvaluation
@@ -1262,8 +1192,6 @@ export interface components {
             worse: number;
             /** Unknown */
             unknown: number;
-            /** By Person */
-            by_person: number;
             /** Mean Quality Gain */
             mean_quality_gain: number | null;
             /** Quality Pairs */
@@ -2386,7 +2314,7 @@ export interface components {
              */
             better: "a" | "b" | "same" | "unknown";
             /** By */
-            by: ("person" | "quality" | "status" | "answer") | null;
+            by: ("quality" | "status" | "answer") | null;
             /** Why */
             why: string;
         };
@@ -2452,25 +2380,6 @@ export interface components {
             runs: number;
             /** Loops */
             loops: string[];
-        };
-        /**
-         * WorkflowAnswer
-         * @description The outcome of a run.
-         */
-        WorkflowAnswer: {
-            /** Run Id */
-            run_id: string;
-            outcome: components["schemas"]["Outcome"];
-            /** Stop Reason */
-            stop_reason: string | null;
-            /** Seconds */
-            seconds: number | null;
-            /** Model Calls */
-            model_calls: number;
-            /** Tokens */
-            tokens: number;
-            /** Cost */
-            cost: number | null;
         };
         /**
          * ProblemBody
@@ -3238,7 +3147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkflowAnswer"];
+                    "application/json": components["schemas"]["RunRecord"];
                 };
             };
             /** @description Bad Request */
@@ -3601,129 +3510,6 @@ export interface operations {
             };
             /** @description Service Unavailable */
             503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-        };
-    };
-    import_run: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/gzip": string;
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunRecord"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Misdirected Request */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Insufficient Storage */
-            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5323,127 +5109,6 @@ export interface operations {
             };
         };
     };
-    export_run: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                run_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The run with all its events, as a file that `import_run` takes. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/gzip": string;
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Misdirected Request */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-        };
-    };
     get_run_test: {
         parameters: {
             query?: never;
@@ -5584,129 +5249,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Misdirected Request */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-        };
-    };
-    judge_runs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["JudgeRuns"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeptComparison"];
                 };
             };
             /** @description Bad Request */

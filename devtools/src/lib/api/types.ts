@@ -47,7 +47,6 @@ export type CheckpointView = Reply<'CheckpointView'>;
 export type PromptVersion = Reply<'PromptVersion'>;
 export type PromptHistory = Reply<'PromptHistory'>;
 export type NodeModel = Reply<'NodeModel'>;
-export type KeptComparison = Reply<'KeptComparison'>;
 export type Comparison = Reply<'Comparison'>;
 export type KeptEvaluation = Reply<'KeptEvaluation'>;
 export type EvaluatedAnswer = KeptEvaluation['answers'][number];

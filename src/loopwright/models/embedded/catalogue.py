@@ -141,44 +141,6 @@ _MODELS = (
         query_prefix=_BGE_PREFIX,
     ),
     KnownModel(
-        name="all-MiniLM-L6-v2",
-        role="embedding",
-        upstream="sentence-transformers/all-MiniLM-L6-v2",
-        licence="Apache-2.0",
-        files=(
-            WeightFile("model.onnx", 22_928_619, "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"),
-            # The file comes without a tokenizer; bge's has the same vocabulary and the same rules.
-            WeightFile("tokenizer.json", 711_396, _BGE_TOKENIZER),
-        ),
-        max_tokens=256,
-        dimensions=384,
-        pooling="mean",
-    ),
-    KnownModel(
-        name="all-MiniLM-L6-v2-fp32",
-        role="embedding",
-        upstream="sentence-transformers/all-MiniLM-L6-v2",
-        licence="Apache-2.0",
-        files=(
-            WeightFile(
-                "model.onnx",
-                90_405_214,
-                "6fd5d72fe4589f189f8ebc006442dbb529bb7ce38f8082112682524616046452",
-                "onnx/model.onnx",
-            ),
-            WeightFile(
-                "tokenizer.json",
-                466_247,
-                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-                "tokenizer.json",
-            ),
-        ),
-        published=Published("sentence-transformers/all-MiniLM-L6-v2", "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"),
-        max_tokens=256,
-        dimensions=384,
-        pooling="mean",
-    ),
-    KnownModel(
         name="ms-marco-MiniLM-L-12-v2",
         role="reranker",
         upstream="cross-encoder/ms-marco-MiniLM-L-12-v2",

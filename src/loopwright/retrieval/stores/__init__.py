@@ -1,8 +1,8 @@
-"""Knowledge stores: SQLite by default, PostgreSQL with pgvector for production, one protocol."""
+"""Knowledge stores: SQLite by default, PostgreSQL with pgvector for production."""
 
 from __future__ import annotations
 
 from loopwright.retrieval.stores.opening import open_store
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 
 __all__ = ["KnowledgeStore", "open_store"]

@@ -1,13 +1,13 @@
-"""What SQLite and PostgreSQL do in ways of their own: the two searches, long lists, and many rows at once."""
+"""What SQLite and PostgreSQL do in ways of their own: the two searches, and long lists."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Select, Table
+from sqlalchemy import ColumnElement, Connection, Select
 
 from loopwright.retrieval.records import Passage
 
@@ -34,10 +34,6 @@ class Backend(Protocol):
 
     def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
         """The column has one of the values, all text or all whole numbers, however many there are."""
-        ...
-
-    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows that have the same columns."""
         ...
 
     def index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:

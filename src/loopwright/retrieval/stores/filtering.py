@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, and_, or_, select
 
+from loopwright.database.values import microseconds
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.backend import Backend, Inside
 from loopwright.retrieval.stores.storable import bounded
-from loopwright.retrieval.stores.tables import DOCUMENT, LABEL, PASSAGE, microseconds
+from loopwright.retrieval.stores.tables import DOCUMENT, LABEL, PASSAGE
 
 TAGS = "tags"
 """The label that tags are kept as."""

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from loopwright.errors import ConfigError
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from pathlib import Path
 
-_KNOWN = "'memory', 'sqlite:FILE' or a path that ends in .db or .sqlite, 'postgresql://USER@HOST/DATABASE'"
+from loopwright.database.opening import open_database
+from loopwright.retrieval.stores import postgres, sqlite
+from loopwright.retrieval.stores.store import HOLDS, KnowledgeStore
 
 
 def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
-    """Open a knowledge store; its backend is imported now.
+    """Open a knowledge store.
 
     Args:
-        spec: ``"memory"``, ``"sqlite:FILE"`` or a path that ends in ``.db`` or ``.sqlite``, or an address that begins
-            with ``postgresql://`` or ``postgres://`` (see `PostgresStore`).
-        create: Whether a file that is missing is made.
+        spec: A path that ends in ``.db`` or ``.sqlite``, or as for `loopwright.database.opening.open_database`.
+        create: Whether a file that is missing is made; an empty one always becomes a store.
 
     Raises:
         ConfigError: If it is none of these.
         StoreError: If the store cannot be opened.
     """
-    kind, colon, rest = spec.partition(":")
-    if kind in ("postgres", "postgresql") and rest.startswith("//"):
-        from loopwright.retrieval.stores.postgres import PostgresStore
-
-        return PostgresStore(spec)
-    if spec == "memory":
-        path = ":memory:"
-    elif kind == "sqlite" and colon and rest.strip():
-        path = rest
-    elif spec.endswith((".db", ".sqlite")) and "://" not in spec:
-        path = spec
-    else:
-        # What is unknown may be an address with a password in it.
-        shown = f"{spec.partition('://')[0]}://..." if "://" in spec else spec
-        raise ConfigError(f"unknown knowledge store {shown!r}. Known: {_KNOWN}.")
-    from loopwright.retrieval.stores.sqlite import SqliteStore
-
-    return SqliteStore(path, create=create)
+    if spec.endswith((".db", ".sqlite")) and "://" not in spec and not spec.startswith("sqlite:"):
+        spec = f"sqlite:{spec}"
+    file = Path(spec.partition(":")[2].strip()).expanduser()
+    database = open_database(
+        # The extension pgvector may be in another schema.
+        spec, holds=HOLDS, schema="loopwright", beside=", public", create=create or file.is_file(),
+        missing="ingest documents first (`loopwright WORKFLOW ingest`)",
+    )  # fmt: skip
+    own = postgres.backend(database.name) if database.dialect == "postgresql" else sqlite.backend()
+    return KnowledgeStore(database, own)

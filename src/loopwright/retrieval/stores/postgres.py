@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,7 +16,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
-    Table,
     Text,
     any_,
     bindparam,
@@ -25,11 +24,9 @@ from sqlalchemy import (
     text,
 )
 
-from loopwright.database.postgres import open_database
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.stores.backend import Inside, Scored
-from loopwright.retrieval.stores.sql import HOLDS, SqlStore
+from loopwright.retrieval.stores.backend import Backend, Inside, Scored
 from loopwright.retrieval.stores.storable import storable
 from loopwright.retrieval.text import terms as terms_of
 
@@ -49,31 +46,21 @@ FROM unnest(CAST(:wanted AS text[])) AS wanted
 """
 
 
-class PostgresStore(SqlStore):
-    """Documents, passages and vectors in one schema of a PostgreSQL database with pgvector.
+def backend(name: str) -> Backend:
+    """What PostgreSQL does in ways of its own.
+
+    Args:
+        name: What messages call the database.
+    """
+    return _Postgres(name)
+
+
+class _Postgres:
+    """A `Backend`, with pgvector.
 
     Words are ranked by PostgreSQL's own ``ts_rank`` for each term, weighed by how rare the term is. Vectors are
     compared exactly, without an approximate index, so that a filter never costs results.
     """
-
-    def __init__(self, url: str) -> None:
-        """Connect, and make schema and tables where they are missing.
-
-        Args:
-            url: ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME``; the schema is "loopwright" by default,
-                and ``host=FOLDER`` after the question mark takes a socket in that folder.
-
-        Raises:
-            ConfigError: If the address is wrong.
-            StoreError: If the server cannot be reached, has no pgvector, or the schema holds something else.
-        """
-        # The extension may be in another schema.
-        database = open_database(url, schema="loopwright", holds=HOLDS, beside=", public")
-        super().__init__(database, _Postgres(database.name))
-
-
-class _Postgres:
-    """See `Backend`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -100,14 +87,10 @@ class _Postgres:
         kind = ARRAY(BigInteger if whole else Text)
         return column == any_(cast(bindparam(None, given, type_=kind, unique=True), kind))
 
-    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            self._insert(connection, table.name, rows)
-
     def index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
         rows = [{"passage": key, "words": _words(passage)} for key, passage in passages]
         if rows:
-            self._insert(connection, "passage_words", rows)
+            connection.execute(text("INSERT INTO passage_words VALUES (:passage, CAST(:words AS tsvector))"), rows)
 
     def unindex(self, connection: Connection, gone: Select[tuple[int]]) -> None:
         """The words go with their passages."""
@@ -158,18 +141,6 @@ class _Postgres:
 
     def encoded(self, vector: NDArray[np.float32]) -> str:
         return json.dumps(vector.astype(float).tolist())
-
-    def _insert(self, connection: Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        # One statement for all rows; the server takes the types from the table.
-        names = ", ".join(rows[0])
-        records = [{name: storable(it) if isinstance(it, str) else it for name, it in row.items()} for row in rows]
-        connection.execute(
-            text(
-                f"INSERT INTO {table} ({names}) SELECT {names} "
-                f"FROM json_populate_recordset(CAST(NULL AS {table}), CAST(:records AS json))"
-            ),
-            {"records": json.dumps(records)},
-        )
 
 
 def _words(passage: Passage) -> str:

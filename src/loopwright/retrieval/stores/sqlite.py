@@ -1,10 +1,9 @@
-"""The knowledge store in one SQLite file: BM25 by FTS5, vectors by NumPy."""
+"""A knowledge store in one SQLite file: BM25 by FTS5, vectors by NumPy."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
-    Table,
     column,
     func,
     insert,
@@ -23,10 +21,8 @@ from sqlalchemy import (
     text,
 )
 
-from loopwright.database.sqlite import MEMORY, open_file, open_memory
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.stores.backend import Inside, Scored
-from loopwright.retrieval.stores.sql import HOLDS, SqlStore
+from loopwright.retrieval.stores.backend import Backend, Inside, Scored
 from loopwright.retrieval.stores.storable import storable
 from loopwright.retrieval.stores.vectors import VectorMatrices
 from loopwright.retrieval.text import terms as terms_of
@@ -45,36 +41,17 @@ _WORDS = table(WORDS, column("rowid"), column("title"), column("heading"), colum
 _SCORE = literal_column(f"-bm25({WORDS}, {', '.join(map(str, COLUMN_WEIGHTS))})").label("score")
 
 
-class SqliteStore(SqlStore):
-    """Documents, passages and vectors in one SQLite file.
-
-    Any number of processes may read while one writes. Vectors are stored as half-precision numbers (the cosine changes
-    by less than 0.001) and searched exactly, in a matrix in memory that is read at the first search.
-    """
-
-    def __init__(self, path: str | Path, *, create: bool = True, timeout: float = 10.0) -> None:
-        """Open a store.
-
-        Args:
-            path: The file; ``":memory:"`` keeps everything in memory until the store is closed.
-            create: Whether to make the file if there is none.
-            timeout: How long to wait for another process that writes, in seconds.
-
-        Raises:
-            StoreError: If there is no file and none is to be made, if it is no knowledge store of this version, or if
-                it cannot be opened.
-        """
-        if str(path) == MEMORY:
-            database = open_memory(holds=HOLDS)
-        else:
-            missing = "ingest documents first (`loopwright WORKFLOW ingest`)"
-            create = create or Path(path).expanduser().exists()  # an empty file becomes a store
-            database = open_file(path, create, holds=HOLDS, missing=missing, wait=timeout)
-        super().__init__(database, _Sqlite())
+def backend() -> Backend:
+    """What SQLite does in ways of its own."""
+    return _Sqlite()
 
 
 class _Sqlite:
-    """See `Backend`."""
+    """A `Backend`. Any number of processes may read while one writes.
+
+    Vectors are stored as half-precision numbers (the cosine changes by less than 0.001) and searched exactly, in a
+    matrix in memory that is read at the first search.
+    """
 
     def __init__(self) -> None:
         self._matrices = VectorMatrices(_decoded)
@@ -88,10 +65,6 @@ class _Sqlite:
     def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
         listed = json.dumps([storable(value) if isinstance(value, str) else value for value in values])
         return column.in_(select(func.json_each(listed).table_valued("value").c.value))
-
-    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            connection.execute(insert(table), rows)
 
     def index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
         rows = [

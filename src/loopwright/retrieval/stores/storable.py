@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from loopwright.database.text import storable
+from loopwright.database.values import storable
 from loopwright.errors import StoreError
 
 __all__ = ["MOST_ID_BYTES", "MOST_NAME_BYTES", "bounded", "check_id", "storable"]

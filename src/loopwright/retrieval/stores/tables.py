@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from sqlalchemy import (
@@ -23,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import UserDefinedType
 
-from loopwright.database.text import StorableText
+from loopwright.database.values import StorableText, microseconds, moment
 from loopwright.retrieval.records import Document, Passage
 
 SCHEMA_VERSION = 3
@@ -116,11 +115,6 @@ PASSAGE_COLUMNS = (
 )
 """What `passage_of` takes."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-_LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-
 
 def counted(connection: Connection, name: str) -> int:
     """The value of a counter."""
@@ -136,15 +130,6 @@ def count_up(connection: Connection, name: str, by: int = 1) -> int:
     value = COUNTER.c.value
     raised = update(COUNTER).where(COUNTER.c.name == name).values(value=value + by).returning(value)
     return connection.execute(raised).scalar_one() - by
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970 in UTC; a time without time zone is taken as UTC.
-
-    What its zone puts outside the years 1 to 9999 of UTC is moved to their beginning or end.
-    """
-    since = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
-    return min(max(since, _EARLIEST), _LATEST)
 
 
 def document_row(document: Document) -> dict[str, Any]:
@@ -170,7 +155,7 @@ def document_of(row: Sequence[Any]) -> Document:
         digest=row[2],
         key=row[3],
         media_type=row[4],
-        date=None if row[5] is None else _EPOCH + row[5] * _MICROSECOND,
+        date=None if row[5] is None else moment(row[5]),
         tags=tuple(json.loads(row[6])),
         facets={name: tuple(values) for name, values in facets.items()},
     )

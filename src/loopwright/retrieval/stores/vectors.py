@@ -55,16 +55,12 @@ def check_dimensions(connection: Connection, model: str, *found: int) -> int:
 @dataclass(frozen=True, slots=True)
 class _Matrix:
     changes: int
-    last: int
     passages: NDArray[np.int64]
     values: NDArray[np.float32]
 
 
 class VectorMatrices:
-    """The vectors of each model as a matrix in memory, brought up to date when the store has changed.
-
-    What was added is read in addition; everything is read anew only after vectors were taken away or replaced.
-    """
+    """The vectors of each model as a matrix in memory, read anew when the store has changed."""
 
     def __init__(self, decode: Callable[[Sequence[Any]], NDArray[np.float32]]) -> None:
         """Read nothing yet.
@@ -91,34 +87,16 @@ class VectorMatrices:
         changes = counted(connection, "revision") + counted(connection, "key")
         if known is not None and known.changes == changes:
             return known
-        count = select(func.count()).select_from(EMBEDDING).where(EMBEDDING.c.model == model)
-        stored = connection.execute(count).scalar_one()
-        if known is not None and known.changes > changes:
-            known = None  # another thread has read a state that this transaction does not see
-        if known is not None:
-            later = connection.execute(count.where(EMBEDDING.c.key > known.last)).scalar_one()
-            if stored != len(known.passages) + later:
-                known = None
-        return self._read(connection, model, changes, stored, known)
-
-    def _read(self, connection: Connection, model: str, changes: int, stored: int, known: _Matrix | None) -> _Matrix:
-        filled = 0 if known is None else len(known.passages)
-        last = 0 if known is None else known.last
-        if known is not None and filled == stored:
-            return _Matrix(changes, last, known.passages, known.values)
-        dimensions = connection.scalars(
-            select(EMBEDDING.c.dimensions).where(EMBEDDING.c.model == model).limit(1)
-        ).first()
+        of_model = EMBEDDING.c.model == model
+        stored = connection.execute(select(func.count()).select_from(EMBEDDING).where(of_model)).scalar_one()
+        dimensions = connection.scalars(select(EMBEDDING.c.dimensions).where(of_model).limit(1)).first()
         passages = np.empty(stored, np.int64)
         values = np.empty((stored, dimensions or 0), np.float32)
-        if known is not None and filled:
-            passages[:filled], values[:filled] = known.passages, known.values
-        while filled < stored:
-            later = select(EMBEDDING.c.key, EMBEDDING.c.passage, EMBEDDING.c.value).where(EMBEDDING.c.key > last)
-            rows = connection.execute(
-                later.where(EMBEDDING.c.model == model).order_by(EMBEDDING.c.key).limit(_PAGE)
-            ).all()
-            passages[filled : filled + len(rows)] = [row[1] for row in rows]
-            values[filled : filled + len(rows)] = self._decode([row[2] for row in rows])
-            filled, last = filled + len(rows), rows[-1][0]
-        return _Matrix(changes, last, passages, values)
+        wanted = select(EMBEDDING.c.passage, EMBEDDING.c.value).where(of_model).order_by(EMBEDDING.c.key)
+        filled = 0
+        for rows in connection.execute(wanted).partitions(_PAGE):
+            end = filled + len(rows)
+            passages[filled:end] = [row[0] for row in rows]
+            values[filled:end] = self._decode([row[1] for row in rows])
+            filled = end
+        return _Matrix(changes, passages, values)

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, insert
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Passage
-from loopwright.retrieval.stores.backend import Backend
 from loopwright.retrieval.stores.filtering import TAGS, facet_label
 from loopwright.retrieval.stores.storable import bounded, check_id, storable
 from loopwright.retrieval.stores.tables import (
@@ -23,7 +22,7 @@ from loopwright.retrieval.stores.tables import (
 )
 
 
-def add(connection: Connection, backend: Backend, contributions: Sequence[Contribution]) -> list[tuple[int, Passage]]:
+def add(connection: Connection, contributions: Sequence[Contribution]) -> list[tuple[int, Passage]]:
     """Insert documents that are not there, with all that they bring.
 
     Returns:
@@ -37,13 +36,14 @@ def add(connection: Connection, backend: Backend, contributions: Sequence[Contri
     documents = [{"key": key, **document_row(item.document)} for key, item in numbered]
     for item in contributions:
         check_id(item.document.id)
-    backend.insert(connection, DOCUMENT, documents)
+    connection.execute(insert(DOCUMENT), documents)
     labels = [
         {"document": key, "name": name, "value": value}
         for key, item in numbered
         for name, value in _labels(item.document)
     ]
-    backend.insert(connection, LABEL, labels)
+    if labels:
+        connection.execute(insert(LABEL), labels)
     number = count_up(connection, "key", sum(len(item.passages) for item in contributions)) + 1
     passages: list[tuple[int, Passage]] = []
     rows: list[dict[str, Any]] = []
@@ -58,7 +58,8 @@ def add(connection: Connection, backend: Backend, contributions: Sequence[Contri
             passages.append((number, passage))
             rows.append(_passage_row(passage, number, document, place, item.entities.get(passage.id, ())))
             number += 1
-    backend.insert(connection, PASSAGE, rows)
+    if rows:
+        connection.execute(insert(PASSAGE), rows)
     return passages
 
 

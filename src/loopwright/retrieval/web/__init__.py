@@ -1,7 +1,6 @@
 """Web search behind one protocol, and how untrusted text reaches a chat model."""
 
-from loopwright.retrieval.web.opening import SearchSettings, open_search
-from loopwright.retrieval.web.protocol import WebResult, WebSearch
+from loopwright.retrieval.web.opening import SearchSettings, WebResult, WebSearch, open_search
 from loopwright.retrieval.web.quoting import quote_untrusted, untrusted_line
 
 __all__ = [

@@ -6,29 +6,12 @@ import html
 import re
 import unicodedata
 
-MAX_TITLE = 300
-"""The most characters of a title."""
-MAX_TEXT = 2_000
-"""The most characters of an engine's excerpt."""
-MAX_URL = 2_000
-"""The most characters of an address; a longer one is left out."""
+# The tags that engines put round what was asked for, and between lines; any other "<" is text, as in "List<String>".
+_HIGHLIGHT = re.compile(r"</?(?:a|b|em|i|mark|span|strong)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_BREAK = re.compile(r"</?(?:br|div|li|p|td|tr|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 
-# Nested entities ("&amp;lt;b&amp;gt;") hide a tag from one pass; nobody escapes more than three times by accident.
-_PASSES = 3
-# Raw text beyond this many times its limit cannot matter, and need not be parsed.
+# Raw text beyond this many times its limit cannot matter.
 _SLACK = 10
-
-_ELEMENTS = (
-    "a abbr acronym address applet area article aside audio b base bdi bdo big blockquote body br button canvas "
-    "caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed "
-    "fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i "
-    "iframe img input ins kbd label legend li link main map mark marquee math menu meta meter nav noframes "
-    "noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search "
-    "section select slot small source span strike strong style sub summary sup svg table tbody td template "
-    "textarea tfoot th thead time title tr track tt u ul var video wbr"
-)
-# A "<" that begins no element of HTML is text, as in "List<String>" or "a < b".
-_PLAIN_BRACKET = re.compile(rf"<(?!/?(?:{'|'.join(_ELEMENTS.split())})(?:[\s/>]|$)|!--|!doctype|\?)", re.IGNORECASE)
 
 INVISIBLE = re.compile(
     "["
@@ -47,13 +30,14 @@ def clean_text(raw: str, limit: int) -> str:
     """One line of plain text.
 
     Args:
-        raw: Text that may hold HTML tags, entities and invisible characters.
+        raw: What a search engine gave: it may hold tags, entities and invisible characters.
         limit: The most characters to keep.
 
     Returns:
         The text without any of these, with single spaces, cut between words where there are spaces.
     """
-    return cut(collapse(_without_markup(raw[: _SLACK * limit])), limit)
+    text = html.unescape(_BREAK.sub(" ", _HIGHLIGHT.sub("", raw[: _SLACK * limit])))
+    return cut(collapse(text), limit)
 
 
 def collapse(text: str) -> str:
@@ -71,23 +55,3 @@ def cut(text: str, limit: int) -> str:
     while end and unicodedata.category(text[end]).startswith("M"):
         end -= 1
     return text[:end].rstrip()
-
-
-def _without_markup(text: str) -> str:
-    for _ in range(_PASSES):
-        before, text = text, html.unescape(text)
-        escaped = _without_open_tags(_PLAIN_BRACKET.sub("&lt;", text))
-        if "<" in escaped:
-            # The parser takes long to import, and most excerpts are plain.
-            from loopwright.retrieval.web.markup import fragment_text
-
-            text = fragment_text(escaped)
-        if text == before:
-            break
-    return text
-
-
-def _without_open_tags(text: str) -> str:
-    # A "<" that no ">" follows is text, and for each of them the parser would search all of the rest.
-    closed, end, rest = text.rpartition(">")
-    return closed + end + rest.replace("<", "&lt;")

@@ -1,22 +1,22 @@
-"""From settings to a search engine."""
+"""What a web search engine is configured by, takes and gives back."""
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from dataclasses import dataclass
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from pydantic import PositiveFloat, PositiveInt, model_validator
 
 from loopwright.config import Section
-from loopwright.retrieval.web.protocol import WebSearch
 
 
 class SearchSettings(Section):
     """Which search engine to ask, and how."""
 
-    engine: Literal["searxng", "tavily", "duckduckgo"] | None = None
+    engine: Literal["searxng", "tavily"] | None = None
     """The search engine; None searches no web, and the answer says so."""
     url: str | None = None
-    """Where the engine answers. SearXNG needs it, Tavily has one of its own, DuckDuckGo takes none."""
+    """Where the engine answers. SearXNG needs it, Tavily has one of its own."""
     api_key_env: str | None = None
     """The environment variable that holds Tavily's key; None means ``TAVILY_API_KEY``."""
     timeout: PositiveFloat = 15.0
@@ -28,14 +28,50 @@ class SearchSettings(Section):
     def _fits_the_engine(self) -> Self:
         if self.engine == "searxng" and not self.url:
             raise ValueError("searxng needs the url of a server, for example http://localhost:8080")
-        for option in _REFUSED.get(self.engine or "", ()):
-            if getattr(self, option):
-                raise ValueError(f"the search engine {self.engine!r} takes no {option}; remove it")
+        if self.engine == "searxng" and self.api_key_env:
+            raise ValueError("the search engine 'searxng' takes no api_key_env; remove it")
         return self
 
 
-_REFUSED = {"searxng": ("api_key_env",), "duckduckgo": ("url", "api_key_env")}
-"""Engine -> the options that it takes not."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebResult:
+    """One page that a search found: plain text only, without markup and invisible characters."""
+
+    title: str
+    """The page's title; its address where it has none."""
+    url: str
+    """Its address, http or https, without a user name."""
+    text: str
+    """The engine's excerpt."""
+    engine: str
+    """Who found it, for example ``"searxng"`` or ``"searxng: brave"``."""
+
+
+@runtime_checkable
+class WebSearch(Protocol):
+    """A web search engine. One object may serve several searches at a time, and several event loops in turn."""
+
+    name: str
+    """Names the engine in logs and messages."""
+
+    async def search(self, query: str, k: int = 5) -> list[WebResult]:
+        """Search the web once; nothing is repeated here.
+
+        Args:
+            query: What to look for, in any language.
+            k: The most results; the engine's own limit may be lower.
+
+        Returns:
+            Cleaned results, best first; none if the engine found nothing.
+
+        Raises:
+            SearchError: If the engine failed; ``transient`` says whether another attempt could succeed.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        ...
 
 
 def open_search(settings: SearchSettings) -> WebSearch | None:
@@ -44,22 +80,9 @@ def open_search(settings: SearchSettings) -> WebSearch | None:
     Raises:
         ConfigError: If its address or its API key is wrong or missing.
     """
-    # The clients take long to import, and most runs need none of them.
-    if settings.engine == "searxng":
-        from loopwright.retrieval.web.searxng import SearxngSearch
+    if settings.engine is None:
+        return None
+    # The client takes long to import, and most runs need none.
+    from loopwright.retrieval.web.engines import SearxngSearch, TavilySearch
 
-        return SearxngSearch(settings.url or "", timeout=settings.timeout, max_results=settings.max_results)
-    if settings.engine == "tavily":
-        from loopwright.retrieval.web.tavily import DEFAULT_KEY_ENV, DEFAULT_URL, TavilySearch
-
-        return TavilySearch(
-            api_key_env=settings.api_key_env or DEFAULT_KEY_ENV,
-            url=settings.url or DEFAULT_URL,
-            timeout=settings.timeout,
-            max_results=settings.max_results,
-        )
-    if settings.engine == "duckduckgo":
-        from loopwright.retrieval.web.duckduckgo import DuckDuckGoSearch
-
-        return DuckDuckGoSearch(timeout=settings.timeout, max_results=settings.max_results)
-    return None
+    return SearxngSearch(settings) if settings.engine == "searxng" else TavilySearch(settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from loopwright.runs.comparing.schemas import FigureRow, LoopEffect, Verdict
-from loopwright.runs.schemas import KeptComparison, RunRecord
+from loopwright.runs.schemas import RunRecord
 
 SAME_QUALITY = 0.01
 """Qualities that differ by less are taken as equal: so much they differ by chance of wording."""
@@ -15,21 +15,17 @@ RANKS = {"answered": 3, "best_effort": 2, "partial": 2, "abstained": 1, "nothing
 failure."""
 
 
-def judged(a: RunRecord, b: RunRecord, kept: KeptComparison | None = None) -> Verdict:
+def judged(a: RunRecord, b: RunRecord) -> Verdict:
     """Say which of two runs came out better.
 
-    A person's word goes before everything else, then the workflow's own measure of quality, then how honest the ends
-    are (but that a run was refused a pass makes its answer no worse), then that the answers are the same. Runs that did
-    not end, and runs that were asked different things, are not judged but by a person.
+    First by the workflow's own measure of quality, then by how honest the ends are (but that a run was refused a pass
+    makes its answer no worse), then by that the answers are the same. Runs that did not end, and runs that were asked
+    different things, are not judged.
 
     Args:
         a: A run.
         b: Another run.
-        kept: What a person thought of the two, if anything.
     """
-    said = _by_person(a, kept)
-    if said:
-        return said
     for name, run in (("a", a), ("b", b)):
         if run.status not in ("finished", "failed"):
             return Verdict(better="unknown", by=None, why=f"Run {name} is {run.status}: it has not come to its end.")
@@ -76,15 +72,6 @@ def counterfactual_side(a: RunRecord, b: RunRecord) -> Literal["a", "b"] | None:
         if origin is not None and origin.kind == "counterfactual" and origin.run_id == parent.id:
             return "b" if side == "b" else "a"
     return None
-
-
-def _by_person(a: RunRecord, kept: KeptComparison | None) -> Verdict | None:
-    if kept is None or kept.verdict is None:
-        return None
-    swapped: dict[str, Literal["a", "b", "same"]] = {"a": "b", "b": "a", "same": "same"}
-    better = kept.verdict if kept.a == a.id else swapped[kept.verdict]
-    said = "that both are as good" if better == "same" else f"that run {better} is better"
-    return Verdict(better=better, by="person", why=f"A person said {said}{f': {kept.note}' if kept.note else '.'}")
 
 
 def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:

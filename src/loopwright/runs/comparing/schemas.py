@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from loopwright.runs.schemas import Frozen, KeptComparison, LoopPasses, RunSummary
+from loopwright.runs.schemas import Frozen, LoopPasses, RunSummary
 from loopwright.workflows.api import Citation
 
 
@@ -50,8 +50,8 @@ class Verdict(Frozen):
 
     better: Literal["a", "b", "same", "unknown"]
     """The better one; ``unknown`` where nothing tells."""
-    by: Literal["person", "quality", "status", "answer"] | None
-    """What tells: a person's word, the workflow's own measure, how honest the ends are, that the answers are the same;
+    by: Literal["quality", "status", "answer"] | None
+    """What tells: the workflow's own measure, how honest the ends are, that the answers are the same;
     None where nothing does."""
     why: str
     """The same in a sentence."""
@@ -101,7 +101,5 @@ class Comparison(Frozen):
     """Which run came out better."""
     loop_effect: LoopEffect | None = None
     """Whether a loop helped, where one run is the other without the loop's passes."""
-    kept: KeptComparison | None = None
-    """What a person thought of the two, as it was kept: its own ``a`` and ``b`` hold there."""
     notes: tuple[str, ...] = ()
     """What must be known to read this comparison, for example that the runs were asked different things."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from loopwright.runs.comparing.judging import judged
 from loopwright.runs.reporting.schemas import LimitSuggestion, LoopGain
-from loopwright.runs.schemas import KeptComparison, RunRecord
+from loopwright.runs.schemas import RunRecord
 
-Pair = tuple[RunRecord, RunRecord, KeptComparison | None]
-"""A run, the same run without a loop's passes, and what a person thought of the two."""
+Pair = tuple[RunRecord, RunRecord]
+"""A run, and the same run without a loop's passes."""
 
 SHARE = 0.95
 """The share of the runs that a limit shall suffice for."""
@@ -65,18 +65,15 @@ def _censored(refused: int) -> str:
     return f" {_runs(refused)} {was} refused a further pass; how many {needed} is not known."
 
 
-def counterfactual_pairs(runs: Mapping[str, RunRecord], comparisons: Iterable[KeptComparison]) -> dict[str, list[Pair]]:
+def counterfactual_pairs(runs: Mapping[str, RunRecord]) -> dict[str, list[Pair]]:
     """Find the runs that were run again without a loop's passes.
 
     Args:
         runs: Id -> run, the runs without passes among them.
-        comparisons: What people thought of pairs.
 
     Returns:
         Loop -> its pairs; for each run and loop the newest run without passes that ended.
     """
-    oldest_first = sorted(comparisons, key=lambda kept: kept.created_at)
-    said = {frozenset((kept.a, kept.b)): kept for kept in oldest_first}
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in sorted(runs.values(), key=lambda run: (run.started_at, run.id)):
         origin = run.parent
@@ -86,7 +83,7 @@ def counterfactual_pairs(runs: Mapping[str, RunRecord], comparisons: Iterable[Ke
             newest[origin.run_id, origin.loop] = run
     pairs: dict[str, list[Pair]] = {}
     for (parent, loop), without in newest.items():
-        pairs.setdefault(loop, []).append((runs[parent], without, said.get(frozenset((parent, without.id)))))
+        pairs.setdefault(loop, []).append((runs[parent], without))
     return pairs
 
 
@@ -98,11 +95,11 @@ def gain_of(pairs: Sequence[Pair]) -> LoopGain | None:
     """
     if not pairs:
         return None
-    verdicts = [judged(with_passes, without, kept) for with_passes, without, kept in pairs]
+    verdicts = [judged(*pair) for pair in pairs]
     counted = Counter(verdict.better for verdict in verdicts)
     gains = [
         with_passes.quality - without.quality
-        for with_passes, without, _kept in pairs
+        for with_passes, without in pairs
         if with_passes.quality is not None and without.quality is not None
     ]
     return LoopGain(
@@ -111,7 +108,6 @@ def gain_of(pairs: Sequence[Pair]) -> LoopGain | None:
         same=counted["same"],
         worse=counted["b"],
         unknown=counted["unknown"],
-        by_person=sum(verdict.by == "person" for verdict in verdicts),
         mean_quality_gain=sum(gains) / len(gains) if gains else None,
         quality_pairs=len(gains),
     )

@@ -50,8 +50,6 @@ class LoopGain(Frozen):
     """Runs that came out better without them."""
     unknown: int
     """Pairs of which nothing tells which is better."""
-    by_person: int
-    """Pairs that a person judged."""
     mean_quality_gain: float | None
     """The mean of quality with the passes less quality without them; None if no pair has both."""
     quality_pairs: int

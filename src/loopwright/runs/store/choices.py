@@ -1,17 +1,18 @@
-"""What is kept besides the runs: prompts, models for nodes and verdicts on two runs, and what allowances have left."""
+"""What is kept besides the runs: prompts, models for nodes, evaluations, and what allowances have left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, delete, or_, select, update
+from sqlalchemy import and_, delete, select, update
 
 from loopwright.database.database import Database
+from loopwright.database.values import microseconds
 from loopwright.errors import InputError
-from loopwright.runs.schemas import KeptComparison, KeptEvaluation, PromptVersion
+from loopwright.runs.schemas import KeptEvaluation, PromptVersion
 from loopwright.runs.store.entries import Charge, Refused
-from loopwright.runs.store.rows import as_json, microseconds, read
-from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, COMPARISONS, EVALUATIONS, PROMPTS
+from loopwright.runs.store.rows import as_json, read
+from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, EVALUATIONS, PROMPTS
 
 
 class Choices:
@@ -130,25 +131,3 @@ class Choices:
         there = and_(table.c.workflow == workflow, table.c.questions == questions, table.c.version == version)
         with self._database.writing() as connection:
             return connection.execute(delete(table).where(there)).rowcount > 0
-
-    def comparisons(self, run_id: str | None = None) -> Sequence[KeptComparison]:
-        """Comparisons, newest first."""
-        wanted = select(COMPARISONS.c.document)
-        if run_id is not None:
-            wanted = wanted.where(or_(COMPARISONS.c.a == run_id, COMPARISONS.c.b == run_id))
-        wanted = wanted.order_by(COMPARISONS.c.created_at.desc(), COMPARISONS.c.a, COMPARISONS.c.b)
-        with self._database.reading() as connection:
-            documents = connection.scalars(wanted).all()
-        return [read(KeptComparison, "a comparison", document) for document in documents]
-
-    def keep_comparison(self, comparison: KeptComparison) -> None:
-        """Keep a comparison, in place of an earlier one of the same two runs."""
-        told = {
-            "created_at": microseconds(comparison.created_at),
-            "document": as_json(comparison.model_dump(mode="json")),
-        }
-        insert = self._database.insert(COMPARISONS).values(a=comparison.a, b=comparison.b, **told)
-        swapped = and_(COMPARISONS.c.a == comparison.b, COMPARISONS.c.b == comparison.a)
-        with self._database.writing() as connection:
-            connection.execute(delete(COMPARISONS).where(swapped))
-            connection.execute(insert.on_conflict_do_update(index_elements=["a", "b"], set_=told))

@@ -15,7 +15,6 @@ from loopwright.runs.store.tables import EVALUATIONS, FORMAT, HISTORY, METADATA,
 
 _BEFORE = FORMAT - 1  # it had no tags and no evaluations
 _MAKING = 0x4C57_5248  # the advisory lock of those that make the tables
-_MOVING = "runs go from one to the other by `loopwright runs export` there and `loopwright runs import` here"
 
 
 def prepare(database: Database, create: bool) -> None:
@@ -64,6 +63,6 @@ def _found(database: Database, connection: Connection) -> int | None:
         update = "update Loopwright" if found and max(found) > FORMAT else "use the version of Loopwright that made it"
         raise StoreError(
             f"{database.name} has the format {shown}, and this version of Loopwright reads the format {FORMAT}; it was "
-            f"not touched: {update}, or give another place; {_MOVING}"
+            f"not touched: {update}, or give another place"
         )
     return found[0]

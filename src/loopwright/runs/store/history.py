@@ -20,14 +20,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from loopwright.database.values import microseconds
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import AttemptLost, InputError
 from loopwright.runs.schemas import ENDED, Channel, Order, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.choices import Choices
 from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.store.listing import page, tags_of
-from loopwright.runs.store.rows import microseconds, read, record_of, row_of
-from loopwright.runs.store.tables import COMPARISONS, EVENTS, GRAPHS, RUNS, TAGS
+from loopwright.runs.store.rows import read, record_of, row_of
+from loopwright.runs.store.tables import EVENTS, GRAPHS, RUNS, TAGS
 
 PART = 200
 """Runs that are listed at once where all are read."""
@@ -40,7 +41,6 @@ def forget(connection: Connection, runs: Mapping[str, int]) -> None:
     for start in range(0, len(ids), _PORTION):
         portion = ids[start : start + _PORTION]
         connection.execute(delete(RUNS).where(RUNS.c.key.in_([runs[run_id] for run_id in portion])))
-        connection.execute(delete(COMPARISONS).where(or_(COMPARISONS.c.a.in_(portion), COMPARISONS.c.b.in_(portion))))
 
 
 def outdated(connection: Connection, older_than: datetime | None, keep: int | None) -> dict[str, int]:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import JSON, ColumnElement, Connection, Float, and_, cast, func, literal, select, true, tuple_
 
+from loopwright.database.values import microseconds
 from loopwright.errors import InputError
 from loopwright.runs.schemas import Order, RunFilter, RunPage, RunSummary
-from loopwright.runs.store.rows import microseconds, read, searchable
+from loopwright.runs.store.rows import read, searchable
 from loopwright.runs.store.tables import RUNS, TAGS
 
 _LONGEST_SEARCH = 1_000  # SQLite takes at most 1,000 conditions at once

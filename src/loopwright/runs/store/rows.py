@@ -5,27 +5,16 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from loopwright.database.values import microseconds
 from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunRecord, RunSummary
 
 _Kept = TypeVar("_Kept", bound=BaseModel)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SUMMARY = frozenset(RunSummary.model_fields)
-
-
-def microseconds(moment: datetime) -> int:
-    """A moment as it is kept: microseconds since the beginning of 1970, UTC.
-
-    Args:
-        moment: The moment; UTC if it names no time zone.
-    """
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def searchable(text: str) -> str:

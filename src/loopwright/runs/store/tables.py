@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table
 
-from loopwright.database.text import StorableText
+from loopwright.database.values import StorableText
 
 FORMAT = 3
 """Changes with everything that an older version would misread: tables, columns, or the JSON in them."""
@@ -89,17 +89,6 @@ ASSIGNMENTS = Table(
     _text("model", nullable=True),
 )
 """Chat models that people chose; no row means that the configuration's holds, NULL that there is to be none."""
-
-COMPARISONS = Table(
-    "run_comparisons",
-    METADATA,
-    _text("a", primary_key=True),
-    _text("b", primary_key=True),
-    Column("created_at", BigInteger, nullable=False),
-    _text("document"),
-    Index("run_comparisons_by_b", "b"),
-)
-"""Comparisons as JSON; ``created_at`` in microseconds since 1970."""
 
 EVALUATIONS = Table(
     "evaluations",

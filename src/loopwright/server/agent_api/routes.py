@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -426,33 +426,3 @@ async def stream_stateless(asked: NewRun, request: Request) -> Response:
 async def wait_stateless(asked: NewRun, request: Request) -> Response:
     """Run without a thread, and answer with the state."""
     return await _waited(asked, None, request)
-
-
-# What is not here
-
-
-NOT_HERE = {
-    "/store/{rest:path}": "the store: a graph opens its own, and the page shows what runs wrote",
-    "/runs/crons{rest:path}": "crons: let the system's own scheduler ask for runs",
-    "/threads/{thread_id}/runs/crons": "crons: let the system's own scheduler ask for runs",
-    "/runs/batch": "batches of runs: ask for each run; they wait their turn",
-    "/runs/cancel": "cancelling many runs: cancel each",
-    "/threads/search": "a search in threads: GET /v1/runs lists and searches runs",
-    "/threads/count": "counting threads: GET /v1/runs tells how many runs there are",
-    "/threads/prune": "pruning threads: loopwright runs prune does it",
-    "/threads/{thread_id}/copy": "copies of threads: a run from a checkpoint of it leaves the others as they are",
-    "/threads/{thread_id}/stream": "following a thread: follow its runs (join_stream)",
-    "/assistants": "assistants of clients' own: each workflow that is served is one",
-}
-"""The addresses of LangGraph's server that this one has not -> what is not here, and what to do instead."""
-
-
-def _refusing(told: str) -> Callable[[], Awaitable[None]]:
-    async def refuse() -> None:
-        raise Problem(f"not here: {told}", "NotHere", status=501).exception
-
-    return refuse
-
-
-for _path, _told in NOT_HERE.items():
-    router.add_api_route(_path, _refusing(_told), methods=["GET", "POST", "PUT", "PATCH", "DELETE"])

@@ -77,12 +77,14 @@ def _documents(context: Context) -> int | None:
     return 0 if 0 in held else sum(held) if held else None
 
 
+@router.head("/health/live", include_in_schema=False)
 @router.get("/health/live", operation_id="is_live")
 async def live() -> Live:
     """Say that the server takes requests; looks at nothing else."""
     return Live()
 
 
+@router.head("/health/ready", include_in_schema=False)
 @router.get("/health/ready", operation_id="is_ready", response_model_exclude_none=True, responses={503: PROBLEM})
 async def ready(context: Here, request: Request) -> Ready:
     """Look at the run history and the documents, and say whether runs can begin."""

@@ -46,14 +46,14 @@ def page_router(folder: Path = BUILT) -> APIRouter:
     )
     router = APIRouter(include_in_schema=False)
 
-    @router.get("/")
+    @router.api_route("/", methods=["GET", "HEAD"])
     async def page(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         """The page."""
         if not (folder / "index.html").is_file():
             return _safe(HTMLResponse(UNBUILT), "no-cache")
         return _safe(await own.get_response("index.html", request.scope), "no-cache")
 
-    @router.get("/assets/{name:path}")
+    @router.api_route("/assets/{name:path}", methods=["GET", "HEAD"])
     async def asset(name: str, request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         """A file that the page uses; its name changes with its content."""
         try:

@@ -1,16 +1,15 @@
-"""Runs of all workflows: begun, followed, looked at, cancelled, resumed, forked, and handed on."""
+"""Runs of all workflows: begun, followed, looked at, cancelled, resumed and forked."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
-import re
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
@@ -26,7 +25,6 @@ from loopwright.runs.schemas import (
     Tag,
 )
 from loopwright.runs.states import CheckpointView, logged
-from loopwright.runs.transfer import export_run, import_run
 from loopwright.server.answering import begin_once
 from loopwright.server.changes import Changes, changes_of, check_state
 from loopwright.server.context import RUN_ID, Context, Here, kept_run, unknown_run
@@ -49,13 +47,6 @@ STARTS: dict[int | str, dict[str, Any]] = {404: PROBLEM, 503: PROBLEM}
 STREAM: dict[int | str, dict[str, Any]] = {
     200: streamed("RunEvent", "The events of the run, each with the id RUN_ID:N."),
     204: {"description": "The client has every event, and no more will come."},
-    404: PROBLEM,
-}
-ARCHIVE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The run with all its events, as a file that `import_run` takes.",
-        "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
-    },
     404: PROBLEM,
 }
 TEST: dict[int | str, dict[str, Any]] = {
@@ -182,17 +173,6 @@ async def list_runs(
     return await asyncio.to_thread(context.hub.store.list, wanted, limit, before, order)
 
 
-@router.post("/import", status_code=201, operation_id="import_run", responses={507: PROBLEM}, openapi_extra={
-    "requestBody": {
-        "required": True, "content": {"application/gzip": {"schema": {"type": "string", "format": "binary"}}},
-    }
-})  # fmt: skip
-async def import_archive(request: Request, context: Here) -> RunRecord:
-    """Keep a run that was exported, here or elsewhere."""
-    data = await request.body()
-    return await asyncio.to_thread(import_run, context.hub.store, data)
-
-
 @router.get("/tags", operation_id="list_tags")
 async def list_tags(context: Here) -> list[str]:
     """The tags that any run has."""
@@ -291,17 +271,6 @@ async def get_checkpoint(run_id: RunId, checkpoint_id: str, context: Here) -> Ch
     """The whole state at a checkpoint."""
     await kept_run(context, run_id)
     return CheckpointState(values=await context.hub.state(run_id, checkpoint_id))
-
-
-@router.get("/{run_id}/export", operation_id="export_run", response_class=Response, responses=ARCHIVE)
-async def export_archive(run_id: RunId, context: Here) -> Response:
-    """The run as a file, for another server or a report."""
-    record = await kept_run(context, run_id)
-    data = await asyncio.to_thread(export_run, context.hub.store, run_id)
-    # Ids of imported runs are others' choice: only plain characters go into a header.
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{record.workflow}-{record.id}")[:100]
-    disposition = f'attachment; filename="{name}.json.gz"'
-    return Response(data, media_type="application/gzip", headers={"Content-Disposition": disposition})
 
 
 @router.get("/{run_id}/test", operation_id="get_run_test", response_class=Response, responses=TEST)

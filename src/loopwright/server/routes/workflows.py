@@ -14,8 +14,8 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.report import workflow_report
 from loopwright.runs.reporting.schemas import LoopReport
-from loopwright.runs.schemas import KeptEvaluation, RunFilter
-from loopwright.server.answering import WorkflowAnswer, answer_with
+from loopwright.runs.schemas import KeptEvaluation, RunFilter, RunRecord
+from loopwright.server.answering import answer_with
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Given
 from loopwright.server.problems import PROBLEM, Problem
@@ -69,7 +69,7 @@ async def get_workflow(workflow: str, context: Here) -> Workflow:
 @router.get("/{workflow}/topology", operation_id="get_topology", responses=MISSING)
 async def get_topology(workflow: str, context: Here) -> ShownGraph:
     """The graph of a workflow, with its loops and the proof that it stops."""
-    return await asyncio.to_thread(context.topology, context.workflow(workflow))
+    return await asyncio.to_thread(context.hub.shown, context.workflow(workflow).name)
 
 
 @router.get("/{workflow}/report", operation_id="get_loop_report", responses=MISSING)
@@ -97,7 +97,7 @@ async def delete_evaluation(workflow: str, questions: str, version: str, context
 
 
 @router.post("/{workflow}/run", operation_id="run_workflow", responses=ANSWERED)
-async def run_workflow(workflow: str, context: Here, request: Request) -> WorkflowAnswer:
+async def run_workflow(workflow: str, context: Here, request: Request) -> RunRecord:
     """Run a workflow and answer in one reply; the body is its input, as JSON or as a form, files in it as such."""
     hosted = context.workflow(workflow)
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
@@ -114,7 +114,7 @@ async def run_workflow(workflow: str, context: Here, request: Request) -> Workfl
 
 
 async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:
-    graph = await asyncio.to_thread(context.topology, hosted)
+    graph = await asyncio.to_thread(context.hub.shown, hosted.name)
     page = await asyncio.to_thread(context.hub.store.list, RunFilter(workflow=hosted.name), 1)
     return Workflow(
         name=hosted.name,

@@ -7,7 +7,7 @@ from typing import Self
 
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows import runtime
 from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.memory import Memory, open_memory

@@ -5,11 +5,11 @@ from __future__ import annotations
 from loopwright.workflows.evaluation.evaluation import aevaluate, evaluate, gain_of, without_loop
 from loopwright.workflows.evaluation.figures import Figure, mean_figure
 from loopwright.workflows.evaluation.questions import Expected, Question, read_questions
-from loopwright.workflows.evaluation.results import Asked, Evaluation, LoopGain
+from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation, LoopGain
 from loopwright.workflows.evaluation.scores import answer_scores, citation_scores, scores_of
 
 __all__ = [
-    "Asked",
+    "EvaluatedAnswer",
     "Evaluation",
     "Expected",
     "Figure",

@@ -18,7 +18,7 @@ from loopwright.models import UsageRecorder
 from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
 from loopwright.workflows.evaluation.figures import Figure, mean_figure, rank_figure
 from loopwright.workflows.evaluation.questions import Question, read_questions
-from loopwright.workflows.evaluation.results import Asked, Evaluation, LoopGain
+from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation, LoopGain
 from loopwright.workflows.evaluation.scores import scores_of
 from loopwright.workflows.runtime import prices, usage_of_the_run
 
@@ -106,7 +106,7 @@ def without_loop(graph: BoundedGraph, name: str) -> BoundedGraph:
     return bounded(graph.given, loops, budget=graph.budget)
 
 
-def gain_of(loop: str, outcomes: Sequence[Asked], without: Sequence[Asked]) -> LoopGain:
+def gain_of(loop: str, outcomes: Sequence[EvaluatedAnswer], without: Sequence[EvaluatedAnswer]) -> LoopGain:
     """What a loop costs and brings.
 
     Args:
@@ -151,7 +151,7 @@ class _Asker:
                     "have; mend 'citations', or have it read what belongs to the questions"
                 )
 
-    async def ask(self, questions: Sequence[Question], graph: BoundedGraph) -> list[Asked]:
+    async def ask(self, questions: Sequence[Question], graph: BoundedGraph) -> list[EvaluatedAnswer]:
         """Ask questions; when one cannot be asked, the others are given up."""
         self._total += len(questions)
         self._tell(0)
@@ -159,13 +159,13 @@ class _Asker:
             tasks = [group.create_task(self._one(question, graph)) for question in questions]
         return [task.result() for task in tasks]
 
-    async def _one(self, question: Question, graph: BoundedGraph) -> Asked:
+    async def _one(self, question: Question, graph: BoundedGraph) -> EvaluatedAnswer:
         async with self._places:
             asked = await self._run(question, graph)
         self._tell(1)
         return asked
 
-    async def _run(self, question: Question, graph: BoundedGraph) -> Asked:
+    async def _run(self, question: Question, graph: BoundedGraph) -> EvaluatedAnswer:
         prepared = self._prepared(question)
         usage_of_the_run.set(UsageRecorder(prices()))
         for setting in prepared.settings():
@@ -183,7 +183,7 @@ class _Asker:
         used = usage_of_the_run.get()
         own = self._workflow.score(question.expected, outcome)
         people, ranked = self._workflow.rated(question.expected, outcome) or (None, {})
-        return Asked(
+        return EvaluatedAnswer(
             id=question.id,
             kind=question.kind,
             input=question.input,
@@ -217,7 +217,7 @@ def _told(error: Exception) -> str:
     return f"{where}{type(cause).__name__}: {' '.join(str(cause).split())}"
 
 
-def _figures(asked: Sequence[Asked]) -> dict[str, Figure]:
+def _figures(asked: Sequence[EvaluatedAnswer]) -> dict[str, Figure]:
     """Means over questions, and how far numbers rise with those that people gave."""
     names = dict.fromkeys(name for each in asked for name in each.ranked)
     return _means([each.numbers for each in asked]) | {

@@ -17,12 +17,12 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Asked(_Frozen):
+class EvaluatedAnswer(_Frozen):
     """What came of one question."""
 
     id: str
     """The question's id."""
-    kind: str
+    kind: str = ""
     """What kind of question it is."""
     input: dict[str, Any]
     """The workflow's input."""
@@ -30,7 +30,7 @@ class Asked(_Frozen):
     """How honest an end it came to, in the workflow's own word; ``failed`` if a node failed for good."""
     answer: str
     """The answer."""
-    cited: tuple[str, ...]
+    cited: tuple[str, ...] = ()
     """The marks of what it cites."""
     scores: dict[str, float | None]
     """Name -> score; None where the question has none."""
@@ -81,7 +81,7 @@ class Evaluation(_Frozen):
     """Status -> questions that ended so."""
     loops: dict[str, LoopGain]
     """Loop -> what it costs and brings; empty if that was not asked for."""
-    outcomes: tuple[Asked, ...]
+    outcomes: tuple[EvaluatedAnswer, ...]
     """What came of each question, in order."""
 
     def as_json(self) -> str:

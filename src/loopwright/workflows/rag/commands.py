@@ -20,7 +20,7 @@ from loopwright.errors import InputError, LoopwrightError
 
 if TYPE_CHECKING:
     from loopwright.retrieval.records import Filter
-    from loopwright.retrieval.stores.protocol import KnowledgeStore
+    from loopwright.retrieval.stores.store import KnowledgeStore
     from loopwright.workflows.rag import Citation, RAGConfig, RagResult, Services
     from loopwright.workflows.rag.sources import IngestProgress
 

@@ -16,7 +16,7 @@ from fastapi import APIRouter, File, Form, UploadFile
 from pydantic import BaseModel, Field
 
 from loopwright.errors import DocumentError, InputError, StoreError
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.server.context import Context, Here
 from loopwright.server.given import WITHOUT_NUL
 from loopwright.server.problems import PROBLEM, Problem

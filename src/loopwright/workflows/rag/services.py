@@ -16,7 +16,7 @@ from loopwright.models.embedded.catalogue import Role
 from loopwright.retrieval.protocols import Embedder, Reranker
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.web import WebSearch, open_search
 from loopwright.workflows import runtime
 from loopwright.workflows.rag.config import AUTO, RAGConfig

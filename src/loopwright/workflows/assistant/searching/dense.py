@@ -10,7 +10,7 @@ import numpy as np
 
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Filter
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.searching.index import Floats, TableIndex
 

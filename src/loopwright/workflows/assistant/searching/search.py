@@ -12,7 +12,7 @@ import numpy as np
 
 from loopwright.retrieval.english import share
 from loopwright.retrieval.protocols import Embedder
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.schemas import Found, Pick, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.dense import DenseSearch, standing_out

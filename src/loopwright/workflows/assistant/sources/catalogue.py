@@ -11,7 +11,7 @@ from typing import Self
 from weakref import WeakKeyDictionary
 
 from loopwright.retrieval.records import Filter
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.storing import (

@@ -12,7 +12,7 @@ from pathlib import Path
 from loopwright.errors import ConfigError
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Document
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.reading.files import read_bytes

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.sources.ingesting import ingest
 
 

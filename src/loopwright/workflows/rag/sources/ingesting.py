@@ -14,7 +14,7 @@ from loopwright.errors import DocumentError
 from loopwright.retrieval.names import entity_key, find_mentions
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Filter
-from loopwright.retrieval.stores.protocol import KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.rag.sources.progress import MOST_PROBLEMS, IngestProgress, IngestReport
 from loopwright.workflows.rag.sources.reading import (

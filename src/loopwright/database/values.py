@@ -1,14 +1,19 @@
-"""Text as both databases can keep it."""
+"""Texts and moments as both databases can keep them."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -31,3 +36,17 @@ class StorableText(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """A value on its way into the database."""
         return None if value is None else storable(value)
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970 in UTC; a time without time zone is taken as UTC.
+
+    What its zone puts outside the years 1 to 9999 of UTC is moved to their beginning or end.
+    """
+    since = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+    return min(max(since, _EARLIEST), _LATEST)
+
+
+def moment(since: int) -> datetime:
+    """The moment of so many microseconds since 1970, UTC."""
+    return _EPOCH + since * _MICROSECOND

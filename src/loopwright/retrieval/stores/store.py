@@ -55,10 +55,11 @@ _VECTOR_DIGITS = 6
 _TIES = 16
 
 
-class SqlStore:
-    """A knowledge store: see `KnowledgeStore`; its methods say only what the protocol does not.
+class KnowledgeStore:
+    """Documents, passages, their links and vectors. Every method may be called from several threads.
 
-    Those that write do so one after another.
+    Every method raises `StoreError` where the database fails: a store that is down is never "nothing found". Those that
+    write do so one after another.
     """
 
     def __init__(self, database: Database, backend: Backend) -> None:
@@ -83,7 +84,9 @@ class SqlStore:
             raise
 
     def put(self, contributions: Sequence[Contribution]) -> None:
-        """Store documents; of two with the same id, the later counts.
+        """Store documents with all that they bring, in one transaction; a document that is there is replaced whole.
+
+        Of two with the same id, the later counts.
 
         Raises:
             StoreError: If the database fails, or a passage or entity belongs to another document, or an id has
@@ -94,12 +97,12 @@ class SqlStore:
             return
         with self._writing() as connection:
             self._remove(connection, list(latest))
-            self._backend.index(connection, add(connection, self._backend, list(latest.values())))
+            self._backend.index(connection, add(connection, list(latest.values())))
             count_up(connection, "revision")
         self._revision = None
 
     def delete(self, document_ids: Sequence[str]) -> int:
-        """Take documents away."""
+        """Take documents away with all that only they brought, and say how many there were."""
         with self._writing() as connection:
             gone = self._remove(connection, document_ids)
             if gone:
@@ -108,7 +111,7 @@ class SqlStore:
         return gone
 
     def digests(self, document_ids: Sequence[str] | None = None) -> dict[str, str]:
-        """The digests of documents."""
+        """Document id -> digest, of those that are there; None asks for all."""
         wanted = select(DOCUMENT.c.id, DOCUMENT.c.digest).order_by(DOCUMENT.c.id)
         if document_ids is not None:
             wanted = wanted.where(self._backend.among(DOCUMENT.c.id, document_ids))
@@ -116,7 +119,7 @@ class SqlStore:
             return {row[0]: row[1] for row in connection.execute(wanted)}
 
     def documents(self, where: Filter | None = None, *, offset: int = 0, limit: int | None = None) -> list[Document]:
-        """The documents.
+        """The documents, by id.
 
         Args:
             where: Which of them.
@@ -133,19 +136,19 @@ class SqlStore:
             return [document_of(row) for row in connection.execute(wanted)]
 
     def passages(self, ids: Sequence[str]) -> list[Passage]:
-        """Passages by their ids."""
+        """The passages with these ids, in the same order; those that are not there are left out."""
         with self._reading() as connection:
             found = self._passages(connection, self._backend.among(PASSAGE.c.id, ids))
         by_id = {passage.id: passage for passage in found}
         return [by_id[id] for id in map(storable, ids) if id in by_id]
 
     def passages_of(self, document_id: str) -> list[Passage]:
-        """A document's passages."""
+        """A document's passages, in order."""
         with self._reading() as connection:
             return self._passages(connection, DOCUMENT.c.id == document_id)
 
     def search_text(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
-        """The best passages by their words.
+        """The passages with any of the words, by how often, how rare and where they stand; best first, ties by id.
 
         Args:
             query: Words; signs and operators in it mean nothing.
@@ -166,7 +169,7 @@ class SqlStore:
     def search_vector(
         self, vector: NDArray[np.float32], k: int, where: Filter | None = None, *, model: str
     ) -> list[Hit]:
-        """The passages with the most similar vectors. It is exact, never approximate.
+        """The passages with the most similar vectors by cosine, best first, ties by id; exact, never approximate.
 
         Args:
             vector: What to compare with, shape (dimensions,), of any length.
@@ -204,7 +207,7 @@ class SqlStore:
         return passages
 
     def put_vectors(self, model: str, vectors: Sequence[tuple[Passage, NDArray[np.float32]]]) -> None:
-        """Store the vectors of passages.
+        """Store the vectors of passages as they were embedded; of those that are gone or changed by now, none.
 
         Args:
             model: The embedding model that they come from.
@@ -234,7 +237,7 @@ class SqlStore:
                 {"key": number, "passage": row.key, **shared, "value": self._backend.encoded(units[row.id][1])}
                 for number, row in enumerate(rows, first)
             ]
-            self._backend.insert(connection, EMBEDDING, added)
+            connection.execute(insert(EMBEDDING), added)
 
     def links(self) -> Links:
         """Which passages name which entities."""
@@ -252,7 +255,13 @@ class SqlStore:
         )
 
     def revision(self, within: float = 0.0) -> int:
-        """The number of changes."""
+        """A number that grows with every change of documents, by whichever process; vectors do not count.
+
+        What was derived from the documents is made anew when it has grown.
+
+        Args:
+            within: Seconds for which a change by another process may go unseen.
+        """
         known, now = self._revision, monotonic()
         if known is not None and now - known[0] < within:
             return known[1]

@@ -1,0 +1,267 @@
+"""SearXNG and Tavily over HTTP: deadlines, a limit of size, and every failure as a `SearchError`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from loopwright.errors import ConfigError, SearchError
+from loopwright.retrieval.web.cleaning import clean_text, collapse, cut
+from loopwright.retrieval.web.opening import SearchSettings, WebResult
+
+MAX_REPLY = 5_000_000
+"""The most bytes of an engine's reply."""
+MAX_QUERY = 400
+"""The most characters of a query that are sent: Tavily takes no more."""
+MAX_TITLE = 300
+"""The most characters of a title."""
+MAX_TEXT = 2_000
+"""The most characters of an engine's excerpt."""
+MAX_URL = 2_000
+"""The most characters of an address; a longer one is left out."""
+MAX_ENGINE = 60
+"""The most characters of an engine's name."""
+
+_CONNECT_TIMEOUT = 5.0
+_TOO_MANY_REQUESTS = 429
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY = re.compile(r"[!-~]+")
+
+
+class _Entry(BaseModel):
+    # Engines send null for a page without a description, and answers of theirs have no address.
+    title: str | None = None
+    url: str | None = None
+    content: str | None = None
+    engine: str | None = None
+
+
+class _Reply(BaseModel):
+    results: list[_Entry]
+    unresponsive_engines: list[Any] = []
+    """Engines behind SearXNG that failed, with the reason."""
+
+
+class _JsonSearch:
+    name: ClassVar[str]
+    hints: Mapping[int, str]
+    """Status -> what it means there and how to mend it."""
+
+    def __init__(self, settings: SearchSettings, url: str, headers: Mapping[str, str] | None = None) -> None:
+        """Get ready; nothing is sent.
+
+        Raises:
+            ConfigError: If the address is unusable.
+        """
+        self._url = _search_url(url, self.name)
+        self._settings = settings
+        # No idle connection is kept, so that one client serves one event loop after the other. Compressed replies are
+        # not asked for: a small one can unpack to gigabytes.
+        self._client = httpx.AsyncClient(
+            limits=httpx.Limits(max_keepalive_connections=0),
+            timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout, _CONNECT_TIMEOUT)),
+            headers={"User-Agent": "loopwright", "Accept-Encoding": "identity", **(headers or {})},
+        )
+
+    async def search(self, query: str, k: int = 5) -> list[WebResult]:
+        """Search the web; see `WebSearch.search`. A query is cut to `MAX_QUERY` characters.
+
+        Raises:
+            SearchError: If the engine failed.
+        """
+        plain = cut(collapse(query), MAX_QUERY)
+        if not plain:
+            raise SearchError(f"{self._who} was asked for nothing: the query is empty")
+        count = max(1, min(k, self._settings.max_results))
+        reply = await self._ask(self._request(plain, count))
+        return [result for entry in reply.results if (result := self._result(entry))][:count]
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self._client.aclose()
+
+    @property
+    def _who(self) -> str:
+        return self.name.capitalize()
+
+    def _request(self, query: str, count: int) -> httpx.Request:
+        raise NotImplementedError
+
+    async def _ask(self, request: httpx.Request) -> _Reply:
+        seconds = self._settings.timeout
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._client.send(request, stream=True, follow_redirects=False)
+                try:
+                    self._require_success(response)
+                    body = await self._read(response)
+                finally:
+                    await response.aclose()
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise SearchError(f"{self._who} gave no full answer within {seconds:g} s", transient=True) from error
+        except httpx.HTTPError as error:
+            said = clean_text(str(error), 200).rstrip(".") or type(error).__name__
+            raise SearchError(f"{self._who} cannot be reached: {said}", transient=True) from error
+        try:
+            reply = _Reply.model_validate_json(body)
+        except ValidationError as error:
+            wrong, sent = error.errors(include_url=False)[0], clean_text(body[:400].decode(errors="replace"), 80)
+            place = ".".join(map(str, wrong["loc"])) or "JSON"
+            raise SearchError(
+                f"{self._who} did not send results but {sent!r} ({place}: {wrong['msg']}); "
+                "is that the address of such a search engine?"
+            ) from None
+        if reply.results and not any(entry.url for entry in reply.results):
+            raise SearchError(f"{self._who} sent results without a text 'url'; is that such a search engine?")
+        return reply
+
+    def _require_success(self, response: httpx.Response) -> None:
+        if response.is_success:
+            return
+        hint = self.hints.get(response.status_code, "")
+        if response.has_redirect_location:
+            target = clean_text(response.headers["Location"], 200)
+            hint = f"it redirects to {target!r}; configure that address if you trust it"
+        said = f"{self._who} answered with status {response.status_code}{': ' if hint else ''}{hint}"
+        transient = response.status_code == _TOO_MANY_REQUESTS or response.is_server_error
+        raise SearchError(said, transient=transient)
+
+    async def _read(self, response: httpx.Response) -> bytes:
+        if "Content-Encoding" in response.headers:
+            raise SearchError(f"{self._who} sent a compressed reply, which was not asked for")
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > MAX_REPLY:
+                raise SearchError(f"{self._who} sent more than {MAX_REPLY} bytes; the rest was not read")
+        return bytes(body)
+
+    def _result(self, entry: _Entry) -> WebResult | None:
+        url = _clean_url(entry.url or "")
+        if url is None:
+            return None
+        engine = clean_text(entry.engine or "", MAX_ENGINE)
+        return WebResult(
+            title=clean_text(entry.title or "", MAX_TITLE) or url,
+            url=url,
+            text=clean_text(entry.content or "", MAX_TEXT),
+            engine=f"{self.name}: {engine}" if engine else self.name,
+        )
+
+
+class SearxngSearch(_JsonSearch):
+    """Asks a SearXNG instance, by ``GET {url}/search?q=...&format=json``. It may have a private address."""
+
+    name = "searxng"
+    hints: Mapping[int, str] = {
+        403: "JSON is not enabled there, or its limiter refuses us; add 'json' to search.formats in its settings.yml, "
+        "restart it, and let this address through its limiter",
+        404: "there is no /search below that address; give the address of the SearXNG instance itself",
+        429: "its limiter allows no more requests for now",
+    }
+
+    def __init__(self, settings: SearchSettings) -> None:
+        """Get ready; nothing is sent.
+
+        Raises:
+            ConfigError: If the address is unusable.
+        """
+        super().__init__(settings, settings.url or "")
+
+    @property
+    def _who(self) -> str:
+        return f"SearXNG at {_shown(self._url).removesuffix('/search')}"
+
+    def _request(self, query: str, count: int) -> httpx.Request:
+        return self._client.build_request("GET", self._url, params={"q": query, "format": "json"})
+
+    async def _ask(self, request: httpx.Request) -> _Reply:
+        reply = await super()._ask(request)
+        # It answers 200 with no results also where all of its engines failed: that is not "nothing found".
+        if reply.unresponsive_engines and not reply.results:
+            silent = [
+                ": ".join(map(str, each)) if isinstance(each, list) else str(each)
+                for each in reply.unresponsive_engines
+            ]
+            raise SearchError(
+                f"{self._who} found nothing, but some of its engines did not answer "
+                f"({clean_text(', '.join(silent), 200)}); see its preferences for engines that work",
+                transient=True,
+            )
+        return reply
+
+
+class TavilySearch(_JsonSearch):
+    """Asks Tavily, by ``POST {url}/search``. The key is in no message and no ``repr``."""
+
+    name = "tavily"
+
+    def __init__(self, settings: SearchSettings) -> None:
+        """Read the key; nothing is sent.
+
+        Raises:
+            ConfigError: If the key is missing or no key, or the address is unusable.
+        """
+        variable = settings.api_key_env or "TAVILY_API_KEY"
+        self.hints = {
+            400: "it did not accept the query",
+            401: f"it did not accept the API key in {variable}",
+            432: "the plan of this API key is used up",
+            433: "the pay-as-you-go limit of this API key is reached",
+        }
+        headers = {"Authorization": f"Bearer {_read_key(variable)}"}
+        super().__init__(settings, settings.url or "https://api.tavily.com", headers)
+
+    def _request(self, query: str, count: int) -> httpx.Request:
+        return self._client.build_request("POST", self._url, json={"query": query, "max_results": min(count, 20)})
+
+
+def _search_url(url: str, who: str) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url.strip())
+        host = parsed.host
+    except (httpx.InvalidURL, ValueError) as error:
+        raise ConfigError(f"{who}'s url is no address ({error}); write it like http://localhost:8080") from error
+    if parsed.scheme not in ("http", "https") or not host or re.search(r"[\[\]%]", host):
+        raise ConfigError(f"{who}'s url {_shown(parsed)!r} is no http address; write it like http://localhost:8080")
+    path = parsed.path.rstrip("/").removesuffix("/search")
+    return parsed.copy_with(path=f"{path}/search", query=None, fragment=None)
+
+
+def _shown(url: httpx.URL) -> str:
+    """An address without the user name and password that may stand before its host."""
+    return str(url.copy_with(userinfo=b""))
+
+
+def _read_key(variable: str) -> str:
+    # Who puts the key itself into the configuration must not find it in a log.
+    if not _VARIABLE.fullmatch(variable):
+        raise ConfigError(
+            "api_key_env is not the name of an environment variable; write the variable's name there, never the key"
+        )
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ConfigError(f"the environment variable {variable} is not set; Tavily needs its API key there")
+    if not _KEY.fullmatch(key):
+        raise ConfigError(f"the environment variable {variable} holds no API key: it has spaces or special characters")
+    return key
+
+
+def _clean_url(raw: str) -> str | None:
+    try:
+        parts = urlsplit(collapse(raw))
+        # "https://bank.example@evil.example/" reads like the bank's address; and what is left without a user name can
+        # be no address any more, as in "http://[::1@]a/".
+        parts = urlsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl())
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    url = parts.geturl()
+    return url if usable and len(url) <= MAX_URL and " " not in parts.netloc else None
