@@ -19,6 +19,7 @@ from loopwright.workflows.assistant.sources.reading.files import read_bytes
 from loopwright.workflows.assistant.sources.reading.schedules import Schedule, read_schedule, read_table
 from loopwright.workflows.assistant.sources.storing import (
     INFO_ID,
+    LAYOUT,
     contribution_of,
     digest_of,
     embedded_text,
@@ -155,7 +156,7 @@ def embed_all(
 
 def _file(path: Path, tables: tuple[Table, ...], time_zone: str | None) -> Document:
     """What tells that a file was read already: what it holds, and what else decides how it is read."""
-    read_by = f"{version('loopwright')} {time_zone or ''} {path.suffix} ".encode()
+    read_by = f"{LAYOUT} {version('loopwright')} {time_zone or ''} {path.suffix} ".encode()
     digest = hashlib.sha256(read_by + read_bytes(path)).hexdigest()
     return Document(id=f"file:{tables[0].value}", title=path.name, digest=digest, tags=("file",))
 
