@@ -216,7 +216,7 @@ def test_entities_are_refused(tmp_path, declaration):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("missing.xml", None, "cannot be read"),
+        ("missing.xml", None, "is not there"),
         ("empty.xml", "", "is empty"),
         ("other.xml", "<rss/>", "its root is <rss>"),
         ("none.xml", "<schedule><day date='2026-05-08'/></schedule>", "holds no session"),
