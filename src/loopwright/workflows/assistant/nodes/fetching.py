@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from loopwright.workflows.assistant.answer.wording import plain
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
-from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.question.nearest import nearest
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -115,7 +114,7 @@ async def update_profile(state: AssistantState, services: Services) -> dict[str,
         if user:
             await services.memory.delete_profile(user)
         return {"profile": Profile(user_id=user), "history": []}
-    said = await ask_model(services, UPDATE_PROFILE, ProfileReply, question=question)
+    said = await services.reply(UPDATE_PROFILE, ProfileReply, question=question)
 
     def changed(known: Profile | None) -> Profile:
         return _joined(known or Profile(user_id=user), said)
@@ -161,7 +160,7 @@ async def generate_acknowledgment(state: AssistantState, services: Services) -> 
     # Where nothing is searched, there is nothing to say first.
     if services.chat(GENERATE_ACKNOWLEDGMENT) is None or not by_rules["acknowledgment"]:
         return by_rules
-    reply = await ask_model(services, GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question_of(state))
+    reply = await services.reply(GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question_of(state))
     return {"acknowledgment": reply.message}
 
 
