@@ -104,7 +104,7 @@ def test_pentabarf_gives_the_conference_sessions_and_speakers(tmp_path):
     assert rye.texts == {
         "title": "Rye & patience",
         "subtitle": "Slow dough",
-        "abstract": "Why rye needs time.\n\n- one\n- two",
+        "abstract": "Why rye needs time.\n\none\n\ntwo",
         "description": "See the mill for 2 < 3.",
         "track": "Grain",
         "speakers": "Ana Só, Bo Li",

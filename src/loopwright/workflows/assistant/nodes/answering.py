@@ -154,7 +154,7 @@ def _answered(draft: Draft) -> dict[str, Any]:
 
 def _offered(state: AssistantState, services: Services) -> list[Found]:
     found: dict[str, list[Found]] = state.get("query_results") or {}
-    return offered(found, services.config.assistant.search.limit, tables=asked_of(state).tables)
+    return offered(found, services.config.assistant.search.limit)
 
 
 def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:

@@ -39,7 +39,7 @@ MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
-DOUBTFUL = 3.0
+DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
 
 from loopwright.retrieval.web.cleaning import INVISIBLE
 
@@ -14,14 +13,6 @@ _TAG = re.compile(
     r"strong|style|sub|sup|table|tbody|td|th|thead|tr|tt|u|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-_EDGES = (
-    (re.compile(r"(</?(?:blockquote|h[1-6]|ol|p|pre|table|ul)\b)", re.IGNORECASE), r"\n\n\1"),
-    (re.compile(r"(<(?:br|hr)\b|</?(?:article|div|section|tr)\b)", re.IGNORECASE), r"\n\1"),
-    (re.compile(r"(<li\b[^<>]*>)", re.IGNORECASE), r"\n\1- "),
-    (re.compile(r"(</t[dh]\b)", re.IGNORECASE), r" \1"),
-)
-"""Where a block begins or ends, and what a reader sees there."""
-_UNSEEN = ("script", "style", "template", "iframe", "object", "noscript", "head")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:https?://|mailto:|/)[^()\s]{0,2000}\)")
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -39,7 +30,11 @@ def plain_text(raw: str) -> str:
         Its text; a blank line between paragraphs.
     """
     if _TAG.search(raw):
-        text = _text_of_html(raw)
+        # The parser takes long to import, and most texts are plain.
+        from loopwright.retrieval.web.markup import fragment_text
+
+        # Line ends within a paragraph are spaces in HTML.
+        text = fragment_text(INVISIBLE.sub("", raw).replace("\n", " "))
     else:
         text = _MARKDOWN_LINK.sub(r"\1", html.unescape(raw) if "&" in raw else raw)
     lines = "\n".join(_SPACES.sub(" ", line).strip() for line in INVISIBLE.sub("", text).splitlines())
@@ -60,16 +55,3 @@ def web_address(raw: str) -> str:
     address = INVISIBLE.sub("", raw).strip()
     address = f"https://{address}" if address.lower().startswith("www.") else address
     return address if _ADDRESS.fullmatch(address) else ""
-
-
-def _text_of_html(raw: str) -> str:
-    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a module in C; slow to import
-
-    # Line ends within a paragraph are spaces in HTML.
-    marked = INVISIBLE.sub("", raw).replace("\n", " ")
-    for edge, shown in _EDGES:
-        marked = edge.sub(shown, marked)
-    parser = etree.HTMLParser(no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
-    root: Any = etree.HTML(f"<div>{marked}</div>", parser)
-    etree.strip_elements(root, *_UNSEEN, with_tail=False)
-    return "".join(root.itertext())
