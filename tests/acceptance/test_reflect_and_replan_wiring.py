@@ -167,11 +167,11 @@ def test_llm_nodes_set():
 
 def test_node_prompt_keys_mapping():
     """`_NODE_PROMPT_KEYS` Mapping"""
-    from loopwright.workflows.assistant.nodes.asking import prompts
+    from loopwright.workflows.assistant import Services
 
     assert _NODE_PROMPT_KEYS["reflect_and_replan"] == "reflect_and_replan"
     for key in _NODE_PROMPT_KEYS.values():
-        assert prompts().get(key).text
+        assert Services.prompts().get(key).text
 
 
 def test_progress_messages():

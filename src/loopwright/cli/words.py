@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,6 +34,29 @@ def printable(text: str) -> str:
 def visible(text: str) -> str:
     """A text of a document's for the terminal, without control characters."""
     return "".join(character for character in text if character.isprintable() or character in "\n\t")
+
+
+def typed() -> Iterator[str]:
+    """What a person types, line by line, until Ctrl-D or a word that ends a chat; empty lines are nothing."""
+    while True:
+        try:
+            line = input("> " if sys.stdin.isatty() else "").strip()
+        except EOFError:
+            return
+        if line in ("exit", "quit", "/exit", "/quit"):
+            return
+        if line:
+            yield line
+
+
+def stops_said(stop_reason: Any) -> list[str]:
+    """At which bounds a run ended, one part of a line each.
+
+    Args:
+        stop_reason: The ``stop_reason`` of its state: none, one, or a list.
+    """
+    stops = stop_reason if isinstance(stop_reason, list) else [stop_reason]
+    return [f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop]
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from loopwright.config import EngineConfig
 from loopwright.errors import unknown_name_message
 from loopwright.workflows import registry
 
+AUTO = "auto"
+"""The name that stands for an embedded model on this machine, if one lies there."""
 DEFAULT = "default"
 """The entry of ``models`` that serves every node without an entry of its own."""
 

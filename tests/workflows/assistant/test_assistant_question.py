@@ -81,6 +81,38 @@ def test_conditions_are_read(text: str, slot: Slot, values: tuple[object, ...]) 
     assert asked(read(text), slot) == [values]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how many talks about repair are there, but nothing about repair?",
+        "any sessions on knitting that have nothing to do with knitting?",
+        "talks on Saturday, but not on Saturday",
+    ],
+)
+def test_what_contradicts_itself_is_said_and_nothing_else_is_counted_or_listed(text: str) -> None:
+    found = said(text)
+    assert "nothing can be both" in found.answer
+    assert found.referenced_ids == ()
+
+
+def test_what_is_not_wanted_may_be_named_before_and_after() -> None:
+    for text in ("too many talks about repair, show me anything but repair", "anything but Sunday; Sunday is full"):
+        assert said(text).referenced_ids
+
+
+def test_a_language_is_read_before_talks_and_where_somebody_does_not_speak_it() -> None:
+    assert asked(read("only German talks"), "language") == [("de",)]
+    question = read("I don't speak Portuguese, what food talks can I follow?")
+    assert barred(question, "language") == [("pt",)]
+    assert question.topic == "food"
+
+
+def test_how_many_are_wanted_is_read_before_more_than_one_word_and_twice_is_not_dropped() -> None:
+    assert read("give me three hands-on things about food").wanted == 3
+    assert read("2 really beginner friendly short talks").wanted == 2
+    assert any("twice" in note for note in read("repair talks that run twice").notes)
+
+
 @pytest.mark.parametrize("text", ["talks by Amara Diallo", "when does Amara Dialo speak?", "is amara diallo on?"])
 def test_a_person_is_known_by_name_also_misspelt(text: str) -> None:
     assert read(text).filters.values("person") == ("Amara Diallo",)

@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import DocumentError
+from loopwright.workflows.assistant.schemas import Record
 from loopwright.workflows.assistant.sources.reading.schedules import read_schedule
 from loopwright.workflows.assistant.sources.sample import sample_paths
-from loopwright.workflows.assistant.sources.storing import contribution_of, record_of
+from loopwright.workflows.assistant.sources.storing import contribution_of
 
 PRETALX = {
     "schedule": {
@@ -93,8 +94,7 @@ def test_a_damaged_file_is_read_or_refused(name, data):
             assert error.source == str(path)
             return
     for record in schedule.records:
-        kept = contribution_of(record)
-        assert record_of(kept.document, kept.passages) == record
+        assert Record.model_validate_json(contribution_of(record).document.facets["kept"][0]) == record
 
 
 INSERTED = [b"", b"\xff", b"\x00", b"<", b"&", b'"', b"\n", b":", b";", b"[", b"{}", b"null", b"9999-99-99", b"0", b"-1", b"999999999999", b"\\ud800", b"BEGIN:VEVENT\n", b"END:VEVENT\n", "é字".encode()]  # fmt: skip

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.storing import (
+    KEPT,
     PASSAGE_CHARACTERS,
     contribution_of,
     embedded_text,
-    record_of,
 )
 
 LISBON = ZoneInfo("Europe/Lisbon")
@@ -44,7 +44,8 @@ def test_no_text_is_lost_or_too_long_whatever_it_is_made_of(parts):
     text = "".join(parts)
     record = RYE.model_copy(update={"texts": {"title": "Rye", "abstract": text} if text else {"title": "Rye"}})
     kept = contribution_of(record)
-    assert record_of(kept.document, kept.passages) == record
+    assert Record.model_validate_json(kept.document.facets[KEPT][0]) == record
+    assert "".join(each.text for each in kept.passages if each.heading == "abstract") == text
     assert all(0 < len(passage.text) <= PASSAGE_CHARACTERS for passage in kept.passages)
 
 

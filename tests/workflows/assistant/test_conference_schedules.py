@@ -104,7 +104,7 @@ def test_pentabarf_gives_the_conference_sessions_and_speakers(tmp_path):
     assert rye.texts == {
         "title": "Rye & patience",
         "subtitle": "Slow dough",
-        "abstract": "Why rye needs time.\n\n- one\n- two",
+        "abstract": "Why rye needs time.\n\none\n\ntwo",
         "description": "See the mill for 2 < 3.",
         "track": "Grain",
         "speakers": "Ana Só, Bo Li",
@@ -216,7 +216,7 @@ def test_entities_are_refused(tmp_path, declaration):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("missing.xml", None, "cannot be read"),
+        ("missing.xml", None, "is not there"),
         ("empty.xml", "", "is empty"),
         ("other.xml", "<rss/>", "its root is <rss>"),
         ("none.xml", "<schedule><day date='2026-05-08'/></schedule>", "holds no session"),

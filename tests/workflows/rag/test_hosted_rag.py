@@ -84,7 +84,7 @@ class OneResult:
 
 
 async def test_a_web_source_is_cited_with_its_address(store):
-    hosted = RagWorkflow(Services.of(RAGConfig(), store=store, search=OneResult()))
+    hosted = RagWorkflow(Services.of(RAGConfig(), store=store, given_search=OneResult()))
     done = await drive(hosted, {"question": "How many bakeries has Kestrel Bay?"})
     assert "14" in done.outcome.answer
     assert done.outcome.citations[0].url == "https://bakers.example/list"

@@ -9,17 +9,17 @@ import uuid
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopwright.cli.words import AsJson, ConfigFile, shown_count
+from loopwright.cli.words import AsJson, ConfigFile, shown_count, stops_said, typed
 from loopwright.cli.words import visible as printable
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
-    from loopwright.workflows.assistant.config import AssistantConfig
     from loopwright.workflows.assistant.events import Done, PipelineSummary
     from loopwright.workflows.assistant.schemas import UserContext
     from loopwright.workflows.assistant.services import Services
@@ -46,31 +46,14 @@ User = Annotated[
 ]
 
 
-def load_config(file: Path | None, overrides: dict[str, Any] | None = None) -> AssistantConfig:
-    """Read the configuration, with what the command line says over it.
-
-    Args:
-        file: The file that was named.
-        overrides: Values by dotted key; None leaves the file's value.
-    """
-    from loopwright.workflows.assistant.config import AssistantConfig
-
-    given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    return AssistantConfig.load(file, given)
-
-
-def quiet_loops() -> None:
-    """Leave warnings about reached bounds out, which answers and figures tell in words, unless all is to be logged."""
-    if all(handler.level > logging.INFO for handler in logging.getLogger().handlers):
-        logging.getLogger("loopwright.loops").setLevel(logging.ERROR)
-
-
 @contextmanager
 def conference(file: Path | None, store: str | None) -> Generator[Services]:
     """Services over the conference that is configured, or over the sample where none was read yet."""
     from loopwright.workflows.assistant.workflow import AssistantWorkflow
 
-    quiet_loops()
+    # Answers tell of reached bounds in words, unless all is to be logged.
+    if all(handler.level > logging.INFO for handler in logging.getLogger().handlers):
+        logging.getLogger("loopwright.loops").setLevel(logging.ERROR)
     with closing(AssistantWorkflow.open(file, {"assistant.store": store} if store else None)) as workflow:
         yield workflow.services
 
@@ -97,6 +80,7 @@ def ingest(
 ) -> None:
     """Read a conference into the store; what has not changed is skipped, and what is gone is removed."""
     from loopwright.retrieval.stores import open_store
+    from loopwright.workflows.assistant.config import AssistantConfig
     from loopwright.workflows.assistant.schemas import Table
     from loopwright.workflows.assistant.services import Services
     from loopwright.workflows.assistant.sources.catalogue import current
@@ -105,13 +89,13 @@ def ingest(
 
     if schedule is None and exhibitors is None and attendees is None:
         raise InputError("nothing to read was named: give a schedule, --exhibitors or --attendees")
-    settings = load_config(config, {"assistant.store": store})
+    settings = AssistantConfig.load(config, {"assistant.store": store} if store else None)
     shown = sys.stderr.isatty() and not as_json
     with open_store(settings.assistant.store) as knowledge, Services.of(settings, knowledge) as services:
         embedder = services.embedder
         report = read_into(
             knowledge, schedule, exhibitors=exhibitors, attendees=attendees, time_zone=time_zone,
-            progress=_said if shown else None,
+            progress=partial(print, file=sys.stderr) if shown else None,
         )  # fmt: skip
         counts = {table.value: len(current(knowledge).of_table(table)) for table in Table}
         if not as_json:
@@ -131,10 +115,6 @@ def ingest(
         print(f"loopwright: {problem}", file=sys.stderr)
     if report.problems:
         raise typer.Exit(1)
-
-
-def _said(what: str) -> None:
-    print(what, file=sys.stderr)
 
 
 @app.command()
@@ -171,16 +151,8 @@ def chat(now: Now = None, user: User = None, store: Store = None, config: Config
     """Ask one question after another; each may refer to those before. End with Ctrl-D."""
     context = _context(now=now, user_id=user, conversation_id=uuid.uuid4().hex)
     with conference(config, store) as services:
-        while (question := _read()) not in (None, "exit", "quit", "/exit", "/quit"):
-            if question:
-                services.background.call(_told, question, context, services)
-
-
-def _read() -> str | None:
-    try:
-        return input("> " if sys.stdin.isatty() else "").strip()
-    except EOFError:
-        return None
+        for question in typed():
+            services.background.call(_told, question, context, services)
 
 
 def _context(**given: str | None) -> UserContext:
@@ -227,9 +199,7 @@ async def _told(question: str, context: UserContext, services: Services) -> int:
 
 def _end_of(done: Done, summary: PipelineSummary | None) -> list[str]:
     """How a run ended: how honestly, at which bound, and what it took."""
-    stops = done.stop_reason if isinstance(done.stop_reason, list) else [done.stop_reason]
-    parts = [done.status.replace("_", " ")]
-    parts += [f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop]
+    parts = [done.status.replace("_", " "), *stops_said(done.stop_reason)]
     if summary is None:
         return parts
     if summary.retry_count:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from loopwright.engine.loop import Decision
-from loopwright.workflows.assistant.schemas import Status, Strategy
+from loopwright.workflows.assistant.schemas import Status, Strategy, ThinkingUpdate
 
 
 class _ChatEvent(BaseModel):
@@ -35,19 +35,11 @@ class Progress(_ChatEvent):
     """What it does."""
 
 
-class Thinking(_ChatEvent):
+class Thinking(ThinkingUpdate):
     """A failed search is thought over."""
 
     event: Literal["thinking"] = "thinking"
     """The tag."""
-    message: str
-    """What is tried next, and why, without jargon."""
-    strategy: Strategy
-    """How the plan changed."""
-    retry_count: int
-    """Which retry it is, from 1."""
-    ts: datetime
-    """When, UTC."""
 
 
 class Chunk(_ChatEvent):

@@ -35,7 +35,6 @@ from loopwright.workflows.assistant.events import (
     Thinking,
 )
 from loopwright.workflows.assistant.nodes import NODES
-from loopwright.workflows.assistant.nodes.asking import prompts
 from loopwright.workflows.assistant.schemas import ChatResult, Found, Record, SearchOutcome, ThinkingUpdate
 from loopwright.workflows.assistant.services import Services
 
@@ -124,7 +123,7 @@ class Translator:
             duration_ms=round((at - began).total_seconds() * 1000, 3),
             output=output,
             usage=self._used(node) if asked else None,
-            prompt_version=prompts().get(node).version if asked else None,
+            prompt_version=self._services.prompts().get(node).version if asked else None,
         )
 
     def _used(self, node: str) -> NodeUsage:

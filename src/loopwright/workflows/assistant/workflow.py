@@ -34,7 +34,6 @@ from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, RE
 from loopwright.workflows.assistant.events import Acknowledgment, ChatEvent, Done, Failed, Progress, Thinking
 from loopwright.workflows.assistant.graph import build_graph
 from loopwright.workflows.assistant.nodes import DECLARATIONS
-from loopwright.workflows.assistant.nodes.asking import prompts
 from loopwright.workflows.assistant.nodes.fetching import MOST_ENTRIES
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.understanding import understand
@@ -156,7 +155,7 @@ class AssistantWorkflow(Workflow[Services]):
     state_schema = AssistantState
     examples = _EXAMPLES
     expected = EXPECTED
-    prompts = prompts()
+    prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"
     schemas: Mapping[str, Any] = {"ChatEvent": ChatEvent}
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopwright.cli.words import AsJson, ConfigFile, one_line
+from loopwright.cli.words import AsJson, ConfigFile, one_line, stops_said, typed
 from loopwright.cli.words import visible as printable
 from loopwright.errors import InputError, LoopwrightError
 
@@ -206,9 +206,7 @@ def chat(
     where = _filter(source, tag, after, before)
     history: list[str] = []
     with _services(config, store, where) as services:
-        while (question := _read()) not in (None, "exit", "quit", "/exit", "/quit"):
-            if not question:
-                continue
+        for question in typed():
             try:
                 result, draft = _asked(question, services, history=list(history), where=where)
             except LoopwrightError as error:
@@ -216,13 +214,6 @@ def chat(
                 continue
             _print(result, draft)
             history += [question, result.answer.text]
-
-
-def _read() -> str | None:
-    try:
-        return input("> " if sys.stdin.isatty() else "").strip()
-    except EOFError:
-        return None
 
 
 def _asked(question: str, services: Services, shows: bool = True, **options: Any) -> tuple[RagResult, str]:
@@ -287,9 +278,7 @@ def _status(result: RagResult) -> str:
         "answered": "answered", "best_effort": "best effort", "abstained": "no answer in the documents",
         "failed": "failed",
     }  # fmt: skip
-    stops = result.stop_reason if isinstance(result.stop_reason, list) else [result.stop_reason]
-    stopped = [f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop]
-    return "; ".join([words[result.status], *stopped])
+    return "; ".join([words[result.status], *stops_said(result.stop_reason)])
 
 
 def _place_of(citation: Citation) -> str:

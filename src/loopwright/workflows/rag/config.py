@@ -10,10 +10,7 @@ from loopwright.config import Section
 from loopwright.retrieval.web.opening import SearchSettings
 from loopwright.workflows.rag.constants import Defaults
 from loopwright.workflows.rag.schemas import Complexity
-from loopwright.workflows.sections import WorkflowConfig
-
-AUTO = "auto"
-"""The name that stands for a model on this machine, if one lies there."""
+from loopwright.workflows.sections import AUTO, WorkflowConfig
 
 
 class TransformationsByComplexity(Section):

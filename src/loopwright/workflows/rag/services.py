@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Self
 
 import numpy as np
 from langchain_core.language_models import BaseChatModel
 from numpy.typing import NDArray
 
-from loopwright.models.embedded.catalogue import Role
-from loopwright.retrieval.protocols import Embedder, Reranker
+from loopwright.retrieval.protocols import Reranker
 from loopwright.retrieval.retriever import Retriever
-from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.web import WebSearch, open_search
-from loopwright.workflows import runtime
-from loopwright.workflows.rag.config import AUTO, RAGConfig
+from loopwright.workflows.rag.config import RAGConfig
+from loopwright.workflows.stored import StoredServices
 
-logger = logging.getLogger("loopwright.rag")
 _REMEMBERED = 5_000
 
 
 @dataclass
-class Services(runtime.Services[RAGConfig]):
+class Services(StoredServices[RAGConfig]):
     """The configuration, the models, the knowledge store and the web search; shared by all runs of a graph.
 
     What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
     """
 
+    package = "loopwright.workflows.rag"
+
     config: RAGConfig = field(default_factory=RAGConfig)
     """The configuration."""
-    given_store: KnowledgeStore | None = None
-    """The knowledge store, left open by `close`; None opens the configured one."""
     given_search: WebSearch | None = None
     """The web search, left open by `close`; None opens the configured one, if any."""
-
-    @classmethod
-    def of(cls, config: RAGConfig, store: KnowledgeStore | None = None, search: WebSearch | None = None) -> Self:
-        """The services that a configuration describes; nothing is opened yet."""
-        return cls(config, runtime.models_of(config), store, search)
 
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, or None; a small one on this machine speaks beside the quotes and nowhere else."""
@@ -60,27 +49,9 @@ class Services(runtime.Services[RAGConfig]):
         return any(name.startswith("local:") for name in self.models.models_of(node)[:1])
 
     @property
-    def store(self) -> KnowledgeStore:
-        """The knowledge store.
-
-        Raises:
-            StoreError: If it cannot be opened.
-        """
-        if self.given_store is not None:
-            return self.given_store
-        return self.opened.entered("store", lambda: open_store(self.config.rag.store, create=False))
-
-    @property
-    def embedder(self) -> Embedder | None:
-        """The embedding model, or None.
-
-        Raises:
-            WeightsError: If the one that is named is not there.
-        """
-        from loopwright.models.embedded.encoder import open_embedder
-
-        name = self._named("embedding", self.config.rag.retrieval.embedding)
-        return self.opened.once("embedder", lambda: open_embedder(name)) if name else None
+    def embedding(self) -> str | None:
+        """The embedding model's name, as configured."""
+        return self.config.rag.retrieval.embedding
 
     @property
     def reranker(self) -> Reranker | None:
@@ -91,12 +62,8 @@ class Services(runtime.Services[RAGConfig]):
         """
         from loopwright.models.embedded.reranker import open_reranker
 
-        name = self._named("reranker", self.config.rag.retrieval.reranker)
+        name = self.named("reranker", self.config.rag.retrieval.reranker)
         return self.opened.once("reranker", lambda: _Remembering(open_reranker(name))) if name else None
-
-    def _named(self, role: Role, configured: str | None) -> str | None:
-        """The model's name; of ``auto`` the first on this machine, said once."""
-        return self.opened.once(f"{role} on this machine", lambda: _found(role)) if configured == AUTO else configured
 
     @property
     def retriever(self) -> Retriever:
@@ -126,15 +93,6 @@ class Services(runtime.Services[RAGConfig]):
         finally:
             if engine is not None:
                 await engine.aclose()
-
-
-def _found(role: Role) -> str | None:
-    from loopwright.models.embedded.resolving import first_here
-
-    name = first_here(role)
-    if name:
-        logger.info("%s is on this machine and is used as %s (rag.retrieval.%s: auto)", name, role, role)
-    return name
 
 
 class _Remembering:

@@ -34,7 +34,6 @@ from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.rag.config import RAGConfig, RAGSection
 from loopwright.workflows.rag.graph import BACKEND, GENERATION, TRANSFORMATION, build_graph
 from loopwright.workflows.rag.nodes import NODES
-from loopwright.workflows.rag.nodes.prompting import prompts
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Frozen, Status
 from loopwright.workflows.rag.schemas import Citation as Quoted
 from loopwright.workflows.rag.score import names_of, score
@@ -224,7 +223,7 @@ class RagWorkflow(Workflow[Services]):
     model_nodes = RAGConfig.model_nodes
     state_schema = GraphState
     examples = _EXAMPLES
-    prompts = prompts()
+    prompts = Services.prompts()
     routes = "loopwright.workflows.rag.http:router"
     file_routes = ("/rag/ingest",)
 

@@ -35,7 +35,7 @@ NEAR = 0.2
 """The evidence from which a record may be what was asked for; below, what comes nearest is probably something else."""
 RELATED = 0.12
 """What has less evidence is not related to the question at all."""
-PROVEN = 0.75
+PROVEN = 0.65
 """The share of what few words say that some record must hold together."""
 SHORT = 8
 """The words of a question that says no more than it asks."""
@@ -87,7 +87,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     """
     if not question.searches:
         return _without_search(question, known)
-    hits = offered(query_results, known.limit, tables=question.tables)
+    hits = offered(query_results, known.limit)
     status, told = chosen(question, hits, known.outcomes, known.threshold, known.near)
     notes = [plain(note) for note in question.notes]
     left_out = excluded(question.filters)

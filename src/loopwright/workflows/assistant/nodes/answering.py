@@ -15,7 +15,6 @@ from loopwright.workflows.assistant.answer.listing import Known, chosen, list_an
 from loopwright.workflows.assistant.answer.offering import offered, shown_hits
 from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
-from loopwright.workflows.assistant.nodes.asking import ask_model, prompts
 from loopwright.workflows.assistant.nodes.telling import Telling, tell
 from loopwright.workflows.assistant.reasons import asked_at, asked_of, question_of
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Operation
@@ -50,7 +49,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
         return written_by_rules(state, services)
     shown = _offered(state, services)
     text = (
-        prompts()
+        services.prompts()
         .get(GENERATE_RESPONSE)
         .render(
             question=untrusted_line(question_of(state)),
@@ -111,8 +110,7 @@ async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
     """
     if services.chat(EVALUATE) is None:
         return judged_by_rules(state, services)
-    reply = await ask_model(
-        services,
+    reply = await services.reply(
         EVALUATE,
         EvaluationReply,
         question=question_of(state),
@@ -156,7 +154,7 @@ def _answered(draft: Draft) -> dict[str, Any]:
 
 def _offered(state: AssistantState, services: Services) -> list[Found]:
     found: dict[str, list[Found]] = state.get("query_results") or {}
-    return offered(found, services.config.assistant.search.limit, tables=asked_of(state).tables)
+    return offered(found, services.config.assistant.search.limit)
 
 
 def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
+from loopwright.engine.ledger import STOP_REASON
 from loopwright.workflows.assistant.answer.wording import plain
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
-from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.question.nearest import nearest
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -18,38 +18,18 @@ from loopwright.workflows.assistant.schemas import SMALLTALK, Profile
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import current
-from loopwright.workflows.assistant.state import AssistantState
+from loopwright.workflows.assistant.state import AssistantState, ChatInput
 
 
 def fresh_state() -> dict[str, Any]:
     """What every question begins with, so that nothing of the one before it on a thread stays."""
-    return {
-        "profile": None,
-        "profile_needs_update": False,
-        "history": [],
-        "acknowledgment": "",
-        "planned_queries": [],
-        "original_planned_queries": [],
-        "attempts": [],
-        "outcomes": [],
-        "query_results": {},
-        "zero_result_tables": [],
-        "retry_wanted": None,
-        "needs_retry": False,
-        "retry_count": 0,
-        "reflection_reasoning": "",
-        "reflection_strategy": "",
-        "thinking_updates": [],
-        "response_text": "",
-        "referenced_ids": [],
-        "status": None,
-        "evaluation": None,
-        "quality_score": None,
-        "confidence_score": None,
-        "faithfulness_score": None,
-        "error": None,
-        "error_node": None,
-    }
+    own = {key: hint for key, hint in get_type_hints(AssistantState).items() if key not in _ASKED}
+    return {key: kind() if (kind := get_origin(hint) or hint) in _EMPTY else None for key, hint in own.items()}
+
+
+_ASKED = frozenset({*ChatInput.__annotations__, STOP_REASON})
+_EMPTY: frozenset[Any] = frozenset({list, dict, str, int, bool})
+"""The types of which a question begins with an empty value; of the others it begins with None."""
 
 
 async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -115,7 +95,7 @@ async def update_profile(state: AssistantState, services: Services) -> dict[str,
         if user:
             await services.memory.delete_profile(user)
         return {"profile": Profile(user_id=user), "history": []}
-    said = await ask_model(services, UPDATE_PROFILE, ProfileReply, question=question)
+    said = await services.reply(UPDATE_PROFILE, ProfileReply, question=question)
 
     def changed(known: Profile | None) -> Profile:
         return _joined(known or Profile(user_id=user), said)
@@ -161,7 +141,7 @@ async def generate_acknowledgment(state: AssistantState, services: Services) -> 
     # Where nothing is searched, there is nothing to say first.
     if services.chat(GENERATE_ACKNOWLEDGMENT) is None or not by_rules["acknowledgment"]:
         return by_rules
-    reply = await ask_model(services, GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question_of(state))
+    reply = await services.reply(GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question_of(state))
     return {"acknowledgment": reply.message}
 
 

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.constants import PLAN_QUERIES
-from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
@@ -133,8 +132,7 @@ async def plan_queries(state: AssistantState, services: Services) -> dict[str, A
     # Smalltalk asks for no search, and what is asked of the conference itself is answered from its own data.
     asks = question.operation in ("find", "recommend", "outside") or (question.searches and question.topic)
     if services.chat(PLAN_QUERIES) is not None and asks:
-        reply = await ask_model(
-            services,
+        reply = await services.reply(
             PLAN_QUERIES,
             PlanReply,
             question=question_of(state),

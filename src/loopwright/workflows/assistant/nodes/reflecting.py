@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
-from loopwright.workflows.assistant.nodes.asking import ask_model
 from loopwright.workflows.assistant.nodes.searching import relaxed_anew
 from loopwright.workflows.assistant.reasons import asked_of, question_of
 from loopwright.workflows.assistant.reflecting.reflection import reflect, shown_search
@@ -38,8 +37,7 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
         services.config.assistant,
     )
     if services.chat(REFLECT_AND_REPLAN) is not None:
-        reply = await ask_model(
-            services,
+        reply = await services.reply(
             REFLECT_AND_REPLAN,
             ReflectionReply,
             question=question_of(state),

@@ -23,7 +23,7 @@ _OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _PARTS_OF_HOURS = frozenset("half quarter halb halv".split())
 _AFTER = frozenset("after past later nach apres na despues dopo".split())
-_COUNTED = 3
+_COUNTED = 5
 """So many words at most lie between a number and what it counts."""
 _CLAUSE = 9
 """So many words before a time belong to it."""
@@ -378,7 +378,8 @@ def read_number(sentence: Sentence) -> int:
         for other in range(place + 1, min(len(sentence), place + _COUNTED + 1)):
             if sentence.begins(other) or "," in sentence.tokens[other].gap:
                 break
-            if sentence.tokens[other].taken == "type" or sentence.is_any(other, words("things", "sessions")):
+            thing = sentence.is_any(other, words("things", "sessions") | words("things", "thing"))
+            if sentence.tokens[other].taken == "type" or thing:
                 sentence.take(place, place + 1, "number")
                 return number
     return 0

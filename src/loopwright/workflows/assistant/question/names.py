@@ -29,6 +29,9 @@ SPEAKING = frozenset(
 )
 """Words beside which a person stands."""
 _PARTICLES = frozenset("van von de der den di del la le el al bin".split())
+_LANGUAGE = frozenset("in auf en no not".split())
+"""Words behind which a language stands, beside those for understanding one."""
+_UNDERSTAND = frozenset("speak understand spreche verstehe parle".split())
 _USUAL = 3e-5
 _LONGEST_ROOM = 5
 _LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
@@ -222,10 +225,13 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
                 sentence.ask(place, place + length, "type", names.types[squashed])
                 break
         code = NAMES.get(word)
-        if code and sentence.free(place, place + 1) and sentence.word(place - 1) in ("in", "auf", "en", "no", "not"):
+        # "I don't speak French" denies the whole of what it says.
+        first = place - sentence.is_any(place - 1, _UNDERSTAND)
+        said = sentence.is_any(place - 1, _LANGUAGE) or sentence.is_any(place + 1, words("things", "sessions"))
+        if code and sentence.free(place, place + 1) and (said or first < place):
             if code not in names.languages:
                 sentence.notes.append(f"The programme has nothing in {CODES[code]}")
-            sentence.ask(place, place + 1, "language", names.languages.get(code, code))
+            sentence.ask(first, place + 1, "language", names.languages.get(code, code))
 
 
 def _read_track(sentence: Sentence, place: int, names: Names) -> None:

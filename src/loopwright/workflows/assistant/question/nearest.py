@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from loopwright.retrieval.text import STOP_WORDS, terms
+from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Operation
 
@@ -126,7 +126,7 @@ def _model(name: str) -> _Model:
     for operation, texts in listed.items():
         for text in texts:
             words = [token.raw if token.raw in _MARKS else token.word for token in Sentence.of(text).tokens]
-            counts[operation].update(_features(_with_one_condition(words)))
+            counts[operation].update(_features(words))
     every = sum(counts.values(), Counter[str]())
     whole = sum(map(len, listed.values()))
     rows = {feature: row for row, feature in enumerate(every)}
@@ -149,20 +149,7 @@ def _masked(sentence: Sentence, first: int, last: int, model: _Model) -> list[st
         word = _SLOTS.get(token.taken, "") or (token.word if _term(token.word) in known else "X")
         if not (masked and masked[-1] == word and word in _MARKS):
             masked.append(word)
-    return _with_one_condition(masked)
-
-
-def _with_one_condition(said: list[str]) -> list[str]:
-    """The words with the conditions of one kind, the first: further ones, and what joins them, say no more."""
-    kept: list[str] = []
-    first = next((word for word in said if word in _CONDITIONS), "")
-    for word in said:
-        if word in _CONDITIONS and word != first:
-            if kept and kept[-1] in STOP_WORDS:
-                kept.pop()
-        else:
-            kept.append(word)
-    return kept
+    return masked
 
 
 def _features(said: list[str]) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from loopwright.workflows.assistant.question.nearest import refused
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.searching.lexicon import cues, verbal, words
+from loopwright.workflows.assistant.searching.lexicon import cues, numbers, verbal, words
 
 _JOINING = frozenset("and or nor und oder et ou y o en of".split())
 _OPENING = frozenset(
@@ -64,7 +64,7 @@ def _refused(sentence: Sentence, weight: Callable[[int], float]) -> list[str]:
 
 
 def unread(sentence: Sentence) -> list[str]:
-    """What of a question is no subject and was not understood: cues that excluded nothing, and numbers."""
+    """What of a question is no subject and was not understood: cues that excluded nothing, numbers, and "twice"."""
     found: list[str] = []
     weak = words("negation", "weak")
     for first, last in sentence.clauses():
@@ -72,7 +72,10 @@ def unread(sentence: Sentence) -> list[str]:
             token = sentence.tokens[place]
             cue = place and _cue(sentence, place) and token.word not in weak and "any" not in token.word
             timed = token.word.isdigit() and any(sentence.is_any(near, _TIMED) for near in (place - 1, place + 1))
-            if not token.taken and (cue or timed):
+            often = sentence.is_any(place, words("time", "often")) and (
+                token.word != "times" or sentence.word(place - 1) in numbers()
+            )
+            if not token.taken and (cue or timed or often):
                 found.append(sentence.raw(place, min(last, place + _SAID)))
                 break
     return found

@@ -39,7 +39,7 @@ MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
-DOUBTFUL = 3.0
+DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
@@ -48,7 +48,6 @@ _SHORTEST = 4
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
 _ALONE = frozenset({"greeting", "thanks", "help"})
-_OBJECTS = frozenset({"room", "track", "type", "person", "record"})
 
 
 @dataclass(slots=True)
@@ -69,8 +68,6 @@ class Reader:
     """Whether it may ask for something else than a search, as it seems."""
     at_stand: bool = False
     """Whether it asks an exhibitor for what no programme has, as stickers."""
-    asking: tuple[int, int] = (0, 0)
-    """The words of the sentence that says what is to be done: the first, and the one after the last."""
 
     def __post_init__(self) -> None:
         """Look at the conference once for all that is read."""
@@ -121,12 +118,14 @@ class Reader:
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         if operation != "find":
-            self._told_beside(sentence)
             # What made the operation be seen asks for it, and is no subject.
             for token in sentence.tokens:
                 if not token.taken and near.terms.intersection(terms(token.word)):
                     token.taken = "operation"
         spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
+        if both := _contrary(sentence, spans):
+            told = f"You ask for “{both}” and for nothing of it: nothing can be both, so nothing fits"
+            return Question(text=text, operation="about", tables=(), notes=(told,))
         tables = self.tables(sentence)
         if self.at_stand:
             tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
@@ -182,8 +181,7 @@ class Reader:
             for first, last in pairwise([*starts, len(sentence)])
         ]
         best, self.doubted, self.at_stand = Near("find", 0.0, 0.0, 0.0), False, False
-        self.asking = 0, len(sentence)
-        for near, bounds in zip(found, pairwise([*starts, len(sentence)]), strict=True):
+        for near in found:
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
             told = len(found) > 2 and (alone or near.operation == "recommend")
@@ -199,7 +197,7 @@ class Reader:
                     near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
                 )
             elif near.likeness > best.likeness:
-                best, self.asking = near, bounds
+                best = near
         self.doubted &= best.operation == "find"
         return best
 
@@ -260,16 +258,6 @@ class Reader:
             named = [sentence.tokens[place].raw for place in known if sentence.tokens[place].raw[0].isupper()]
             kept = named if english or named else kept
         return " ".join([*kept, *english]).strip()
-
-    def _told_beside(self, sentence: Sentence) -> None:
-        """What is told beside a sentence that says what is to be done, and with what, is no subject of it."""
-        first, last = self.asking
-        spans = any(first <= span.first < last for span in sentence.spans if span.condition.slot in _OBJECTS)
-        if spans or any(
-            self.is_subject(sentence, place) for place in range(first, last) if sentence.free(place, place + 1)
-        ):
-            sentence.take(0, first, "told")
-            sentence.take(last, len(sentence), "told")
 
     def _subjects(self, sentence: Sentence, without: Sequence[str]) -> list[int]:
         """The words that can be a subject by themselves, and that the programme has."""
@@ -488,10 +476,38 @@ def _corrected(sentence: Sentence) -> None:
         sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
 
 
+def _contrary(sentence: Sentence, excluded: Sequence[Span]) -> str:
+    """What one sentence asks for and then leaves out, for people; empty if it does not contradict itself.
+
+    "Too many talks about AI, anything but AI" does not: only what is left out in the same way as it was asked for.
+    """
+    for span in excluded:
+        for other in sentence.spans:
+            again = (other.condition.slot, other.condition.values) == (span.condition.slot, span.condition.values)
+            if again and span.condition.values and other not in excluded and _within(sentence, other.first, span.first):
+                return span.condition.said
+    for place, token in enumerate(sentence.tokens):
+        if token.taken == "excluded" and sentence.word(place - 1) in _ABOUT:
+            for other in range(place):
+                same = set(terms(sentence.word(other))) == set(terms(token.word)) != set()
+                free = not sentence.tokens[other].taken and _within(sentence, other, place)
+                if same and free and _marked(sentence, other):
+                    return token.raw
+    return ""
+
+
+def _within(sentence: Sentence, first: int, last: int) -> bool:
+    """Whether one word stands before another in the same sentence."""
+    return first < last and not any(sentence.begins(place) for place in range(first + 1, last + 1))
+
+
+_ABOUT = frozenset({"about", "on", "uber", "sur", "over", "sobre", "regarding", "with"})
+
+
 def _marked(sentence: Sentence, place: int) -> bool:
     """Whether a subject stands here: behind "about", or before "talks"."""
-    about = {"about", "on", "uber", "sur", "over", "sobre", "regarding", "with"}
-    return sentence.word(place - 1) in about or (_is_thing(sentence.word(place + 1)) and not sentence.begins(place + 1))
+    before = sentence.word(place - 1) in _ABOUT
+    return before or (_is_thing(sentence.word(place + 1)) and not sentence.begins(place + 1))
 
 
 def _only_asks(word: str) -> bool:

@@ -59,6 +59,8 @@ def understand(
     question = asked_in(text, history, reader)
     if question.operation == "personal":
         return question.model_copy(update={"notes": told_of(text, profile)})
+    if question.operation == "about" and question.notes:
+        return question
     if question.operation == "about" or (question.operation == "count" and question.by and not question.topic):
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
@@ -101,7 +103,8 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         found = [hit.record for hit in reader.search.run(query).hits if hit.score >= _ANCHORS and hit.record.start]
         if anchors.topic:
             found = found[:1]
-        if not found or not (anchors.topic or anchors.filters.include):
+        # A room or a day alone names no session.
+        if not found or not (anchors.topic or any(anchors.filters.values(slot) for slot in ("type", "record"))):
             return None
         now = reader.now
         to_come = [each for each in found if now and now.is_before(each)]

@@ -36,7 +36,6 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
 _SHORTHAND = 4
 """So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""
-_NAME = re.compile(r"(?:^|(?<=\w ))[A-Z][a-z]+(?: [A-Z][a-z]+){1,2}(?!\w)")
 _TITLES = frozenset({"title", "name", "track", "speakers"})
 
 
@@ -63,8 +62,6 @@ class Term:
     """Whether a record has it."""
     also: tuple[str, ...] = ()
     """Other stems that are as good, if a little less."""
-    beside: tuple[str, ...] = ()
-    """The other words of a name of several, without which it is another name."""
 
 
 class TableIndex:
@@ -142,7 +139,6 @@ class TableIndex:
             others: Gives the words that are as good as one.
         """
         found: dict[str, Term] = {}
-        full = _full_names(text)
         for match in _WORD.finditer(text):
             word = match[0]
             named = word[0].isupper() and (
@@ -153,9 +149,7 @@ class TableIndex:
                     also = tuple(dict.fromkeys(term for other in others(fold(word)) for term in terms(other)))
                     weight = max([self.weight(key, named=named), *(_OTHER * self.weight(each) for each in also)])
                     known = any(map(self.lexicon.knows, (key, *also)))
-                    found[key] = Term(
-                        key, word, weight, known, also, tuple(each for each in full.get(key, ()) if each != key)
-                    )
+                    found[key] = Term(key, word, weight, known, also)
         # In a long message a word that nobody uses here is one of many; in a short one it is the point.
         share_of = min(1.0, 5 / max(1, sum(each.weight > _PLAIN for each in found.values())))
         about = any(each.known and each.weight >= _ALONE for each in found.values())
@@ -221,16 +215,12 @@ class TableIndex:
 
     def held_any(self, word: Term) -> tuple[Ints, Floats]:
         """The same for a word or what is as good."""
-        if not word.also and not word.beside:
+        if not word.also:
             return self.held(word.key)
         best = np.zeros(len(self.records), np.float32)
         for place, term in enumerate((word.key, *word.also)):
             places, held = self.held(term)
             best[places] = np.maximum(best[places], held * np.float32(_OTHER if place else 1))
-        for other in word.beside:
-            has = np.zeros(len(self.records), bool)
-            has[self.held(other)[0]] = True
-            best[~has] *= np.float32(_APART)
         places = np.flatnonzero(best).astype(np.int32)
         return places, best[places]
 
@@ -253,16 +243,6 @@ def keys_of(word: str) -> list[str]:
 
 
 _NOWHERE = np.empty(0, np.int32), np.empty(0, np.float32)
-
-
-def _full_names(text: str) -> dict[str, tuple[str, ...]]:
-    """Term -> all terms of the name that it is written in, as "Home Assistant", within a sentence."""
-    found: dict[str, tuple[str, ...]] = {}
-    for match in _NAME.finditer(text):
-        own = tuple(dict.fromkeys(terms(match[0])))
-        if fold(match[0].partition(" ")[0]) not in STOP_WORDS:
-            found |= dict.fromkeys(own, own)
-    return found
 
 
 def _name(record: Record) -> str:

@@ -14,13 +14,7 @@ from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
-from loopwright.workflows.assistant.sources.storing import (
-    CONFERENCE_TAG,
-    INFO_ID,
-    info_of,
-    passage_ids,
-    record_of,
-)
+from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG, INFO_ID, KEPT
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _MOST_REMEMBERED = 256
@@ -62,16 +56,10 @@ class Catalogue:
         # Asked first: what is written while reading makes the next catalogue, and not a wrong one that stays.
         revision = store.revision()
         tags = (CONFERENCE_TAG, *(table.value for table in Table))
-        documents = store.documents(Filter(tags=tags))
-        ids = {document.id: passage_ids(document) for document in documents}
-        passages = {passage.id: passage for passage in store.passages([id for each in ids.values() for id in each])}
-        info = next((info_of(document) for document in documents if document.id == INFO_ID), None)
-        records = [
-            record_of(document, [passages[id] for id in ids[document.id] if id in passages])
-            for document in documents
-            if document.id != INFO_ID
-        ]
-        return cls(info, records, revision=revision)
+        kept = {each.id: each.facets[KEPT][0] for each in store.documents(Filter(tags=tags)) if KEPT in each.facets}
+        info = kept.pop(INFO_ID, None)
+        records = map(Record.model_validate_json, kept.values())
+        return cls(ConferenceInfo.model_validate_json(info) if info else None, records, revision=revision)
 
     def of_table(self, table: Table) -> Sequence[Record]:
         """The records of a table: sessions in order of time, others by title."""

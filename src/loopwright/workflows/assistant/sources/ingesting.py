@@ -15,15 +15,16 @@ from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.reading.files import read_bytes
 from loopwright.workflows.assistant.sources.reading.schedules import Schedule, read_schedule, read_table
 from loopwright.workflows.assistant.sources.storing import (
     INFO_ID,
+    LAYOUT,
     contribution_of,
     digest_of,
     embedded_text,
     info_contribution,
 )
+from loopwright.workflows.files import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +156,9 @@ def embed_all(
 
 def _file(path: Path, tables: tuple[Table, ...], time_zone: str | None) -> Document:
     """What tells that a file was read already: what it holds, and what else decides how it is read."""
-    read_by = f"{version('loopwright')} {time_zone or ''} {path.suffix} ".encode()
-    digest = hashlib.sha256(read_by + read_bytes(path)).hexdigest()
+    read_by = f"{LAYOUT} {version('loopwright')} {time_zone or ''} {path.suffix} ".encode()
+    source = Source(path=path)
+    digest = hashlib.sha256(read_by + source.data(source.limits.text_bytes)).hexdigest()
     return Document(id=f"file:{tables[0].value}", title=path.name, digest=digest, tags=("file",))
 
 

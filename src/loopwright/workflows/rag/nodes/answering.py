@@ -18,7 +18,7 @@ from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.rag.answer.citations import cite, joined
 from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer, relevance
-from loopwright.workflows.rag.nodes.prompting import ask_model, listed, numbered, prompts
+from loopwright.workflows.rag.nodes.prompting import listed, numbered
 from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Sentence, Status
 from loopwright.workflows.rag.services import Services
@@ -121,7 +121,7 @@ async def _written(
 ) -> str:
     """A chat model's draft, told piece by piece as it comes, but for a short one that stands beside quotes."""
     question, passages = untrusted_line(asked_of(state)), numbered(evidence)
-    text = prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))
+    text = services.prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))
     name = model_name(chat)
     options: dict[str, Any] = {"max_tokens": _SHORT} if short else {}
     whole: BaseMessage | None = None
@@ -182,8 +182,8 @@ async def _grade_by_model(
 ) -> AnswerGrade:
     """A chat model judges what the sentences say; quotes are borne out, and what was left out is not, in any case."""
     sentences = listed((sentence.text for sentence in answer.sentences), numbers=True)
-    reply = await ask_model(
-        services, "generation_grading", Verdicts, question, passages=numbered(evidence), sentences=sentences
+    reply = await services.reply(
+        "generation_grading", Verdicts, question, passages=numbered(evidence), sentences=sentences
     )
     unsupported = tuple(
         sentence.text for number, sentence in enumerate(answer.sentences, 1) if number in reply.unsupported

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from loopwright.engine import normalised
 from loopwright.workflows.rag.constants import LogMessages
-from loopwright.workflows.rag.nodes.prompting import ask_model, listed
+from loopwright.workflows.rag.nodes.prompting import listed
 from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.rewriting import Step, widened
 from loopwright.workflows.rag.question.routing import direct_answer as answer_directly
@@ -49,7 +49,7 @@ async def route_question(state: GraphState, services: Services) -> dict[str, Any
     route: Route = route_of(question, history)
     complexity = complexity_of(standalone)
     if services.chat("route_question") and route != "direct_answer":
-        reading = await ask_model(services, "route_question", Reading, question, history=listed(history[-6:]))
+        reading = await services.reply("route_question", Reading, question, history=listed(history[-6:]))
         standalone, route, complexity = reading.standalone, reading.route, reading.complexity
     # "Search the web for" is no part of what the answer is judged by.
     standalone = web_query(standalone) or standalone
@@ -108,7 +108,7 @@ async def query_transformation(state: GraphState, services: Services | None = No
     query, step = "", "a chat model's words"
     if services.chat("query_transformation"):
         shown = listed(f"{query!r}: {why}" for query, why in zip(tried[-len(failures) :], failures, strict=False))
-        reply = await ask_model(services, "query_transformation", Rewriting, question, failures=shown)
+        reply = await services.reply("query_transformation", Rewriting, question, failures=shown)
         query = " ".join(reply.query.split())
     if not query or normalised(query) in map(normalised, tried):
         # Where no way to ask is left the query comes again, and the loop ends as stalled.

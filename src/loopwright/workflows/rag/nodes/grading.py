@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from loopwright.engine import normalised
 from loopwright.workflows.rag.answer.verdict import grade_passage, relevance, relevance_from_logit
-from loopwright.workflows.rag.nodes.prompting import ask_model, listed, numbered, shown
+from loopwright.workflows.rag.nodes.prompting import listed, numbered, shown
 from loopwright.workflows.rag.question.forms import lexicon_of
 from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Complexity, Evidence, Grade
@@ -103,7 +103,7 @@ async def _grades_by_model(question: str, found: Sequence[Evidence], services: S
     async def grade(evidence: Evidence) -> Grade:
         async with turn:
             try:
-                reply = await ask_model(services, node, Relevance, question, "passage_grading", passage=shown(evidence))
+                reply = await services.reply(node, Relevance, question, "passage_grading", passage=shown(evidence))
             except GraphBubbleUp:
                 raise
             except Exception as error:
@@ -123,6 +123,6 @@ async def _next_query(state: GraphState, documents: Sequence[Evidence], services
     if not services.chat("next_hop") or state.get("complexity") is not Complexity.MULTI_HOP or not documents:
         return None
     question, tried = asked_of(state), state.get("queries") or []
-    hop = await ask_model(services, "next_hop", Hop, question, passages=numbered(documents), tried=listed(tried))
+    hop = await services.reply("next_hop", Hop, question, passages=numbered(documents), tried=listed(tried))
     query = " ".join(hop.query.split())
     return None if hop.complete or normalised(query) in {"", *map(normalised, tried)} else query

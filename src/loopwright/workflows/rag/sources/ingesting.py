@@ -16,6 +16,7 @@ from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
+from loopwright.workflows.files.source import document_id, possible_paths
 from loopwright.workflows.rag.sources.progress import MOST_PROBLEMS, IngestProgress, IngestReport
 from loopwright.workflows.rag.sources.reading import (
     ReadDocument,
@@ -25,7 +26,6 @@ from loopwright.workflows.rag.sources.reading import (
     read_source,
 )
 from loopwright.workflows.rag.sources.reading.chunking import SIZE
-from loopwright.workflows.rag.sources.reading.source import document_id, possible_paths
 
 logger = logging.getLogger("loopwright.rag")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any, cast
 
-from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.sources.info import zone_of
-from loopwright.workflows.assistant.sources.reading.files import as_list, as_mapping, as_text, read_bytes, read_text
+from loopwright.workflows.assistant.sources.reading.files import as_list, as_mapping, as_text, read_text
 from loopwright.workflows.assistant.sources.reading.markup import plain_line
 from loopwright.workflows.assistant.sources.reading.times import YEARS, clock_of, moment_or_none
+from loopwright.workflows.files import Source
 
 _EVENT = (
     "title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration",
@@ -35,13 +34,13 @@ class Sheet:
     """What had to be left out."""
 
 
-def pentabarf(path: Path) -> Sheet:
+def pentabarf(source: Source) -> Sheet:
     """The ``schedule.xml`` of FOSDEM, the Chaos Communication Congress, pretalx and others.
 
     Raises:
         DocumentError: If it is no such XML, damaged, or declares entities, which could fetch files or fill the memory.
     """
-    root = _xml(path)
+    root = _xml(source)
     conference = root.find("conference")
     about: dict[str, Any] = {
         name: _inside(conference, name) for name in ("title", "acronym", "venue", "city", "start", "end")
@@ -66,19 +65,19 @@ def pentabarf(path: Path) -> Sheet:
     return Sheet(rows, about, _inside(conference, "time_zone_name"))
 
 
-def _xml(path: Path) -> Any:
+def _xml(source: Source) -> Any:
     from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a module in C; slow to import
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
     try:
-        root: Any = etree.fromstring(read_bytes(path), parser)
+        root: Any = etree.fromstring(source.data(source.limits.text_bytes), parser)
     except etree.XMLSyntaxError as error:
-        raise DocumentError(str(path), f"is no valid XML, line {error.lineno}: {error.msg}") from None
+        raise source.error(f"is no valid XML, line {error.lineno}: {error.msg}") from None
     declared: Any = root.getroottree().docinfo.internalDTD
     if declared is not None and any(True for _ in declared.iterentities()):
-        raise DocumentError(str(path), "declares XML entities, which are refused; write its text out")
+        raise source.error("declares XML entities, which are refused; write its text out")
     if root.tag != "schedule":
-        raise DocumentError(str(path), f"its root is <{root.tag}>; a Pentabarf schedule begins with <schedule>")
+        raise source.error(f"its root is <{root.tag}>; a Pentabarf schedule begins with <schedule>")
     return root
 
 
@@ -133,23 +132,23 @@ def pretalx(value: object) -> Sheet:
     return Sheet(rows, about, zone)
 
 
-def ical(path: Path) -> Sheet:
+def ical(source: Source) -> Sheet:
     """The ``.ics`` export of nearly every calendar: each VEVENT is a session, its attendees are who gives it.
 
     Raises:
         DocumentError: If it is no iCal, or damaged.
     """
-    calendar = _calendar(path, read_text(path))
+    calendar, named = _calendar(source, read_text(source)), source.path.name
     sheet = Sheet([], {"title": _text(calendar, "X-WR-CALNAME") or _text(calendar, "NAME")}, _zone_name(calendar))
     for event in calendar.walk("VEVENT"):
         title, key = plain_line(_text(event, "SUMMARY")), _text(event, "UID")
         if _text(event, "STATUS").upper() == "CANCELLED":
-            sheet.problems.append(f"{path.name}: event {key!r} is cancelled and was left out")
+            sheet.problems.append(f"{named}: event {key!r} is cancelled and was left out")
             continue
         unread = (str(said) for name, said in event.errors if name is None)
-        sheet.problems += [f"{path.name}: event {key!r}: a line was left out: {said}" for said in unread]
+        sheet.problems += [f"{named}: event {key!r}: a line was left out: {said}" for said in unread]
         if event.get("RRULE") is not None:
-            sheet.problems.append(f"{path.name}: {title!r} repeats; only its first time was read")
+            sheet.problems.append(f"{named}: {title!r} repeats; only its first time was read")
         start = _value(event, "DTSTART")
         timed = isinstance(start, datetime) and start.year in YEARS
         addresses = [*_properties(event, "ATTENDEE"), *_properties(event, "ORGANIZER")]
@@ -173,19 +172,19 @@ def ical(path: Path) -> Sheet:
     return sheet
 
 
-def _calendar(path: Path, text: str) -> Any:
+def _calendar(source: Source, text: str) -> Any:
     from icalendar import Calendar
 
     lines = text.strip().split("\n")
     if lines[0].strip().upper() != "BEGIN:VCALENDAR":
-        raise DocumentError(str(path), "is no iCal, line 1: it must begin with BEGIN:VCALENDAR")
+        raise source.error("is no iCal, line 1: it must begin with BEGIN:VCALENDAR")
     if lines[-1].strip().upper() != "END:VCALENDAR":
-        raise DocumentError(str(path), f"is cut off at line {len(lines)}: it must end with END:VCALENDAR")
+        raise source.error(f"is cut off at line {len(lines)}: it must end with END:VCALENDAR")
     try:
         return Calendar.from_ical(text)
     except (AttributeError, IndexError, KeyError, ValueError) as error:
         # The library takes a component whose name is damaged for one of its own.
-        raise DocumentError(str(path), f"is no valid iCal: {error}") from None
+        raise source.error(f"is no valid iCal: {error}") from None
 
 
 def _zone_name(calendar: Any) -> str:

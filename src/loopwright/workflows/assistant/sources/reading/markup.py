@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
 
 from loopwright.retrieval.web.cleaning import INVISIBLE
 
@@ -14,18 +13,15 @@ _TAG = re.compile(
     r"strong|style|sub|sup|table|tbody|td|th|thead|tr|tt|u|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-_EDGES = (
-    (re.compile(r"(</?(?:blockquote|h[1-6]|ol|p|pre|table|ul)\b)", re.IGNORECASE), r"\n\n\1"),
-    (re.compile(r"(<(?:br|hr)\b|</?(?:article|div|section|tr)\b)", re.IGNORECASE), r"\n\1"),
-    (re.compile(r"(<li\b[^<>]*>)", re.IGNORECASE), r"\n\1- "),
-    (re.compile(r"(</t[dh]\b)", re.IGNORECASE), r" \1"),
-)
-"""Where a block begins or ends, and what a reader sees there."""
-_UNSEEN = ("script", "style", "template", "iframe", "object", "noscript", "head")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:https?://|mailto:|/)[^()\s]{0,2000}\)")
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _NOTHING_TO_DO = re.compile(r"[\w .,:;'\"()/+!?-]*", re.ASCII)
+_CODE = frozenset(["script", "style", "template"])
+_BLOCKS = frozenset(
+    "address article blockquote br caption dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 header hr li main "
+    "ol p pre section summary table td th tr ul".split()
+)
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,1900}", re.IGNORECASE)
 
 
@@ -39,11 +35,33 @@ def plain_text(raw: str) -> str:
         Its text; a blank line between paragraphs.
     """
     if _TAG.search(raw):
-        text = _text_of_html(raw)
+        # Line ends within a paragraph are spaces in HTML.
+        text = _fragment_text(INVISIBLE.sub("", raw).replace("\n", " "))
     else:
         text = _MARKDOWN_LINK.sub(r"\1", html.unescape(raw) if "&" in raw else raw)
     lines = "\n".join(_SPACES.sub(" ", line).strip() for line in INVISIBLE.sub("", text).splitlines())
     return _BLANK_LINES.sub("\n\n", lines).strip()
+
+
+def _fragment_text(markup: str) -> str:
+    """The text of a piece of HTML, with a line break where a block begins or ends."""
+    # The parser takes long to import, and most texts are plain.
+    from bs4 import BeautifulSoup
+    from bs4.element import PageElement, PreformattedString, Tag
+
+    # Without recursion and without changing the tree: both are slow or fail where a page nests deeply.
+    pieces: list[str] = []
+    waiting: list[PageElement | str] = [BeautifulSoup(markup, "html.parser")]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, Tag):
+            # Comments and declarations are strings of a class of their own.
+            if not isinstance(node, PreformattedString):
+                pieces.append(str(node))
+        elif node.name not in _CODE:
+            edge = ["\n"] if node.name in _BLOCKS else []
+            waiting += [*edge, *reversed(node.contents), *edge]
+    return "".join(pieces)
 
 
 def plain_line(raw: str) -> str:
@@ -60,16 +78,3 @@ def web_address(raw: str) -> str:
     address = INVISIBLE.sub("", raw).strip()
     address = f"https://{address}" if address.lower().startswith("www.") else address
     return address if _ADDRESS.fullmatch(address) else ""
-
-
-def _text_of_html(raw: str) -> str:
-    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a module in C; slow to import
-
-    # Line ends within a paragraph are spaces in HTML.
-    marked = INVISIBLE.sub("", raw).replace("\n", " ")
-    for edge, shown in _EDGES:
-        marked = edge.sub(shown, marked)
-    parser = etree.HTMLParser(no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
-    root: Any = etree.HTML(f"<div>{marked}</div>", parser)
-    etree.strip_elements(root, *_UNSEEN, with_tail=False)
-    return "".join(root.itertext())

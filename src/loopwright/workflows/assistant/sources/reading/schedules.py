@@ -24,10 +24,8 @@ from loopwright.workflows.assistant.sources.reading.files import (
     as_list,
     as_mapping,
     as_text,
-    parse_json,
     read_rows,
     read_text,
-    rows_of_json,
 )
 from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
@@ -41,6 +39,7 @@ from loopwright.workflows.assistant.sources.reading.times import (
     moment_or_none,
     zone_for,
 )
+from loopwright.workflows.files import ReadingProblem, Source, json_of
 
 logger = logging.getLogger("loopwright.assistant")
 
@@ -89,7 +88,7 @@ class _Person(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Read:
+class _Known:
     """What is known while a schedule is read."""
 
     zone: ZoneInfo
@@ -118,14 +117,14 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Schedule:
     Raises:
         DocumentError: If it cannot be read, is damaged, or holds no session with a date.
     """
-    sheet = _sheet(path)
+    sheet = _sheet(path, Table.SESSIONS)
     given = [values.get("start") for _, values in sheet.rows]
     starts = (each if isinstance(each, datetime) else moment_or_none(as_text(each)) for each in given)
     try:
         zone = zone_of(sheet.time_zone or time_zone or zone_for(moment for moment in starts if moment))
     except ValueError as error:
         raise DocumentError(str(path), str(error)) from None
-    read = _Read(zone, sheet.about.get("day_change") or NIGHT_ENDS, list(sheet.problems))
+    read = _Known(zone, sheet.about.get("day_change") or NIGHT_ENDS, list(sheet.problems))
     sessions = [
         session
         for place, values in sheet.rows
@@ -149,7 +148,7 @@ def read_table(path: Path, table: Table) -> TableRead:
     Raises:
         DocumentError: If it cannot be read, is damaged, or holds no row with a name.
     """
-    sheet = _of_rows(path, read_rows(path), table)
+    sheet = _sheet(path, table)
     taken: set[str] = set()
     records = tuple(
         _record(table, title, values, taken)
@@ -171,34 +170,53 @@ def several(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(plain_line, parts))))
 
 
-def _sheet(path: Path) -> Sheet:
-    suffix = path.suffix.lower()
-    if suffix == ".xml":
-        return pentabarf(path)
-    if suffix in (".ics", ".ical", ".ifb"):
-        return ical(path)
-    if suffix == ".json":
-        value = parse_json(path, read_text(path))
-        return pretalx(value) if is_pretalx(value) else _of_rows(path, rows_of_json(path, value), Table.SESSIONS)
-    return _of_rows(path, read_rows(path), Table.SESSIONS)
+def _sheet(path: Path, table: Table) -> Sheet:
+    problems: list[str] = []
+
+    def told(problem: ReadingProblem) -> None:
+        named, _, key = problem.error.source.rpartition("#")
+        place = f"line {key}" if key.isdigit() else key
+        said = str(problem.error).removeprefix(f"{problem.error.source}: ")
+        problems.append(f"{Path(named).name}, {place}: {said}; it was left out")
+
+    source = Source(path=path, on_problem=told)
+    try:
+        sheet = _read(source, table)
+    except OSError as error:
+        raise source.error(f"cannot be read: {error.strerror or error}") from None
+    sheet.problems += problems
+    if not sheet.rows and problems:
+        raise source.error(f"holds nothing that can be read: {problems[0]}")
+    return sheet
 
 
-def _of_rows(path: Path, rows: Rows, table: Table) -> Sheet:
+def _read(source: Source, table: Table) -> Sheet:
+    suffix, is_schedule = source.path.suffix.lower(), table is Table.SESSIONS
+    if is_schedule and suffix == ".xml":
+        return pentabarf(source)
+    if is_schedule and suffix in (".ics", ".ical", ".ifb"):
+        return ical(source)
+    if is_schedule and suffix == ".json" and is_pretalx(value := json_of(source, read_text(source))):
+        return pretalx(value)
+    return _of_rows(source, read_rows(source), table)
+
+
+def _of_rows(source: Source, rows: Rows, table: Table) -> Sheet:
     """The rows of a table by field; columns that nobody knows go to the log."""
     if unknown := dict.fromkeys(name for _, row in rows.rows for name in unknown_columns(table, row)):
-        logger.info("%s: columns that were not used: %s", path.name, ", ".join(unknown))
+        logger.info("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
     given = [(place, row_values(table, row)) for place, row in rows.rows]
-    if not any(_line(values, "title") for _, values in given):
-        columns = ", ".join(sorted({name for _, row in rows.rows for name in row})) or "none"
-        raise DocumentError(str(path), f"no row has a column 'title' or 'name' for {table}; its columns: {columns}")
+    if given and not any(_line(values, "title") for _, values in given):
+        columns = ", ".join(sorted({name for _, row in rows.rows for name in row}))
+        raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {columns}")
     about = {name.lower(): value for name, value in rows.about.items()}
     about = {**as_mapping(about.get("conference")), **about}
     said = {name: as_text(about.get(name)) for name in ("title", "venue", "city")}
     said["title"] = said["title"] or as_text(about.get("name"))
-    return Sheet(given, said, as_text(about.get("time_zone")), list(rows.problems))
+    return Sheet(given, said, as_text(about.get("time_zone")))
 
 
-def _info(path: Path, about: Mapping[str, Any], read: _Read) -> ConferenceInfo:
+def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
     """The conference, with what the file does not say taken from its sessions."""
     stated = (date_or_none(as_text(about.get(name))[:10]) for name in ("start", "end"))
     dates = [*read.days, *filter(None, stated)]
@@ -222,7 +240,7 @@ def _title(values: Mapping[str, Any], place: str, problems: list[str]) -> str:
     return title
 
 
-def _session(values: Mapping[str, Any], read: _Read, place: str) -> Record | None:
+def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | None:
     title = _title(values, place, read.problems)
     if not title:
         return None
@@ -322,7 +340,7 @@ def _identity(person: _Person) -> tuple[str, str]:
     return ("key", person.key) if person.key else ("name", fold(person.name))
 
 
-def _known(person: _Person, read: _Read) -> str:
+def _known(person: _Person, read: _Known) -> str:
     """The key of a person among all of the conference; a biography that was not known before is noted."""
     identity = _identity(person)
     if identity not in read.people:

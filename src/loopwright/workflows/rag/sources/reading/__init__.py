@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from loopwright.workflows.files import ReadingLimits, ReadingProblem
 from loopwright.workflows.rag.sources.reading.chunking import passages_of
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.finding import find_sources, read_source
-from loopwright.workflows.rag.sources.reading.source import ReadingLimits, ReadingProblem
 
 __all__ = [
     "ReadDocument",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from zipfile import ZipFile, ZipInfo
 
-from loopwright.workflows.rag.sources.reading.source import MEGABYTE, Source
+from loopwright.workflows.files.source import MEGABYTE, Source
 
 # Below this no ratio is dangerous, and templates compress well.
 _HARMLESS_BYTES = 10 * MEGABYTE

@@ -9,15 +9,9 @@ from importlib import import_module
 from pathlib import Path
 
 from loopwright.errors import DocumentError
+from loopwright.workflows.files.source import ReadingLimits, ReadingProblem, document_id, log_problem, logger
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument
-from loopwright.workflows.rag.sources.reading.source import (
-    ReadingLimits,
-    ReadingProblem,
-    Source,
-    document_id,
-    log_problem,
-    logger,
-)
+from loopwright.workflows.rag.sources.reading.source import Source
 
 FORMATS = {
     ".csv": "records:read_csv",

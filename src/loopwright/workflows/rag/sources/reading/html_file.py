@@ -12,10 +12,10 @@ from bs4 import BeautifulSoup, UnusualUsageWarning
 from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
+from loopwright.workflows.files import text_of
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.layout import Layout
 from loopwright.workflows.rag.sources.reading.source import Source
-from loopwright.workflows.rag.sources.reading.text import text_of
 
 _UNSEEN = frozenset(
     "script style noscript template head title svg iframe object canvas audio video datalist nav".split()

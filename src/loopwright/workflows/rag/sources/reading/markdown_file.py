@@ -10,11 +10,11 @@ from typing import Any, cast
 import yaml
 from markdown_it import MarkdownIt
 
+from loopwright.workflows.files import text_of
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.layout import Headings, Mark, sections
 from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, unusable_date
 from loopwright.workflows.rag.sources.reading.source import Source
-from loopwright.workflows.rag.sources.reading.text import text_of
 
 # Bounded, because YAML is slow to parse.
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from itertools import chain
 from typing import Any, cast
 
 from loopwright.errors import DocumentError
+from loopwright.workflows.files import csv_rows, json_lines, json_of, text_of
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.source import Source
-from loopwright.workflows.rag.sources.reading.text import text_lines, text_of
 
-_DELIMITERS = ",;\t|"
 _TRIPLE = ("subject", "relation", "object")
 _SHOWN = 100
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -23,7 +20,7 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 def read_csv(source: Source) -> Iterator[ReadDocument]:
     """Read a CSV file row by row; a row without ``id`` has the number of its first line as its key."""
-    return _documents(source, "text/csv", _rows(source))
+    return _documents(source, "text/csv", csv_rows(source))
 
 
 def read_json(source: Source) -> Iterator[ReadDocument]:
@@ -32,13 +29,13 @@ def read_json(source: Source) -> Iterator[ReadDocument]:
     Raises:
         DocumentError: If it is no valid JSON.
     """
-    value = _parsed(source, text_of(source, source.data(source.limits.whole_bytes)))
+    value = json_of(source, text_of(source, source.data(source.limits.whole_bytes)))
     return _documents(source, "application/json", _records(value))
 
 
 def read_jsonl(source: Source) -> Iterator[ReadDocument]:
     """Read a JSONL file record by record; empty lines are nothing."""
-    return _documents(source, "application/jsonl", _objects(source))
+    return _documents(source, "application/jsonl", json_lines(source))
 
 
 def as_text(value: object) -> str:
@@ -162,87 +159,6 @@ def _triple(source: Source, fields: Mapping[str, Any], key: str) -> tuple[str, t
         raise source.error("a triple needs a subject, a relation and an object", key=key)
     said = f"{subject} {relation} {object_}"
     return said if said.endswith((".", "!", "?", "。")) else f"{said}.", (subject, object_)
-
-
-def _rows(source: Source) -> Iterator[tuple[int, object]]:
-    taken = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal taken
-        for number, line in text_lines(source):
-            taken = number
-            yield line
-
-    feed = lines()
-    first = next((line for line in feed if line.strip()), "")
-    if not first:
-        raise source.error("has no header; the first line of a CSV names its columns")
-    delimiter = max(_DELIMITERS, key=first.count)
-    reader = csv.reader(chain([first], feed), delimiter=delimiter)
-    header: list[str] | None = None
-    while True:
-        begun = taken + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            source.left_out(source.error(f"is no valid CSV row: {error}", key=str(begun)))
-            continue
-        if row is None:
-            return
-        if header is None:
-            header = _columns(row)
-        elif len(row) > len(header):
-            problem = f"the row has {len(row)} cells, the header {len(header)}; quote cells that hold {delimiter!r}"
-            source.left_out(source.error(problem, key=str(begun)))
-        elif any(cell.strip() for cell in row):
-            yield begun, dict(zip(header, row, strict=False))
-
-
-def _columns(row: list[str]) -> list[str]:
-    """The names of the columns, made up where they are missing, and unlike each other."""
-    names: list[str] = []
-    for place, cell in enumerate(row, 1):
-        name = " ".join(cell.split()) or f"column {place}"
-        names.append(name if name not in names else f"{name} {place}")
-    return names
-
-
-def _objects(source: Source) -> Iterator[tuple[int, object]]:
-    for number, line in text_lines(source):
-        if not line.strip():
-            continue
-        try:
-            value = _parsed(source, line, key=str(number))
-        except DocumentError as problem:
-            source.left_out(problem)
-        else:
-            yield number, value
-
-
-def _parsed(source: Source, text: str, *, key: str = "") -> object:
-    """A JSON value; refused if it is none, or nested too deeply. ``key`` is the line that it is from."""
-    most = source.limits.json_depth
-    too_deep = source.error(f"is nested more than {most} deep, the limit json_depth", key=key)
-    try:
-        value = json.loads(text)
-    except RecursionError:
-        raise too_deep from None
-    except ValueError as error:
-        hint = "; if it has one object a line, name it .jsonl" if "Extra data" in str(error) and not key else ""
-        raise source.error(f"is no valid JSON: {error}{hint}", key=key) from None
-    # Counting the brackets settles nearly all cases without a walk.
-    level: list[object] = [value] if text.count("[") + text.count("{") > most else []
-    for _ in range(most + 1):
-        level = [inner for outer in level for inner in _inside(outer)]
-    if level:
-        raise too_deep
-    return value
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return cast(dict[str, Any], value).values()
-    return cast(list[Any], value) if isinstance(value, list) else ()
 
 
 def _lines(value: object, name: str = "") -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator
 
-from loopwright.workflows.rag.sources.reading.source import Source
+from loopwright.workflows.files.source import Source
 
 # The longer marks first: UTF-32 begins like UTF-16.
 _MARKS = (

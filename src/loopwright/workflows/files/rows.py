@@ -1,0 +1,98 @@
+"""What a file holds in rows or as JSON, within bounds; what is broken is told, and the rest is read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, cast
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.files.source import Source
+from loopwright.workflows.files.text import text_lines
+
+_DELIMITERS = ",;\t|"
+
+
+def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file by the names of its columns, each with the number of its first line."""
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for number, line in text_lines(source):
+            taken = number
+            yield line
+
+    feed = lines()
+    first = next((line for line in feed if line.strip()), "")
+    if not first:
+        raise source.error("has no header; the first line of a CSV names its columns")
+    delimiter = max(_DELIMITERS, key=first.count)
+    reader = csv.reader(chain([first], feed), delimiter=delimiter)
+    header: list[str] | None = None
+    while True:
+        begun = taken + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            source.left_out(source.error(f"is no valid CSV row: {error}", key=str(begun)))
+            continue
+        if row is None:
+            return
+        if header is None:
+            header = _columns(row)
+        elif len(row) > len(header):
+            problem = f"the row has {len(row)} cells, the header {len(header)}; quote cells that hold {delimiter!r}"
+            source.left_out(source.error(problem, key=str(begun)))
+        elif any(cell.strip() for cell in row):
+            yield begun, dict(zip(header, row, strict=False))
+
+
+def _columns(row: list[str]) -> list[str]:
+    """The names of the columns, made up where they are missing, and unlike each other."""
+    names: list[str] = []
+    for place, cell in enumerate(row, 1):
+        name = " ".join(cell.split()) or f"column {place}"
+        names.append(name if name not in names else f"{name} {place}")
+    return names
+
+
+def json_lines(source: Source) -> Iterator[tuple[int, object]]:
+    """The values of a file with one JSON value on each line, and the numbers of the lines; empty lines are nothing."""
+    for number, line in text_lines(source):
+        if not line.strip():
+            continue
+        try:
+            value = json_of(source, line, key=str(number))
+        except DocumentError as problem:
+            source.left_out(problem)
+        else:
+            yield number, value
+
+
+def json_of(source: Source, text: str, *, key: str = "") -> object:
+    """A JSON value; refused if it is none, or nested too deeply. ``key`` is the line that it is from."""
+    most = source.limits.json_depth
+    too_deep = source.error(f"is nested more than {most} deep, the limit json_depth", key=key)
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise too_deep from None
+    except ValueError as error:
+        hint = "; if it has one object a line, name it .jsonl" if "Extra data" in str(error) and not key else ""
+        raise source.error(f"is no valid JSON: {error}{hint}", key=key) from None
+    # Counting the brackets settles nearly all cases without a walk.
+    level: list[object] = [value] if text.count("[") + text.count("{") > most else []
+    for _ in range(most + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+    if level:
+        raise too_deep
+    return value
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast(dict[str, Any], value).values()
+    return cast(list[Any], value) if isinstance(value, list) else ()

@@ -1,0 +1,121 @@
+"""What the nodes of a workflow need that answers from a knowledge store, whichever it is."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar
+
+from pydantic import BaseModel
+
+from loopwright.errors import ModelError
+from loopwright.models import PromptLibrary, aask
+from loopwright.models.embedded.catalogue import Role
+from loopwright.retrieval.protocols import Embedder
+from loopwright.retrieval.stores import open_store
+from loopwright.retrieval.stores.store import KnowledgeStore
+from loopwright.retrieval.web import untrusted_line
+from loopwright.workflows import runtime
+from loopwright.workflows.sections import AUTO, WorkflowConfig
+
+C = TypeVar("C", bound=WorkflowConfig)
+T = TypeVar("T", bound=BaseModel)
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class StoredServices(runtime.Services[C]):
+    """The configuration, the models and the knowledge store; shared by all runs of a graph."""
+
+    package: ClassVar[str] = ""
+    """The workflow's package, which is called as its section of the configuration and holds its prompts."""
+    given_store: KnowledgeStore | None = None
+    """The knowledge store, left open by `close`; None opens the configured one."""
+
+    @property
+    @abstractmethod
+    def embedding(self) -> str | None:
+        """The embedding model's name, as configured."""
+
+    @classmethod
+    def of(cls, config: C, store: KnowledgeStore | None = None, **given: Any) -> Self:
+        """The services that a configuration describes; nothing is opened yet.
+
+        Args:
+            config: The configuration.
+            store: The knowledge store, if not the configured one.
+            **given: What else is not to be opened by the configuration.
+
+        Raises:
+            ConfigError: If a model's settings are wrong.
+        """
+        return cls(config, runtime.models_of(config), store, **given)
+
+    @classmethod
+    @cache
+    def prompts(cls) -> PromptLibrary:
+        """The workflow's prompts."""
+        return PromptLibrary.of_package(cls.package)
+
+    @property
+    def section(self) -> Any:
+        """The workflow's section of the configuration."""
+        return getattr(self.config, self.package.rpartition(".")[2])
+
+    @property
+    def store(self) -> KnowledgeStore:
+        """The knowledge store.
+
+        Raises:
+            StoreError: If it cannot be opened.
+        """
+        if self.given_store is not None:
+            return self.given_store
+        return self.opened.entered("store", lambda: open_store(self.section.store, create=False))
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding model, or None.
+
+        Raises:
+            WeightsError: If the one that is named is not there.
+        """
+        from loopwright.models.embedded.encoder import open_embedder
+
+        name = self.named("embedding", self.embedding)
+        return self.opened.once("embedder", lambda: open_embedder(name)) if name else None
+
+    def named(self, role: Role, configured: str | None) -> str | None:
+        """A model's name; of ``auto`` the first on this machine, said once."""
+        return self.opened.once(f"{role} on this machine", lambda: _found(role)) if configured == AUTO else configured
+
+    async def reply(self, node: str, schema: type[T], question: str, prompt: str = "", **values: str) -> T:
+        """Ask the chat model of a node for a reply that fits a schema.
+
+        Args:
+            node: The node.
+            schema: The reply's schema.
+            question: The person's question.
+            prompt: The prompt's name; by default the node's.
+            **values: What else goes into the prompt; of what others wrote only what was made safe.
+
+        Raises:
+            ModelError: If the node has no chat model.
+            StructuredReplyError: If the reply still breaks the schema after the repairs.
+        """
+        chat = self.chat(node)
+        if chat is None:
+            raise ModelError(f"node {node!r} has no chat model: name one under 'models' in the configuration")
+        text = self.prompts().get(prompt or node).render(question=untrusted_line(question), **values)
+        return await aask(chat, text, schema, repairs=self.section.repairs, node=node, usage=self.usage)
+
+
+def _found(role: Role) -> str | None:
+    from loopwright.models.embedded.resolving import first_here
+
+    name = first_here(role)
+    if name:
+        logger.info("%s is on this machine and is used as %s (%s: auto)", name, role, role)
+    return name
