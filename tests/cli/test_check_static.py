@@ -60,8 +60,9 @@ def jump(state: State): return Command(goto="other") if state else Command(goto=
 def jump(state: State): return Command(goto=state["n"])
 """ + THREE + 'g.add_node("jump", jump, destinations=("work", END))\ng.add_edge("check", "jump")\ng.add_edge("jump", "other")',
     "a join": THREE + 'g.add_edge(START, "other")\ng.add_edge(["check", "other"], "work")',
-    "a sequence": """
-g = StateGraph(State).add_sequence([work, ("second", check), other]).set_entry_point("work").set_finish_point("other")
+    "entry and finish points": """
+g = StateGraph(State).add_node(work).add_node("second", check).add_edge("work", "second")
+g.set_entry_point("work").set_finish_point("second")
 app = g.compile(name="line")
 """,
     "a chain of methods": """
