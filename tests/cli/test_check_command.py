@@ -173,26 +173,6 @@ def test_json_is_one_documented_object(check, files):
     assert exact["certificate"]["max_supersteps"] == 1
 
 
-def test_sarif_has_what_the_standard_requires(check, files):
-    files(**{"odd name": CYCLE, "unread": UNREAD, "broken": BROKEN})
-    log = json.loads(check(".", "--format", "sarif").stdout)
-    assert log["version"] == "2.1.0"
-    (run,) = log["runs"]
-    driver = run["tool"]["driver"]
-    assert driver["name"] == "loopwright" and driver["version"]
-    assert [result["ruleId"] for result in run["results"]] == ["unbounded-cycle", "graph-not-read"]
-    for result in run["results"]:
-        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["message"]["text"]
-    assert [result["level"] for result in run["results"]] == ["error", "warning"]
-    place = run["results"][0]["locations"][0]["physicalLocation"]
-    assert place == {
-        "artifactLocation": {"uri": "odd%20name.py", "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 13},
-    }  # fmt: skip
-    assert run["invocations"][0]["executionSuccessful"] is False
-    assert "broken.py" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
-
-
 # Around it
 
 

@@ -433,3 +433,23 @@ def test_what_is_left_early_for_certain_is_read_to_there(tmp_path: Path) -> None
         g.add_edge("b", "a")
     """
     assert {graph.verdict for graph in checked(tmp_path, build).values()} == {"bounded"}
+
+
+def test_a_name_of_the_function_around_hides_one_of_the_module(tmp_path: Path) -> None:
+    build = """
+    target = END
+    def outer(flag):
+        target = "a"
+        if flag:
+            target = "b"
+        def build():
+            g = StateGraph(State)
+            g.add_node("a", work)
+            g.add_node("b", work)
+            g.add_edge(START, "a")
+            g.add_edge("a", "b")
+            g.add_edge("b", target)
+            return g.compile()
+        return build
+    """
+    assert {graph.verdict for graph in checked(tmp_path, build).values()} == {"not read"}

@@ -60,8 +60,9 @@ def jump(state: State): return Command(goto="other") if state else Command(goto=
 def jump(state: State): return Command(goto=state["n"])
 """ + THREE + 'g.add_node("jump", jump, destinations=("work", END))\ng.add_edge("check", "jump")\ng.add_edge("jump", "other")',
     "a join": THREE + 'g.add_edge(START, "other")\ng.add_edge(["check", "other"], "work")',
-    "a sequence": """
-g = StateGraph(State).add_sequence([work, ("second", check), other]).set_entry_point("work").set_finish_point("other")
+    "entry and finish points": """
+g = StateGraph(State).add_node(work).add_node("second", check).add_edge("work", "second")
+g.set_entry_point("work").set_finish_point("second")
 app = g.compile(name="line")
 """,
     "a chain of methods": """
@@ -92,8 +93,7 @@ g.add_edge(Plain.CHECK.value, Names.other)
 g.add_edge(Names.other, Name.WORK)
 """,
     "a loop over constants": """
-names = ["a", "b"] + ["c"]
-names.append("last")
+names = ["a", "b"] + ["c", "last"]
 g = StateGraph(State)
 for name in names:
     g.add_node(name, work)
@@ -101,22 +101,6 @@ for first, second in ((START, names[0]), ("a", "b"), ("b", "c")):
     g.add_edge(first, second)
 for first, second in {"c": names[3], "last": "b"}.items():
     g.add_edge(first, second)
-""",
-    "a loop over what constants make": """
-names = ["a", "b", "c"]
-g = StateGraph(State)
-[g.add_node(f"{name}_{number}", work) for number, name in enumerate(names, start=1)]
-steps = [f"{name}_{number}" for number, name in zip(range(1, 4), names) if name != "b" or number > 1]
-for first, second in zip(steps, steps[1:]):
-    g.add_edge(first, second)
-for place in range(len(steps) - 1, 0, -1):
-    if place % 2 == 0:
-        g.add_edge(steps[place], steps[place - 1])
-g.add_edge(START, "A_1".lower())
-for letter in "xy":
-    g.add_node(letter, work)
-g.add_edge(steps[-1], "x")
-g.add_edge("x", "-".join(sorted("y")))
 """,
     "a loop over an enumeration": """
 class Step(str, Enum):
@@ -129,15 +113,6 @@ g.add_edge(START, Step.PLAN.value)
 g.add_conditional_edges(Step.PLAN.value, lambda s: Step.DO.value if s else Step.DONE.value)
 g.add_edge("do", "plan")
 app = g.compile()
-""",
-    "functions made in a comprehension": """
-def jumper(to):
-    def jump(state: State): return Command(goto=to)
-    return jump
-g = StateGraph(State)
-for name, jump in {name: (lambda s: Command(goto=name)) for name in ("a", "b")}.items():
-    g.add_node(name, jump)
-g.add_edge(START, "a")
 """,
     "a function that makes it": """
 def build(back: str, typed: bool = True):

@@ -134,7 +134,7 @@ KILLED_BETWEEN = textwrap.dedent(
         return instead
 
     # The large values are written by then, the checkpoint or the commit is not.
-    json_files.replace = die_before(json_files.replace)
+    json_files._replace = die_before(json_files._replace)
     for of in (sqlite.SqliteSaver, postgres.PostgresSaver):
         of.put = die_before(of.put)
 

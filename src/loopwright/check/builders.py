@@ -305,24 +305,6 @@ def router_words(path: Any, call: Call) -> tuple[frozenset[str] | None, bool]:
     return None if path.unread else returned_words(path.node, path.values, path.fixed), False
 
 
-def add_sequence(graph: FoundGraph, given: Arguments) -> None:
-    """``add_sequence([a, b, c])``, each a node or a pair of name and node."""
-    items = iterated(given.take(0, "nodes", UNKNOWN))
-    if items is None:
-        return graph.refuse(given.place, "the nodes of a sequence are not known")
-    before: str | None = None
-    for item in items:
-        first, action = item if isinstance(item, tuple) and len(item) == 2 else (name_of(item), item)
-        name = text_of(first)
-        if name is None:
-            return graph.refuse(given.place, "the name of a node is no constant")
-        graph.nodes[name] = _node(action, given, graph, name)
-        if before is not None:
-            graph.edges.append((Edge(before, name, "static"), given.place))
-        before = name
-    return None
-
-
 def set_entry_point(graph: FoundGraph, given: Arguments) -> None:
     """``set_entry_point(a)``."""
     given.given = [START, given.take(0, "key", UNKNOWN)]
@@ -335,24 +317,13 @@ def set_finish_point(graph: FoundGraph, given: Arguments) -> None:
     add_edge(graph, given)
 
 
-def set_node_defaults(graph: FoundGraph, given: Arguments) -> None:
-    """``set_node_defaults(...)``: only a default error handler could change where control goes."""
-    handler = given.take(None, "error_handler")
-    if handler is not None:
-        node = _node(handler, given, graph, "")
-        if node.words != NO_WORDS or node.unread:
-            graph.refuse(given.place, "a default error handler may make Commands")
-
-
 METHODS: dict[str, Callable[[FoundGraph, Arguments], None]] = {
     "add_conditional_edges": add_conditional_edges,
     "add_edge": add_edge,
     "add_node": add_node,
-    "add_sequence": add_sequence,
     "set_conditional_entry_point": set_conditional_entry_point,
     "set_entry_point": set_entry_point,
     "set_finish_point": set_finish_point,
-    "set_node_defaults": set_node_defaults,
 }
 """The methods that change a builder."""
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
-from loopwright.check.folding import MORE, MOST_ITEMS, formatted, is_plain, operated
 from loopwright.check.project import Project
 from loopwright.check.values import (
+    MORE,
     Chain,
     ClassValue,
     Frame,
@@ -34,9 +34,9 @@ class Call(Protocol):
     def step(self, count: int = 1) -> None:
         """Count what is evaluated; it may raise where a file takes too much."""
 
-    def made(self, value: Any) -> Any:
-        """Note where a list or table is made; returns it."""
 
+MOST_ITEMS = 10_000
+"""More items than these are not counted out; what depends on them is unknown."""
 
 _BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
 
@@ -57,9 +57,9 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Call) -> Any:
             return FunctionValue(node, frame)
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             values = _items(items, frame, call)
-            return call.made(values if isinstance(node, ast.List) or values is UNKNOWN else tuple(values))
+            return values if isinstance(node, ast.List) or values is UNKNOWN else tuple(values)
         case ast.Dict():
-            return call.made(_dictionary(node, frame, call))
+            return _dictionary(node, frame, call)
         case ast.Subscript():
             return _subscript(node, frame, call)
         case ast.Await(value=inner):
@@ -78,19 +78,20 @@ def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
 
 def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
     match node:
-        case ast.BinOp(op=op, left=left, right=right) | ast.Compare(ops=[op], left=left, comparators=[right]):
-            return _operation(op, evaluate(left, frame, call), evaluate(right, frame, call))
-        case ast.UnaryOp(op=op, operand=operand):
-            return operated(op, [evaluate(operand, frame, call)])
-        case ast.JoinedStr(values=parts):
-            return formatted([evaluate(part, frame, call) for part in parts])
-        case ast.Slice(lower=lower, upper=upper, step=step):
-            ends = [evaluate(end, frame, call) for end in (lower, upper, step)]
-            return slice(*ends) if all(map(is_plain, ends)) else UNKNOWN
-        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
-            return evaluate(value, frame, call)
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], left=left, comparators=[right]):
+            values = [evaluate(left, frame, call), evaluate(right, frame, call)]
+            known = all(map(_is_constant, values))
+            return (values[0] == values[1]) is isinstance(op, ast.Eq) if known else UNKNOWN
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            first, second = evaluate(left, frame, call), evaluate(right, frame, call)
+            if not isinstance(first, list) or not isinstance(second, list):
+                return UNKNOWN
+            before, behind = iterated(first), iterated(second)
+            return UNKNOWN if before is None or behind is None else [*before, *behind]
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-            return call.made(_comprehension(node, frame, call))
+            return _comprehension(node, frame, call)
         case ast.IfExp(test=test, body=body, orelse=other):
             evaluate(test, frame, call)
             first, second = evaluate(body, frame, call), evaluate(other, frame, call)
@@ -112,15 +113,6 @@ def _named(name: str, value: Any, frame: Frame) -> Any:
     return value
 
 
-def _operation(op: ast.AST, left: Any, right: Any) -> Any:
-    """What an operator makes of two values: a chain of runnables, a longer list, or what constants give."""
-    if isinstance(op, ast.BitOr):
-        return _piped([left, right])
-    if isinstance(op, ast.Add) and isinstance(left, list) and isinstance(right, list):  # of functions, say
-        return [*cast("list[Any]", left), *cast("list[Any]", right)]
-    return operated(op, [left, right])
-
-
 def truth(test: ast.expr, frame: Frame, call: Call) -> bool | None:
     """Whether a condition holds; None if constants do not tell."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -130,7 +122,11 @@ def truth(test: ast.expr, frame: Frame, call: Call) -> bool | None:
         parts, decides = [truth(part, frame, call) for part in test.values], isinstance(test.op, ast.Or)
         return decides if decides in parts else None if None in parts else not decides
     value = evaluate(test, frame, call)
-    return bool(value) if not isinstance(value, list | tuple) and is_plain(value) else None
+    return bool(value) if _is_constant(value) else None
+
+
+def _is_constant(value: Any) -> bool:
+    return value is None or (isinstance(value, str | int | float) and not isinstance(value, Symbol))
 
 
 def bind(target: ast.expr, value: Any, frame: Frame) -> None:
@@ -149,12 +145,10 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
             values = value if fits else [UNKNOWN] * len(targets)
             for inner, item in zip(targets, values, strict=True):
                 bind(inner, item, frame)
-        case ast.Subscript(value=ast.Name(id=name), slice=place):
+        case ast.Subscript(value=ast.Name(id=name)):
             kept = frame.look_up(name)
-            if isinstance(kept, dict) and isinstance(place, ast.Constant):
-                kept[place.value] = value
-            elif isinstance(kept, dict):
-                kept[MORE] = UNKNOWN
+            if isinstance(kept, list | dict):
+                fill(kept)
             elif kept is not UNKNOWN:
                 frame.names[name] = UNKNOWN
         case ast.Starred(value=inner):
@@ -168,7 +162,7 @@ def iterated(value: Any) -> Sequence[Any] | None:
     if isinstance(value, ClassValue):
         if not value.is_enum:
             return None
-        value = [member(value, name) for name, held in value.members.items() if is_plain(held) and name[0] != "_"]
+        value = [member(value, name) for name, held in value.members.items() if _is_constant(held) and name[0] != "_"]
     if isinstance(value, dict) or text_of(value) is not None:
         value = [*value]
     if isinstance(value, list | tuple) and len(value) <= MOST_ITEMS and not any(item is MORE for item in value):
@@ -207,29 +201,16 @@ def _dictionary(node: ast.Dict, frame: Frame, call: Call) -> Any:
 
 
 def _comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Call) -> Any:
-    """The items of a comprehension as a list, or its table; `UNKNOWN` where a source or condition is not known."""
+    """What is done to graphs in a comprehension; what it makes is not told."""
     inner = Frame(node, frame.file, frame.name, frame)
-    found: list[Any] = []
-
-    def go(clauses: Sequence[ast.comprehension]) -> bool:
-        if not clauses:
-            parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-            found.append([evaluate(part, inner, call) for part in parts])
-            return True
-        items, known = iterated(evaluate(clauses[0].iter, inner, call)), True
-        for item in [UNKNOWN] if items is None else items:
-            bind(clauses[0].target, item, inner)
-            holds = [truth(condition, inner, call) for condition in clauses[0].ifs]
-            if False not in holds:
-                known = go(clauses[1:]) and None not in holds and known
-        return known and items is not None
-
-    if not go(node.generators):
-        return UNKNOWN
-    if isinstance(node, ast.DictComp):
-        texts = all(text_of(key) is not None for key, _ in found)
-        return dict(found) if texts else UNKNOWN
-    return [value for (value,) in found]
+    for clause in node.generators:
+        evaluate(clause.iter, inner, call)
+        bind(clause.target, UNKNOWN, inner)
+        for condition in clause.ifs:
+            evaluate(condition, inner, call)
+    for part in [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]:
+        evaluate(part, inner, call)
+    return UNKNOWN
 
 
 def _subscript(node: ast.Subscript, frame: Frame, call: Call) -> Any:
@@ -291,19 +272,6 @@ def return_annotation(function: FunctionValue, call: Call) -> Any:
     return UNKNOWN if annotation is None else evaluate(_unquoted(annotation), function.frame, call)
 
 
-def container_method(owner: Any, name: str, values: Sequence[Any]) -> Any:
-    """What a method of a list or table returns; what it does to it is done."""
-    match owner, name:
-        case list(), "append" if len(values) == 1:
-            owner.append(values[0])
-            return None
-        case list(), "extend" if len(values) == 1 and (more := iterated(values[0])) is not None:
-            owner.extend(more)
-            return None
-        case dict(), "items" | "keys" | "values":
-            return [*getattr(owner, name)()]
-        case _, "get" | "index" | "count" | "copy":
-            return UNKNOWN
-        case _:
-            owner.append(MORE) if isinstance(owner, list) else owner.update({MORE: UNKNOWN})
-            return UNKNOWN
+def fill(held: list[Any] | dict[Any, Any]) -> None:
+    """Note that something is done to a list or table: what is in it from now on, nobody tells."""
+    held.append(MORE) if isinstance(held, list) else held.update({MORE: UNKNOWN})

@@ -17,7 +17,7 @@ from loopwright.check.project import Project, SourceFile
 from loopwright.check.proving import Proof, prove
 from loopwright.check.reader import WORK, Reader, TooMuch, asks_for_main
 from loopwright.check.values import MAKERS, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
-from loopwright.engine.proof.source import bound_once, reassigned_inside
+from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, reassigned_inside
 
 Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
 """What is known of a graph.
@@ -181,11 +181,15 @@ class Checker:
                     yield str(place.line), graph
 
     def _living(self, around: Frame, frame: Frame) -> Frame:
-        """The scope around a function: the module's own names, and what the function around it gave a value once."""
+        """The scope around a function: the module's own names, and what the function around it gave a value once.
+
+        What that binds otherwise is unknown, and hides a name of the module's.
+        """
         if around.name == "":
             return frame
         read = self.reader.read.get(around.node)
-        fixed = {
+        fixed = dict.fromkeys(bindings(around.node), UNKNOWN)
+        fixed |= {
             name: value for name, value in (read.names.items() if read else ())
             if bound_once(around.node, name) and not isinstance(value, list | dict | GraphValue)
         }  # fmt: skip

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
-from loopwright.check.expressions import attribute, bind, container_method, evaluate, iterated, truth
-from loopwright.check.folding import MORE, builtin, method_of_text
+from loopwright.check.expressions import attribute, bind, evaluate, fill, iterated, truth
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
@@ -117,7 +116,6 @@ class Reader:
         self._branch: tuple[int, ...] = ()
         self._branches = 0
         self._may_have_left = False
-        self._made: dict[int, tuple[Any, tuple[int, ...]]] = {}
 
     def step(self, count: int = 1) -> None:
         """Count what is evaluated.
@@ -128,18 +126,6 @@ class Reader:
         self.left -= count
         if self.left < 0:
             raise TooMuch
-
-    def made(self, value: Any) -> Any:
-        """A list or table, noted with the branch that it is made in."""
-        if isinstance(value, list | dict):
-            self._made[id(value)] = value, self._branch
-        return value
-
-    def _changed(self, value: Any) -> None:
-        """Note that a list or table was changed; where that is done in a branch, it may not be, or more than once."""
-        _, born = self._made.get(id(value), (value, ()))
-        if born[: len(self._branch)] != self._branch:
-            value.append(MORE) if isinstance(value, list) else value.update({MORE: UNKNOWN})
 
     # Scopes
 
@@ -381,7 +367,7 @@ class Reader:
             if isinstance(target, ast.Subscript) and isinstance(
                 held := evaluate(target.value, frame, self), list | dict
             ):
-                self._changed(held)
+                fill(held)
 
     def _reached_into(self, changed: ast.expr, frame: Frame) -> None:
         """Note what changes a builder's own nodes and edges past its methods.
@@ -473,8 +459,6 @@ class Reader:
             owner = evaluate(node.func.value, frame, self)
             if isinstance(owner, GraphValue | FunctionValue | list | dict):
                 return self._method(owner, node.func.attr, node, frame)
-            if (text := text_of(owner)) is not None:
-                return method_of_text(text, node.func.attr, Arguments(node, frame, self).given)
             self._past_methods(owner, node, node.func, frame)
             function = attribute(owner, node.func, frame)  # the owner is evaluated once, or long chains take for ever
         else:
@@ -493,10 +477,7 @@ class Reader:
             case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
                 return self._inline(method, given)
             case _:
-                name = getattr(node.func, "id", "")
-                shadowed = any(name in scope.names for scope in frame.scopes())
-                found = builtin(name, given.given, given.named) if given.complete and not shadowed else UNKNOWN
-                return self._unknown(node, given) if found is UNKNOWN else found
+                return self._unknown(node, given)
 
     def _past_methods(self, owner: Any, node: ast.Call, called: ast.Attribute, frame: Frame) -> None:
         """Note builders that are changed past their methods, or that come from elsewhere."""
@@ -559,7 +540,7 @@ class Reader:
         for value in [*given.given, *given.named.values()]:
             if isinstance(value, list | dict) and not known and name not in _LOOKING:
                 if not value or isinstance(node.func, ast.Name):  # it may be there to be filled
-                    value.append(MORE) if isinstance(value, list) else value.update({MORE: UNKNOWN})
+                    fill(value)
             if isinstance(value, GraphValue) and not value.compiled and name not in HARMLESS_CALLS:
                 value.graph.refuse(given.place, f"it is handed to {name}(), which may change it")
         return UNKNOWN
@@ -581,10 +562,11 @@ class Reader:
         if isinstance(value, FunctionValue):
             return value  # with_config, with_retry
         if isinstance(value, list | dict):
-            found = container_method(value, name, given.given)
-            if name in CHANGING:
-                self._changed(value)
-            return found
+            if isinstance(value, dict) and name in ("items", "keys", "values"):
+                return [*getattr(cast("dict[Any, Any]", value), name)()]
+            if name not in ("get", "index", "count", "copy"):
+                fill(value)
+            return UNKNOWN
         if value.compiled:
             if name == "with_config" and value.graph.steps is None:
                 value.graph.steps = _step_limit(given)

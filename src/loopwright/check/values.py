@@ -247,6 +247,16 @@ class InstanceValue:
         self.attributes[name] = value
 
 
+class _More:
+    """Stands in a list or table for items that nobody knows."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+MORE = _More()
+"""In a list, or as a key of a table: something unknown was added to it."""
+
 MISSING = object()
 """The value of an attribute that was not there."""
 

@@ -1,9 +1,8 @@
-"""What a saver can do beyond LangGraph's own: say what it has kept, give room back, and serve asynchronous calls."""
+"""What a saver can do beyond LangGraph's own: serve asynchronous calls, and refuse an earlier attempt's."""
 
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
@@ -17,11 +16,6 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
-
-THREADS = (
-    "SELECT thread_id, sum(CASE WHEN checkpoint_ns = '' THEN 1 ELSE 0 END) AS kept FROM checkpoints GROUP BY thread_id"
-)
-"""The query behind `Archive.threads`, where checkpoints stand in a table of LangGraph's."""
 
 PAGE = 50
 """So many checkpoints are read at once for an asynchronous list."""
@@ -46,13 +40,6 @@ class Archive(BaseCheckpointSaver[str]):
     def __exit__(self, *problem: object) -> None:
         if self.workers:
             self.workers.shutdown(wait=False, cancel_futures=True)
-
-    @abstractmethod
-    def threads(self) -> dict[str, int]:
-        """Thread -> how many checkpoints the graph itself has, without those of subgraphs."""
-
-    def compact(self) -> None:
-        """Give room that is free back to the disk, if that can be done."""
 
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save, where other processes could; see `fencing`."""

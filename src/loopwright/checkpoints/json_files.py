@@ -1,9 +1,9 @@
 """A checkpoint saver that keeps each run in one JSON file, which a person can read.
 
 It is LangGraph's in-memory saver with a file behind each thread: what it keeps, finds and lists is LangGraph's doing.
-The file lists the steps in the order in which they were saved, each with the values that it changed. The whole file is
-written at each save, so it suits runs of up to a few hundred steps; use SQLite for longer ones. One process at a time
-may write a run; others may read it at any time, and may go on with it afterwards.
+The file lists what was saved, in that order. The whole file is written at each save, so it suits runs of up to a few
+hundred steps; use SQLite for longer ones. One process at a time may write a run; others may read it at any time, and
+may go on with it afterwards.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import logging
 import os
 import re
+import tempfile
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,11 +32,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from loopwright.checkpoints.archive import Archive
-from loopwright.checkpoints.disk import replace, sync_folder
-from loopwright.checkpoints.encoding import decode, encode, readable
+from loopwright.checkpoints.encoding import decode, encode
 from loopwright.errors import CheckpointError
-
-logger = logging.getLogger(__name__)
 
 FORMAT = "loopwright-checkpoints/1"
 """Marks a file as ours, with the version of its layout."""
@@ -45,7 +41,6 @@ FORMAT = "loopwright-checkpoints/1"
 _FILE = re.compile(r"\d{8}T\d{6}\.\d{6}Z_(?P<name>.+)\.json")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _LONGEST = 100
-_LANGGRAPH = version("langgraph")
 _EMPTY = ("empty", b"")
 """How the in-memory saver marks a channel that holds nothing."""
 
@@ -61,105 +56,6 @@ def safe_name(thread_id: str) -> str:
         return thread_id
     digest = hashlib.sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{_UNSAFE.sub('_', thread_id)[:_LONGEST]}~{digest}"
-
-
-def _steps_of(content: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """The steps of a run by namespace and id, in the order in which they were saved."""
-    return {(str(step["namespace"]), str(step["id"])): step for step in content["steps"]}
-
-
-def _take(memory: InMemorySaver, thread_id: str, step: Mapping[str, Any]) -> None:
-    """Put one step of a file into LangGraph's in-memory saver."""
-    namespace, checkpoint_id = str(step["namespace"]), str(step["id"])
-    for write in step.get("writes", ()):
-        key = (str(write["task"]), int(write["index"]))
-        stored = (key[0], str(write["channel"]), decode(write["value"]), str(write["path"]))
-        memory.writes[thread_id, namespace, checkpoint_id][key] = stored
-    if "checkpoint" in step:
-        for channel, its in step["versions"].items():
-            blob = decode(step["values"][channel]) if channel in step["values"] else _EMPTY
-            memory.blobs[thread_id, namespace, channel, its] = blob
-        kept = (decode(step["checkpoint"]), decode(step["metadata"]), step["parent"])
-        memory.storage[thread_id][namespace][checkpoint_id] = kept
-
-
-def _written(memory: InMemorySaver, place: tuple[str, str, str]) -> list[dict[str, Any]]:
-    """The pending writes of a step as the file has them."""
-    return [
-        {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
-        for (_, index), (task, channel, blob, path) in memory.writes.get(place, {}).items()
-    ]
-
-
-def _summary(checkpoint: Any, metadata: Any, parent: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Say for a person which step this is and which nodes ran in it; empty if the values are encrypted."""
-    about, state = readable(metadata), readable(checkpoint)
-    if not isinstance(about, dict) or not isinstance(state, dict):
-        return {}
-    before: Any = (readable(decode(parent["checkpoint"])) if parent and "checkpoint" in parent else None) or {}
-    seen: dict[str, Any] = before.get("versions_seen", {})
-    ran = [node for node, its in state.get("versions_seen", {}).items() if its and seen.get(node) != its]
-    return {"step": about.get("step"), "source": about.get("source"), "nodes": ran, "time": state.get("ts")}
-
-
-def files_in(folder: Path) -> dict[str, Path]:
-    """The run files of a folder by the name of their thread (see `safe_name`), those that were made last first."""
-    found: dict[str, Path] = {}
-    try:
-        names = sorted((entry.name for entry in os.scandir(folder)), reverse=True)
-    except FileNotFoundError:
-        return {}
-    for name in names:
-        if match := _FILE.fullmatch(name):
-            found.setdefault(match["name"], folder / name)
-    return found
-
-
-def read_file(path: Path) -> dict[str, Any]:
-    """The content of a run's file.
-
-    Raises:
-        CheckpointError: If it cannot be read, is cut off, or is not ours. The file is left as it is.
-        FileNotFoundError: If it is gone.
-    """
-    try:
-        content: Any = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
-    except FileNotFoundError:
-        raise
-    except (OSError, UnicodeError) as problem:
-        raise _refused(path, f"cannot be read ({problem})") from problem
-    except (ValueError, RecursionError) as problem:
-        raise _refused(path, f"is not whole JSON ({problem})") from problem
-    said = cast("dict[str, Any]", content).get("format") if isinstance(content, dict) else None
-    if said != FORMAT:
-        raise _refused(path, f"is not in the format {FORMAT!r} (it says {said!r})")
-    if not {"thread_id", "created", "steps"} <= content.keys():
-        raise _refused(path, "is damaged (it names no thread, or has no steps)")
-    return content
-
-
-def _refused(path: Path, reason: str) -> CheckpointError:
-    return CheckpointError(
-        f"the checkpoint file {path} {reason}. It was left as it is: put a good copy in its place, or move it to "
-        "another folder to start this run anew."
-    )
-
-
-def _rows(record: Mapping[str, Any], depth: int) -> str:
-    """A table as JSON with a line for each entry, and in tables and lists within it down to a depth."""
-    lines: list[str] = []
-    for key, value in record.items():
-        text = _rows(value, depth - 1) if depth > 1 and isinstance(value, dict) and value else _line(value)
-        lines.append(f"{_line(key)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class JsonFileSaver(Archive):
@@ -179,113 +75,68 @@ class JsonFileSaver(Archive):
             serde: Turns values into bytes and back; LangGraph's own by default.
 
         Raises:
-            CheckpointError: If the folder cannot be made.
+            CheckpointError: If the folder cannot be made or written to.
         """
         super().__init__(serde=serde)
         path = Path(folder).expanduser()
         try:
             path.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=path).close()
         except OSError as problem:
             raise CheckpointError(
-                f"the checkpoint folder {path} cannot be made ({problem}). Name a folder that you may write to."
+                f"the checkpoint folder {path} cannot be written to ({problem}). Make it writable, or name another."
             ) from problem
         self.folder = path
         """Where the files are."""
         self._locks = [threading.Lock() for _ in range(64)]
         self._paths: dict[str, Path] = {}
 
-    # Files
-
     def _lock(self, thread_id: str) -> threading.Lock:
         return self._locks[hash(thread_id) % len(self._locks)]
 
-    def _path(self, thread_id: str) -> Path | None:
-        """The file of a thread, if there is one."""
+    def _files(self) -> dict[str, Path]:
+        """The run files by the name of their thread (see `safe_name`), those that were made last at the end."""
+        paths = sorted(self.folder.glob("*.json"))
+        return {match["name"]: path for path in paths if (match := _FILE.fullmatch(path.name))}
+
+    def _path(self, thread_id: str) -> Path:
+        """The file of a thread, there already or to be made."""
         known = self._paths.get(thread_id)
         if known is None or not known.exists():
-            known = files_in(self.folder).get(safe_name(thread_id))
-            if known is not None:
-                self._paths[thread_id] = known
+            name = safe_name(thread_id)
+            new = self.folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}_{name}.json"
+            known = self._paths[thread_id] = self._files().get(name, new)
         return known
 
-    def _read(self, thread_id: str) -> dict[str, Any]:
-        """What is in the file of a thread; where there is none, what would be in an empty one."""
-        if (path := self._path(thread_id)) is not None:
-            with contextlib.suppress(FileNotFoundError):
-                return read_file(path)
-        return {"format": FORMAT, "thread_id": thread_id, "created": _now(), "steps": []}
-
-    def _memory(self, thread_id: str) -> InMemorySaver:
-        """The checkpoints of a thread in LangGraph's in-memory saver."""
-        with self._lock(thread_id):
-            content = self._read(thread_id)
-        return self._memory_of(thread_id, content)
-
-    def _memory_of(self, thread_id: str, content: Mapping[str, Any]) -> InMemorySaver:
+    def _memory(self, path: Path) -> InMemorySaver:
+        """What a file holds, in LangGraph's in-memory saver."""
         memory = InMemorySaver(serde=self.serde)
-        with self._problems(thread_id):
-            for step in content["steps"]:
-                _take(memory, thread_id, step)
+        content = _read(path)
+        with _refused(path):
+            for saved in content["steps"]:
+                _take(memory, content["thread_id"], saved)
         return memory
 
-    @contextlib.contextmanager
-    def _changed(self, thread_id: str) -> Generator[dict[tuple[str, str], dict[str, Any]]]:
-        """The steps of a thread, to be changed; they are on the disk when the block has ended."""
+    def _append(self, thread_id: str, saved: Mapping[str, Any]) -> None:
+        """Add to the file of a thread; it is on the disk when this returns."""
         with self._lock(thread_id):
-            content = self._read(thread_id)
-            with self._problems(thread_id):
-                steps = _steps_of(content)
-            yield steps
-            stamp = content["created"].replace("-", "").replace(":", "")
-            path = self._path(thread_id) or self.folder / f"{stamp}_{safe_name(thread_id)}.json"
-            header = {"format": FORMAT, "thread_id": thread_id, "created": content["created"], "updated": _now(),
-                      "langgraph": _LANGGRAPH}  # fmt: skip
-            rows = ",\n".join(_rows(step, 2) for step in steps.values())
-            text = f'{_rows(header, 1)[:-2]},\n"steps": [\n{rows}\n]\n}}\n'
+            path = self._path(thread_id)
+            steps = ",\n".join(map(_lines, [*_read(path)["steps"], saved]))
+            head = _lines({"format": FORMAT, "thread_id": thread_id})[:-1]
             try:
-                replace(path, text.encode("utf-8", "surrogatepass"))
+                _replace(path, f'{head},\n"steps": [\n{steps}\n]}}\n'.encode("utf-8", "surrogatepass"))
             except OSError as problem:
                 raise CheckpointError(
                     f"the checkpoints of thread {thread_id!r} cannot be written to {path} ({problem}). "
                     "Make room, or make the folder writable; the run can be resumed from its last saved step."
                 ) from problem
-            self._paths[thread_id] = path
-
-    @contextlib.contextmanager
-    def _problems(self, thread_id: str) -> Generator[None]:
-        try:
-            yield
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            path = self._path(thread_id) or self.folder
-            raise _refused(path, f"is damaged ({type(problem).__name__}: {problem})") from problem
-
-    def threads(self) -> dict[str, int]:
-        """Thread -> how many checkpoints the graph itself has; files that cannot be read are passed over."""
-        found: dict[str, int] = {}
-        for content in self._contents([]):
-            thread_id = str(content["thread_id"])
-            with self._problems(thread_id):
-                own = (step for (space, _), step in _steps_of(content).items() if not space)
-                found[thread_id] = sum("checkpoint" in step for step in own)
-        return found
-
-    def _contents(self, problems: list[str]) -> Iterator[dict[str, Any]]:
-        """What is in the files of the folder, the newest first; takes note of files that cannot be read."""
-        for path in files_in(self.folder).values():
-            try:
-                yield read_file(path)
-            except FileNotFoundError:
-                continue
-            except CheckpointError as problem:
-                logger.warning("%s", problem)
-                problems.append(str(problem))
 
     # What LangGraph asks for
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Get the checkpoint that the config names, or the thread's latest; None if there is none."""
         config, thread_id, _ = _located(config)
-        return self._memory(thread_id).get_tuple(config)
+        return self._memory(self._path(thread_id)).get_tuple(config)
 
     def list(
         self, config: RunnableConfig | None, *, limit: int | None = None, **which: Any
@@ -296,28 +147,17 @@ class JsonFileSaver(Archive):
             config: Names the thread, or None for all runs of the folder, the newest run first.
             limit: At most so many.
             **which: ``filter``, values that the metadata must have; ``before``, only checkpoints older than this one.
-
-        Yields:
-            The checkpoints.
-
-        Raises:
-            CheckpointError: If a file cannot be read; with several runs, after all that can be read.
         """
-        problems: list[str] = []
-        given = (config or {}).get("configurable", {})
-        if config is None:
-            contents = ((str(each["thread_id"]), each) for each in self._contents(problems))
-        else:
-            contents = [(str(given["thread_id"]), self._read(str(given["thread_id"])))]
-        for thread_id, content in contents:
-            if limit is not None and limit <= 0:
+        if config is not None:
+            given = config.get("configurable", {})
+            config = {"configurable": {**given, "thread_id": str(given["thread_id"])}}
+        paths = reversed(self._files().values()) if config is None else [self._path(_located(config)[1])]
+        for path in paths:
+            for found in self._memory(path).list(config, limit=limit, **which):
+                yield found
+                limit = limit and limit - 1
+            if limit == 0:
                 return
-            place: RunnableConfig = {"configurable": {**given, "thread_id": thread_id}}
-            found = [*self._memory_of(thread_id, content).list(place, limit=limit, **which)]
-            yield from found
-            limit = None if limit is None else limit - len(found)
-        if problems:
-            raise CheckpointError("\n".join(problems))
 
     def put(
         self,
@@ -328,20 +168,12 @@ class JsonFileSaver(Archive):
     ) -> RunnableConfig:
         """Save a checkpoint; it is on the disk when this returns."""
         config, thread_id, namespace = _located(config)
-        memory, key = InMemorySaver(serde=self.serde), (namespace, checkpoint["id"])
+        memory = InMemorySaver(serde=self.serde)
         saved = memory.put(config, checkpoint, metadata, new_versions)
         kept, about, parent = memory.storage[thread_id][namespace][checkpoint["id"]]
-        values = {channel: blob for (_, _, channel, _), blob in memory.blobs.items() if blob != _EMPTY}
-        with self._changed(thread_id) as steps:
-            before = steps.pop(key, {})
-            step = {
-                "namespace": namespace, "id": checkpoint["id"],
-                **_summary(kept, about, steps.get((namespace, parent or ""))),
-                "values": {**before.get("values", {}), **{channel: encode(blob) for channel, blob in values.items()}},
-                "parent": parent, "versions": {**before.get("versions", {}), **new_versions},
-                "checkpoint": encode(kept), "metadata": encode(about),
-            }  # fmt: skip
-            steps[key] = step | ({"writes": before["writes"]} if "writes" in before else {})
+        values = {channel: encode(blob) for (_, _, channel, _), blob in memory.blobs.items() if blob != _EMPTY}
+        step = {"namespace": namespace, "id": checkpoint["id"], "parent": parent, "metadata": encode(about)}
+        self._append(thread_id, {**step, "values": values, "versions": new_versions, "checkpoint": encode(kept)})
         return saved
 
     def put_writes(
@@ -349,39 +181,36 @@ class JsonFileSaver(Archive):
     ) -> None:
         """Save what a task wrote before its step is over; it is on the disk when this returns."""
         config, thread_id, namespace = _located(config)
-        place = thread_id, namespace, config.get("configurable", {})["checkpoint_id"]
+        checkpoint_id = config.get("configurable", {})["checkpoint_id"]
         memory = InMemorySaver(serde=self.serde)
-        with self._changed(thread_id) as steps:
-            # Where its checkpoint is yet to come, the writes come first.
-            step = steps.setdefault(place[1:], {"namespace": namespace, "id": place[2]})
-            with self._problems(thread_id):
-                _take(memory, thread_id, {name: value for name, value in step.items() if name != "checkpoint"})
-            memory.put_writes(config, writes, task_id, task_path)
-            step["writes"] = _written(memory, place)
+        memory.put_writes(config, writes, task_id, task_path)
+        written = [
+            {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
+            for (_, index), (task, channel, blob, path) in memory.writes[thread_id, namespace, checkpoint_id].items()
+        ]
+        self._append(thread_id, {"namespace": namespace, "id": checkpoint_id, "writes": written})
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a run and its file, unless the file cannot be read; nothing happens if there is none."""
         thread_id = str(thread_id)
         with self._lock(thread_id):
-            self._read(thread_id)
             path = self._path(thread_id)
+            _read(path)
             try:
-                if path is not None:
-                    path.unlink(missing_ok=True)
-                    path.with_name(f".{path.name}.tmp").unlink(missing_ok=True)
-                    sync_folder(self.folder)
+                path.unlink(missing_ok=True)
+                _unfinished(path).unlink(missing_ok=True)
+                sync_folder(self.folder)
             except OSError as problem:
                 raise CheckpointError(
                     f"the checkpoint file {path} cannot be deleted ({problem}). Make its folder writable."
                 ) from problem
-            self._paths.pop(thread_id, None)
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Collect what was written to channels since their last snapshot; see LangGraph."""
         config, thread_id, _ = _located(config)
-        return self._memory(thread_id).get_delta_channel_history(config=config, channels=channels)
+        return self._memory(self._path(thread_id)).get_delta_channel_history(config=config, channels=channels)
 
     get_next_version = InMemorySaver.get_next_version
 
@@ -392,3 +221,91 @@ def _located(config: RunnableConfig) -> tuple[RunnableConfig, str, str]:
     thread_id, namespace = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
     located = {**config, "configurable": {**place, "thread_id": thread_id, "checkpoint_ns": namespace}}
     return cast("RunnableConfig", located), thread_id, namespace
+
+
+# Files
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The content of a run's file; empty if there is none.
+
+    Raises:
+        CheckpointError: If it cannot be read, is cut off, or is not ours. The file is left as it is.
+    """
+    with _refused(path):
+        try:
+            content: Any = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
+        except FileNotFoundError:
+            return {"steps": []}
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ValueError(f"it does not say {FORMAT!r}")
+        _ = content["thread_id"], [(step["namespace"], step["id"]) for step in content["steps"]]
+    return content
+
+
+@contextlib.contextmanager
+def _refused(path: Path) -> Generator[None]:
+    try:
+        yield
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+        raise CheckpointError(
+            f"the checkpoint file {path} cannot be read or is damaged ({type(problem).__name__}: {problem}). It was "
+            "left as it is: put a good copy in its place, or move it to another folder to start this run anew."
+        ) from problem
+
+
+def _lines(table: Mapping[str, Any]) -> str:
+    """A table as JSON, with a line for each entry."""
+    entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in table.items())
+    return "{" + ",\n".join(entries) + "}"
+
+
+def _take(memory: InMemorySaver, thread_id: str, saved: Mapping[str, Any]) -> None:
+    """Put one save of a file into LangGraph's in-memory saver, which keeps the first of each task's writes."""
+    namespace, checkpoint_id = str(saved["namespace"]), str(saved["id"])
+    writes = memory.writes[thread_id, namespace, checkpoint_id]
+    for write in saved.get("writes", ()):
+        key = (str(write["task"]), int(write["index"]))
+        if key[1] < 0 or key not in writes:
+            writes[key] = (key[0], str(write["channel"]), decode(write["value"]), str(write["path"]))
+    if "checkpoint" in saved:
+        for channel, its in saved["versions"].items():
+            blob = decode(saved["values"][channel]) if channel in saved["values"] else _EMPTY
+            memory.blobs[thread_id, namespace, channel, its] = blob
+        kept = (decode(saved["checkpoint"]), decode(saved["metadata"]), saved["parent"])
+        memory.storage[thread_id][namespace][checkpoint_id] = kept
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.tmp")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put a file in place of another, all or nothing, and force both it and its name to the disk.
+
+    What a killed process left half-written beside it is written over.
+
+    Raises:
+        OSError: If it cannot be written; the old file is as it was.
+    """
+    temporary = _unfinished(path)
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Force a folder's names to the disk, on systems that can."""
+    with contextlib.suppress(OSError):  # Windows cannot open a folder
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

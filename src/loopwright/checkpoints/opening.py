@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from types import ModuleType
@@ -13,14 +12,11 @@ from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from loopwright.checkpoints.allowlist import strict_serializer
-from loopwright.checkpoints.archive import Archive
-from loopwright.checkpoints.encoding import PLAIN_DATA
 from loopwright.checkpoints.json_files import JsonFileSaver
-from loopwright.errors import CheckpointError, ConfigError, unknown_name_message
+from loopwright.errors import ConfigError, unknown_name_message
 
 Scheme = Literal["memory", "json", "sqlite", "postgresql"]
 
@@ -55,7 +51,7 @@ def open_checkpointer(
 
     Raises:
         ConfigError: If `spec` names no known kind of saver, or a package that it needs is not installed.
-        CheckpointError: On entering, if the place cannot be written to or holds something else.
+        CheckpointError: On entering at the latest, if the place cannot be written to or holds something else.
     """
     scheme, place = parse_spec(spec)
     serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
@@ -65,7 +61,9 @@ def open_checkpointer(
         from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
 
         return sqlite.open_saver(Path(place), serde)
-    return contextlib.nullcontext(InMemorySaver(serde=serde)) if scheme == "memory" else _json(Path(place), serde)
+    return contextlib.nullcontext(
+        InMemorySaver(serde=serde) if scheme == "memory" else JsonFileSaver(place, serde=serde)
+    )
 
 
 def aopen_checkpointer(
@@ -83,47 +81,16 @@ async def _entered(
         yield await asyncio.to_thread(stack.enter_context, opened)
 
 
-@contextlib.contextmanager
-def open_archive(spec: str) -> Generator[Archive]:
-    """Open what a saver has saved, as plain data: no class of the user's is imported. Nothing is made.
-
-    Args:
-        spec: ``"json:DIR"``, ``"sqlite:FILE"`` or ``"postgresql://..."``.
-
-    Raises:
-        ConfigError: If `spec` is none of these.
-        CheckpointError: If nothing is there, or something else.
-    """
-    scheme, place = parse_spec(spec)
-    path = Path(place)
-    if scheme == "memory":
-        raise ConfigError(
-            "the checkpointer 'memory' keeps nothing: name 'json:DIR', 'sqlite:FILE' or 'postgresql://...'."
-        )
-    if scheme == "postgresql":
-        with postgres().open_existing(place, PLAIN_DATA) as saver:
-            yield saver
-    elif scheme == "json":
-        if not path.is_dir():
-            raise CheckpointError(f"there is no checkpoint folder {path}. Name the one of a 'json:DIR' checkpointer.")
-        yield JsonFileSaver(path, serde=PLAIN_DATA)
-    else:
-        from loopwright.checkpoints import sqlite
-
-        with sqlite.open_existing(path, PLAIN_DATA) as saver:
-            yield saver
-
-
 def forget(spec: str, threads: Iterable[str]) -> None:
     """Take runs away; others may be saving meanwhile.
 
     Raises:
         ConfigError: If `spec` is no place of checkpoints.
-        CheckpointError: If nothing is there, or it cannot be read or written.
+        CheckpointError: If it cannot be read or written.
     """
-    with open_archive(spec) as archive:
+    with open_checkpointer(spec) as saver:
         for thread_id in threads:
-            archive.delete_thread(thread_id)
+            saver.delete_thread(thread_id)
 
 
 def parse_spec(spec: str) -> tuple[Scheme, str]:
@@ -175,15 +142,3 @@ def postgres() -> ModuleType:
 def _all_forms() -> str:
     *first, last = (repr(form) for form in _FORMS.values())
     return f"{', '.join(first)} or {last}"
-
-
-@contextlib.contextmanager
-def _json(path: Path, serde: SerializerProtocol) -> Generator[BaseCheckpointSaver[str]]:
-    saver = JsonFileSaver(path, serde=serde)
-    try:
-        tempfile.TemporaryFile(dir=path).close()
-    except OSError as problem:
-        raise CheckpointError(
-            f"the checkpoint folder {path} cannot be written to ({problem}). Make it writable, or name another."
-        ) from problem
-    yield saver

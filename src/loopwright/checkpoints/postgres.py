@@ -20,7 +20,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg_pool import ConnectionPool
 
-from loopwright.checkpoints.archive import THREADS, Archive
+from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.fencing import BEGIN, POSTGRES, TABLE
 from loopwright.errors import CheckpointError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
@@ -79,16 +79,6 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         with self._cursor() as cursor:
             cursor.execute(BEGIN.encode(), [thread_id, epoch])
 
-    def threads(self) -> dict[str, int]:
-        """Thread -> how many checkpoints the graph itself has."""
-        with self._cursor() as cursor:
-            return {row["thread_id"]: row["kept"] for row in cursor.execute(THREADS)}
-
-    def compact(self) -> None:
-        """Let PostgreSQL use the room again; its files stay as large as they are."""
-        with self._cursor() as cursor:
-            cursor.execute("VACUUM checkpoints, checkpoint_blobs, checkpoint_writes")
-
 
 @contextlib.contextmanager
 def _outage() -> Generator[None]:
@@ -142,17 +132,6 @@ def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSav
     )  # fmt: skip
     with pool, KeptPostgresSaver(pool, serde=serde) as saver:
         yield saver
-
-
-@contextlib.contextmanager
-def open_existing(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSaver]:
-    """Open what was saved in a schema; nothing is made there."""
-    address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
-    with postgres_problems(address), psycopg.connect(**connecting(address)) as connection:
-        if _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is None:
-            raise CheckpointError(f"{address} is not there: name the one of a 'postgresql://...' checkpointer.")
-        saver: Any = connection  # in the rows' form that LangGraph asks for at each query
-        yield KeptPostgresSaver(saver, serde=serde)
 
 
 def prepared(url: str) -> PostgresAddress:

@@ -26,7 +26,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from loopwright.checkpoints import fencing
-from loopwright.checkpoints.archive import THREADS, Archive
+from loopwright.checkpoints.archive import Archive
 from loopwright.errors import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -130,22 +130,9 @@ class KeptSqliteSaver(Archive, SqliteSaver):
     def delete_thread(self, thread_id: str) -> None:
         """Delete a run."""
         with self.lock:
-            self.conn.execute(CREATE)
             self.conn.execute(f"DELETE FROM {TABLE} WHERE thread_id = ?", [str(thread_id)])
         SqliteSaver.delete_thread(self, str(thread_id))
         self._there = {key for key in self._there if key[0] != str(thread_id)}
-
-    def threads(self) -> dict[str, int]:
-        """Thread -> how many checkpoints the graph itself has."""
-        return dict(self.conn.execute(THREADS).fetchall())
-
-    def compact(self) -> None:
-        """Give room that is free back to the disk, if no other process keeps the file locked."""
-        try:
-            self.conn.execute("VACUUM")
-            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.OperationalError as problem:
-            logger.warning("the database was not made smaller (%s)", problem)
 
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save."""
@@ -168,25 +155,6 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
             saver.setup()
             connection.executescript(f"{CREATE}; {fencing.SQLITE}")
         with saver:
-            yield saver
-
-
-@contextlib.contextmanager
-def open_existing(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSaver]:
-    """Open what was saved in a database; nothing is made there."""
-    if not path.is_file():
-        raise CheckpointError(f"there is no checkpoint database {path}. Name the one of a 'sqlite:FILE' checkpointer.")
-    opened = f"{path.resolve().as_uri()}?mode=rw"
-    with (
-        sqlite_problems(path),
-        contextlib.closing(sqlite3.connect(opened, uri=True, check_same_thread=False)) as connection,
-    ):
-        query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('checkpoints', 'writes')"
-        if connection.execute(query).fetchone() != (2,):
-            raise CheckpointError(
-                f"the database {path} holds no checkpoints. Name the one of a 'sqlite:FILE' checkpointer."
-            )
-        with KeptSqliteSaver(connection, serde=serde) as saver:
             yield saver
 
 

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from loopwright import __version__
-from loopwright.cli import check, checkpoints, evaluate, graph, mcp, models, run, runs, serve, worker
+from loopwright.cli import check, evaluate, graph, mcp, models, run, runs, serve, worker
 from loopwright.cli.words import one_line
 from loopwright.errors import LoopwrightError
 from loopwright.workflows import registry
@@ -43,7 +43,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("check")(check.check)
-app.add_typer(checkpoints.app, name="checkpoints")
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(graph.app, name="graph")
 app.command("mcp")(mcp.mcp)

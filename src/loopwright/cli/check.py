@@ -19,7 +19,6 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
-    SARIF = "sarif"
 
 
 def check(
@@ -63,7 +62,7 @@ def check(
             verdict = next((each for each in _COLOURS if line.startswith(f"{each} ")), "")
             typer.echo(typer.style(verdict, _COLOURS.get(verdict), bold=True) + line.removeprefix(verdict))
     else:
-        print(machine.as_json(outcome) if format is Format.JSON else machine.as_sarif(outcome))
+        print(machine.as_json(outcome))
     for error in outcome.errors:
         print(f"loopwright: {error}", file=sys.stderr)
     raise typer.Exit(outcome.exit_code)

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from loopwright.checkpoints.disk import sync_folder
+from loopwright.checkpoints.json_files import sync_folder
 from loopwright.engine.ledger import StopReason
 from loopwright.errors import BackendError, InputError, unknown_name_message
 from loopwright.workflows.iqa.batch.journal import Record
