@@ -113,7 +113,10 @@ def _pointed(
     if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
         return beside(question, sessions[0], bool(after))
     if it and not slots and not more:
-        if not content:
+        # "Who is running that one?": all that is said beside it is what is done with it.
+        asks = sentence.word(0) in words("turns", "what") and len(content) == 1
+        done = asks and sentence.word(content[0] + 1) in it and sentence.word(content[0] - 1) != "the"
+        if not content or done:
             return _about(question, sessions[:1])
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
             topic = " ".join(sentence.tokens[place].raw for place in content)

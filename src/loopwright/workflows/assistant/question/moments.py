@@ -23,6 +23,8 @@ _OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _PARTS_OF_HOURS = frozenset("half quarter halb halv".split())
 _AFTER = frozenset("after past later nach apres na despues dopo".split())
+_OR_SO = {"later": True, "after": True, "afterwards": True, "onwards": True, "earlier": False, "before": False}
+"""Behind "or": whether the time is the first that fits, or the last."""
 _COUNTED = 5
 """So many words at most lie between a number and what it counts."""
 _CLAUSE = 9
@@ -188,8 +190,9 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
         half, after = sentence.word(after), after + 1
     elif sentence.word(after) in _OCLOCK:
         after += 1
-    if sentence.word(after) == "in" and sentence.is_any(after + 2, words("time", "morning")):
-        half, after = "am", after + 3
+    if sentence.word(after) == "in":
+        part = next((part for part in _PARTS if sentence.is_any(after + 2, words("time", part))), "")
+        half, after = ("am" if part == "morning" else "pm", after + 3) if part else (half, after)
     if hour > 24 or minute > 59:
         return None
     exact = match is not None and match[2] is not None and len(match[1]) == 2
@@ -253,7 +256,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
         return place
     if now and (after := _ahead(sentence, place, now)):
         return after
-    first = clock_at(sentence, place + 1)
+    first = clock_at(sentence, place + 1 + (sentence.word(place + 1) == "than"))
     opens = word in words("time", "between") | words("time", "after")
     if opens and first and sentence.is_any(first[2], words("time", "to")):
         if second := clock_at(sentence, first[2] + 1):
@@ -309,6 +312,12 @@ def _window(sentence: Sentence, first: int, last: int, least: int, most: int) ->
 
 
 def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
+    later = _OR_SO.get(sentence.word(at[2] + 1)) if sentence.word(at[2]) == "or" else None
+    if later is not None:
+        bounds = {"least": at[0]} if later else {"most": at[1] + 1}
+        said = f"{'from' if later else 'until'} {clock_said(at[0])}"
+        sentence.ask(place, at[2] + 2, "start", **bounds, said=said)
+        return at[2] + 2
     begins = any(token.word in _STARTS for token in sentence.tokens)
     slot: Slot = "start" if begins and at[0] == at[1] else "on"
     sentence.ask(place, at[2], slot, least=at[0], most=max(at[1], at[0] + 1), said=f"at {clock_said(at[0])}")
@@ -321,6 +330,8 @@ def _ahead(sentence: Sentence, place: int, now: Now) -> int:
     if not later and sentence.word(place) not in ("next", "within", "coming", "nachsten", "prochaines"):
         return 0
     at = place + 1
+    if not later and sentence.word(at) == "the":  # "within the next 20 minutes": told by "next"
+        return 0
     said = sentence.word(at)
     count = int(said) if said.isdigit() else numbers().get(said, 1)
     unit = at + (said.isdigit() or said in numbers() or said in ("an", "a", "half"))

@@ -313,7 +313,7 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
             sentence.free(last, last + 1)
             and sentence.named(last)
             and not _SIGNS.search(sentence.tokens[last].gap)
-            and following not in names.said
+            and (following not in names.said or all(share(term) < _USUAL for term in terms(following)))
         ):
             full = sentence.raw(place, last + 1)
             sentence.notes.append(f"The programme has nobody called {full}")

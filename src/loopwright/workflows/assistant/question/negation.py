@@ -15,6 +15,8 @@ _OPENING = frozenset(
 _ANY = frozenset({"any", "anything"})
 _BE = frozenset("i'm am we're".split())
 _MOST_BETWEEN = 6
+_READ = frozenset({"correction", "day", "start", "end", "on", "told"})
+"""What a cue may have been read as already: "no wait", "I can't be there before 1 pm"."""
 _SUBJECT = 1.5
 """What a word must weigh to be what a clause refuses."""
 _TIMED = frozenset("am pm before after until till from between at than under over min minutes hour hours uhr".split())
@@ -35,7 +37,7 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
     place = 0
     while place < len(sentence):
         length = _cue(sentence, place)
-        if length:
+        if length and sentence.tokens[place].taken not in _READ:
             is_verbal = _verbal(sentence, place, length)
             after = _condition_near(sentence, place + length) if is_verbal else place + length
             softly = words("negation", "weak") | words("negation", "outer")

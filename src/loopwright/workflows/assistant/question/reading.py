@@ -237,8 +237,18 @@ class Reader:
         asked = [place for place in rest if sentence.asks_at(place)]
         known = {place: weights[place] for place in rest if self.search.vocabulary.knows(sentence.word(place))}
         named = max((known.get(place, 0.0) for place in asked), default=0.0)
-        if named >= max(SUBJECT, 0.8 * max(known.values(), default=0.0)):
+        points = any(
+            sentence.asks_at(place) and sentence.word(place) in words("turns", "it") for place in range(len(sentence))
+        )
+        marked = any(known.get(place, 0.0) >= SUBJECT and _marked(sentence, place) for place in asked)
+        if (marked and not points) or named >= max(SUBJECT, 0.8 * max(known.values(), default=0.0)):
             rest = asked
+        elif asked and named < SUBJECT and points:
+            # "Is anyone presenting that?" asks for what the sentence before it names.
+            begins = next(place for place in range(asked[0], -1, -1) if sentence.begins(place))
+            before = next((place for place in range(begins - 1, -1, -1) if sentence.begins(place)), begins)
+            told = [place for place in rest if before <= place < begins]
+            rest = told if any(known.get(place, 0.0) >= SUBJECT for place in told) else rest
         english = self._in_english(sentence, rest)
         conditions = {span.condition.slot for span in sentence.spans} - {"day", "start", "end", "on"}
         telling = sum(sentence.word(place) not in STOP_WORDS for place in rest)
@@ -248,7 +258,10 @@ class Reader:
             return sentence.raw(0, len(sentence)) if whole else ""
         kept = [place for place in rest if weights[place] > 0 or len(rest) > 3]
         heavy = [place for place in kept if weights[place] >= SUBJECT]
-        heavy = [place for place in heavy if not _only_asks(sentence.word(place))] or heavy
+        subjects = [place for place in heavy if not _only_asks(sentence.word(place))]
+        if not subjects and sentence.asks("person"):  # "I'd love to hear PERSON"
+            return ""
+        heavy = subjects or heavy
         if heavy:  # words that people only ask with are no part of a subject
             kept = [place for place in kept if place in heavy or not _only_asks(sentence.word(place))]
         kept = [sentence.tokens[place].raw for place in kept]
@@ -471,7 +484,7 @@ def _corrected(sentence: Sentence) -> None:
         mends = sentence.is_any(place, words("turns", "mends"))
         if not mends and not (sentence.word(place) == "no" and sentence.is_any(place + 1, words("turns", "opens"))):
             continue
-        sentence.take(place, place + 1 + (not mends), "correction")
+        sentence.take(place - (mends and sentence.word(place - 1) == "no"), place + 1 + (not mends), "correction")
         later = {span.condition.slot for span in sentence.spans if span.first > place}
         sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
 
