@@ -200,6 +200,7 @@ class JsonFileSaver(Archive):
                 path.unlink(missing_ok=True)
                 _unfinished(path).unlink(missing_ok=True)
                 sync_folder(self.folder)
+                self._paths.pop(thread_id, None)
             except OSError as problem:
                 raise CheckpointError(
                     f"the checkpoint file {path} cannot be deleted ({problem}). Make its folder writable."

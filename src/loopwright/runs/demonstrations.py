@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.diagram.shown import ShownGraph
-from loopwright.errors import InputError
+from loopwright.errors import InputError, StoreError
 from loopwright.runs.schemas import RunRecord
 from loopwright.runs.store.entries import KeptEvent, NewEvents
 from loopwright.runs.store.history import RunStore
@@ -63,7 +63,11 @@ def keep_recorded(store: RunStore, run: RecordedRun) -> None:
     new = [NewEvents(record.id, "run", run.events, record.epoch)]
     if run.client:
         new.append(NewEvents(record.id, "client", run.client, record.epoch))
-    store.write([record], new)
+    try:
+        store.write([record], new)
+    except StoreError:
+        store.delete(record.id)  # else it would count as given, without its events
+        raise
 
 
 def read_demo(data: bytes) -> RecordedRun:

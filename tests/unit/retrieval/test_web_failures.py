@@ -61,6 +61,7 @@ async def test_statuses(server: SearchServer, opened: Opener, status: int, trans
         (Reply(b"x" * 10_000_000), "more than 5000000 bytes"),
         (Reply(GOOD, headers={"Content-Encoding": "gzip"}), "compressed"),
         (redirect("http://127.0.0.1:9/search"), "it redirects to 'http://127.0.0.1:9/search'"),
+        (redirect("http://xn--/search"), "cannot be reached: Malformed A-label"),
     ],
 )
 async def test_replies_that_another_attempt_would_not_mend(

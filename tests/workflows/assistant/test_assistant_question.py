@@ -100,6 +100,21 @@ def test_what_is_not_wanted_may_be_named_before_and_after() -> None:
         assert said(text).referenced_ids
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "talks about repair, but nothing about repair cafes",
+        "talks on Saturday, but not on Saturday morning",
+        "talks on Saturday except on Saturday in the morning",
+    ],
+)
+def test_what_is_left_out_in_part_is_no_contradiction(text: str) -> None:
+    assert not read(text).notes
+    if "morning" in text:
+        assert [each.slot for each in read(text).filters.exclude] == ["start"]
+        assert asked(read(text), "day") == [(SATURDAY,)]
+
+
 def test_a_language_is_read_before_talks_and_where_somebody_does_not_speak_it() -> None:
     assert asked(read("only German talks"), "language") == [("de",)]
     question = read("I don't speak Portuguese, what food talks can I follow?")

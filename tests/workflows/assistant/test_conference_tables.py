@@ -162,6 +162,7 @@ def test_what_is_no_clock_is_refused(text):
         ("![logo](https://x.example/l.png) and [link](https://x.example)", "logo and link"),
         ("zero\u200bwidth", "zerowidth"),
         ("<div>" * 2000 + "deep", "deep"),
+        ("<p><![if !supportLists]>1. <![endif]>of Word's <![odd[ kind</p>", "1. of Word's odd[ kind"),
     ],
 )
 def test_plain_text(raw, text):

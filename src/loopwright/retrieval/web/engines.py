@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -106,9 +108,14 @@ class _JsonSearch:
                     await response.aclose()
         except (TimeoutError, httpx.TimeoutException) as error:
             raise SearchError(f"{self._who} gave no full answer within {seconds:g} s", transient=True) from error
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            # A redirect to a host that is no name is a plain ValueError, which httpx passes on from idna.
             said = clean_text(str(error), 200).rstrip(".") or type(error).__name__
-            raise SearchError(f"{self._who} cannot be reached: {said}", transient=True) from error
+            transient = isinstance(error, httpx.HTTPError)
+            raise SearchError(f"{self._who} cannot be reached: {said}", transient=transient) from error
+        with suppress(ValueError, RecursionError):
+            # An excerpt may be cut within a character, and half of one is no JSON to pydantic.
+            body = json.dumps(json.loads(body), ensure_ascii=False).encode(errors="ignore")
         try:
             reply = _Reply.model_validate_json(body)
         except ValidationError as error:

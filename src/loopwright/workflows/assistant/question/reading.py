@@ -126,6 +126,7 @@ class Reader:
         if both := _contrary(sentence, spans):
             told = f"You ask for “{both}” and for nothing of it: nothing can be both, so nothing fits"
             return Question(text=text, operation="about", tables=(), notes=(told,))
+        spans = _narrowed(sentence, spans)
         tables = self.tables(sentence)
         if self.at_stand:
             tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
@@ -493,20 +494,56 @@ def _contrary(sentence: Sentence, excluded: Sequence[Span]) -> str:
     """What one sentence asks for and then leaves out, for people; empty if it does not contradict itself.
 
     "Too many talks about AI, anything but AI" does not: only what is left out in the same way as it was asked for.
+    Neither does what is left out only in part, as in "about Python, but nothing about Python packaging".
     """
     for span in excluded:
-        for other in sentence.spans:
-            again = (other.condition.slot, other.condition.values) == (span.condition.slot, span.condition.values)
-            if again and span.condition.values and other not in excluded and _within(sentence, other.first, span.first):
-                return span.condition.said
+        if _named_before(sentence, span, excluded) and _ends(sentence, span.last):
+            return span.condition.said
     for place, token in enumerate(sentence.tokens):
-        if token.taken == "excluded" and sentence.word(place - 1) in _ABOUT:
+        if token.taken == "excluded" and sentence.word(place - 1) in _ABOUT and _ends(sentence, place + 1):
             for other in range(place):
                 same = set(terms(sentence.word(other))) == set(terms(token.word)) != set()
                 free = not sentence.tokens[other].taken and _within(sentence, other, place)
                 if same and free and _marked(sentence, other):
                     return token.raw
     return ""
+
+
+def _narrowed(sentence: Sentence, excluded: Sequence[Span]) -> list[Span]:
+    """What is left out, without what is only named again: of "on Saturday, but not on Saturday morning" the morning."""
+    found: list[Span] = []
+    for span in excluded:
+        behind: list[Span] = []
+        place = span.last if _named_before(sentence, span, excluded) else len(sentence)
+        while not sentence.begins(place) and "," not in sentence.tokens[place].gap:
+            here = [each for each in sentence.spans if each.first == place and not each.told]
+            if not here and sentence.word(place) not in STOP_WORDS:
+                break
+            behind += here
+            place = max([place + 1, *(each.last for each in here)])
+        if behind:
+            sentence.spans = [each for each in sentence.spans if each is not span]
+        found += behind or [span]
+    return found
+
+
+def _named_before(sentence: Sentence, span: Span, excluded: Sequence[Span]) -> bool:
+    """Whether the same sentence asks for a condition first that it then leaves out."""
+    return bool(span.condition.values) and any(
+        (other.condition.slot, other.condition.values) == (span.condition.slot, span.condition.values)
+        and other not in excluded
+        and _within(sentence, other.first, span.first)
+        for other in sentence.spans
+    )
+
+
+def _ends(sentence: Sentence, place: int) -> bool:
+    """Whether nothing follows in a clause from a word on, which could narrow what stands before it."""
+    while not sentence.begins(place) and "," not in sentence.tokens[place].gap:
+        if any(span.first == place for span in sentence.spans) or not _only_asks(sentence.word(place)):
+            return False
+        place += 1
+    return True
 
 
 def _within(sentence: Sentence, first: int, last: int) -> bool:

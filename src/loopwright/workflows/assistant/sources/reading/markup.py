@@ -22,6 +22,8 @@ _BLOCKS = frozenset(
     "address article blockquote br caption dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 header hr li main "
     "ol p pre section summary table td th tr ul".split()
 )
+_SECTION = re.compile(r"<!\[(?:[^<>]*>)?")
+"""As Word writes them, "<![if !supportLists]>"; the parser refuses the whole text for one that it does not know."""
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,1900}", re.IGNORECASE)
 
 
@@ -51,7 +53,7 @@ def _fragment_text(markup: str) -> str:
 
     # Without recursion and without changing the tree: both are slow or fail where a page nests deeply.
     pieces: list[str] = []
-    waiting: list[PageElement | str] = [BeautifulSoup(markup, "html.parser")]
+    waiting: list[PageElement | str] = [BeautifulSoup(_SECTION.sub("", markup), "html.parser")]
     while waiting:
         node = waiting.pop()
         if not isinstance(node, Tag):
