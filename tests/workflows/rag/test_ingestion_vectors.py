@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from ingesting import jsonl, people
+from documents import make_jsonl
+from ingesting import people
 from numpy.typing import NDArray
 
 from loopwright.retrieval.protocols import Embedder
@@ -42,7 +43,7 @@ def store():
 
 @pytest.fixture
 def source(tmp_path):
-    return jsonl(tmp_path / "people.jsonl", people(50))
+    return make_jsonl(tmp_path / "people.jsonl", people(50))
 
 
 def test_every_passage_gets_the_vector_of_its_title_and_text(store, source):
