@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import cache
 from importlib import resources
 
 import pytest
 import yaml
-from conferences import sample_services, shared_sample
+from conferences import sample_services, search
 
 from loopwright.workflows.assistant.question.names import names_of
 from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.schemas import ChatResult, Profile, Question, Slot, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import LANGUAGES, table
-from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.workflow import chat
 
 SATURDAY, SUNDAY = "2027-04-17", "2027-04-18"
 NOW = datetime.fromisoformat(f"{SATURDAY}T11:05:00")
 MOST_ENTRIES = 60
-
-
-@cache
-def search() -> Search:
-    return Search(shared_sample())
 
 
 def read(text: str, *turns: Turn, profile: Profile | None = None) -> Question:

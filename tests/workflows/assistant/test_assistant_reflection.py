@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
-from conferences import shared_sample
+from conferences import search
 
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.plans import wish_after
@@ -23,17 +21,11 @@ from loopwright.workflows.assistant.schemas import (
     SearchOutcome,
     Table,
 )
-from loopwright.workflows.assistant.searching.search import Search
 
 CONFIG = AssistantSection()
 SUNDAY = Condition(slot="day", values=("2027-04-18",), said="Sunday")
 EARLY = Condition(slot="start", most=420, said="before 07:00")
 PERSON = Condition(slot="person", values=("Ada",))
-
-
-@cache
-def search() -> Search:
-    return Search(shared_sample())
 
 
 def found(key: str, score: float, table: Table = Table.SESSIONS) -> Found:
