@@ -20,16 +20,6 @@ def app(limit: int = 2, **options: Any) -> BoundedGraph:
     return bounded(made, [loop], **{"interrupt_before": ["work"], **options})
 
 
-def edited(word: str, as_node: str | None = None) -> StateUpdate:
-    return StateUpdate({"log": [word]}, as_node)
-
-
-async def updated(graph: Any, how: str, *supersteps: list[StateUpdate]) -> Any:
-    if how == "sync":
-        return graph.bulk_update_state(HERE, supersteps)
-    return await graph.abulk_update_state(HERE, supersteps)
-
-
 def at_the_gate(graph: Any) -> Any:
     graph.invoke({"log": []}, HERE)
     graph.invoke(None, HERE)
@@ -43,13 +33,14 @@ def to_the_end(graph: Any) -> list[str]:
     return graph.get_state(HERE).values["log"]
 
 
-hows = pytest.mark.parametrize("how", ["sync", "async"])
-
-
-@hows
+@pytest.mark.parametrize("how", ["sync", "async"])
 async def test_updates_in_bulk_keep_the_granted_pass(how: str) -> None:
     graph = at_the_gate(app(checkpointer=InMemorySaver()))
-    await updated(graph, how, [edited("one")], [edited("two")])
+    supersteps = [[StateUpdate({"log": [word]})] for word in ("one", "two")]
+    if how == "sync":
+        graph.bulk_update_state(HERE, supersteps)
+    else:
+        await graph.abulk_update_state(HERE, supersteps)
     assert graph.get_state(HERE).next == ("work",)
     assert to_the_end(graph) == ["work", "one", "two", "work", "work"]
     assert graph.get_state(HERE).values["stop_reason"]["spent"] == 2

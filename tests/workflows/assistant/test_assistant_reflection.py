@@ -28,10 +28,6 @@ EARLY = Condition(slot="start", most=420, said="before 07:00")
 PERSON = Condition(slot="person", values=("Ada",))
 
 
-def found(key: str, score: float, table: Table = Table.SESSIONS) -> Found:
-    return Found(record=Record(id=f"{table.value}:{key}", table=table, key=key, title=f"Title {key}"), score=score)
-
-
 def asks(topic: str, filters: Filters = Filters(), **changes: object) -> Question:  # noqa: B008
     return Question(text=topic, topic=topic, filters=filters).model_copy(update=changes)
 
@@ -40,10 +36,10 @@ def first_of(question: Question) -> PlannedQuery:
     return PlannedQuery(table=Table.SESSIONS, query_text=question.topic, filters=question.filters)
 
 
-def passes_of(question: Question, most: int = 10) -> list[tuple[Reflection, PlannedQuery]]:
+def passes_of(question: Question) -> list[tuple[Reflection, PlannedQuery]]:
     """Reflect until nothing is left."""
     plan, attempts, made = [first_of(question)], list[list[PlannedQuery]](), list[tuple[Reflection, PlannedQuery]]()
-    while plan and len(made) < most:
+    while plan and len(made) < 10:
         outcomes = [search().run(query) for query in plan]
         attempts.append(plan)
         reflection = reflect(question, plan, outcomes, attempts, search(), CONFIG)
@@ -86,7 +82,10 @@ def test_where_nothing_is_then_a_condition_gives_way_and_is_named() -> None:
 
 
 def wished(question: Question, *scores: float) -> str | None:
-    hits = tuple(found(str(n), score) for n, score in enumerate(scores))
+    records = [
+        Record(id=f"sessions:{n}", table=Table.SESSIONS, key=f"{n}", title=f"Title {n}") for n in range(len(scores))
+    ]
+    hits = tuple(Found(record=record, score=score) for record, score in zip(records, scores, strict=True))
     outcome = SearchOutcome(query=first_of(question), hits=hits, total=len(hits))
     wish = wish_after(question, [outcome], {"sessions": list(hits)}, CONFIG)
     return wish and wish.kind

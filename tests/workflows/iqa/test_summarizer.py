@@ -75,10 +75,9 @@ def state(query=OPTIONS, mode="mcq", score=2.0, **fields):
     }
 
 
-def with_model(*script, repairs=2, eta=1.0):
+def with_model(*script):
     model = ScriptedChatModel(*script)
-    config = IQAConfig.model_validate({"iqa": {"repairs": repairs, "eta": eta}})
-    return model, Services(config, ModelRegistry({"summarizer": model}))
+    return model, Services(IQAConfig(), ModelRegistry({"summarizer": model}))
 
 
 def reply(answer, **fields):

@@ -45,10 +45,9 @@ def pixels(content: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
 
 
-def planned(server: ProviderServer, path: Path, services: Services | None = None, **state) -> PlannerOutput:
+def planned(server: ProviderServer, path: Path) -> PlannerOutput:
     server.replies.append(Said(json.dumps({**PLAN, "required_tools": None})))
-    given = {"query": "Rate the quality.", "image_path": str(path), **state}
-    return planner_node(given, services or services_on(server))["plan"]
+    return planner_node({"query": "Rate the quality.", "image_path": str(path)}, services_on(server))["plan"]
 
 
 def test_the_whole_pipeline_over_the_wire(server, caplog):

@@ -29,14 +29,14 @@ def services_on(server: ProviderServer) -> Services:
     return Services.of(IQAConfig.model_validate({"models": {"default": server.spec()}}))
 
 
-def scored(services: Services, mode: str = "scoring"):
+def scored(services: Services):
     evidence = ExecutorOutput(
         selected_tools=["MDSI"], primary_tool="MDSI", quality_scores={"MDSI": 2.0},
         tool_logs=[ToolLog(tool="MDSI", raw=0.44, score=2.0)],
     )  # fmt: skip
     state = {
         "query": "Rate the quality.", "image_path": str(sample_path("harbour-blurred")),
-        "plan": PlannerOutput(answer_mode=mode), "executor_evidence": evidence,
+        "plan": PlannerOutput(answer_mode="scoring"), "executor_evidence": evidence,
     }  # fmt: skip
     return summarizer_node(state, services)["summarizer_result"]
 
