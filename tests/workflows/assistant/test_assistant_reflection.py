@@ -105,8 +105,13 @@ def test_a_search_is_wished_again_where_it_was_poor_and_only_there() -> None:
 OWN = Reflection(reasoning="By rules.", strategy="rewrite", message="I look.", queries=(first_of(asks("honey")),))
 
 
-def replied(*queries: dict[str, object], question: Question = asks("bees"), tried: str = "") -> Reflection:  # noqa: B008
-    given = {"reasoning": "Why.", "message": "I look\nagain.", "queries": list(queries)}
+def replied(
+    *queries: dict[str, object],
+    question: Question = asks("bees"),  # noqa: B008
+    tried: str = "",
+    message: str = "I look\nagain.",
+) -> Reflection:
+    given = {"reasoning": "Why.", "message": message, "queries": list(queries)}
     attempts = [[first_of(asks(tried))]] if tried else []
     return reflection_of(ReflectionReply.model_validate(given), question, attempts, OWN, CONFIG)
 
@@ -129,3 +134,21 @@ def test_a_models_repeats_and_wild_searches_are_refused() -> None:
     assert made.queries == OWN.queries and "2 were refused" in made.reasoning
     (query,) = replied({"table": "sessions", "query_text": "anything", "score_threshold": 0.0}).queries
     assert query.score_threshold == 0.2
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy"),
+    [
+        ({"table": "sessions", "query_text": "Bees", "score_threshold": 0.25}, "relax"),
+        ({"table": "sessions", "query_text": "apiculture"}, "rewrite"),
+        ({"table": "exhibitors", "query_text": "bees"}, "pivot"),
+        ({"table": "exhibitors", "query_text": "apiculture"}, "pivot"),
+    ],
+)
+def test_the_strategy_of_a_models_plan_is_told_from_its_searches(query: dict[str, object], strategy: str) -> None:
+    assert replied(query, tried="bees").strategy == strategy
+
+
+def test_a_model_that_says_nothing_is_spoken_for() -> None:
+    said = replied({"table": "sessions", "query_text": "apiculture"}, tried="bees", message="  ").message
+    assert said == 'There is too little so far, so I look for "apiculture".'
