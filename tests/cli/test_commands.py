@@ -15,9 +15,9 @@ PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 PROGRAM = Path(sys.executable).with_name("loopwright")
 
 
-def process(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def process(*words: object) -> subprocess.CompletedProcess[str]:
     """Run the installed program."""
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=60, check=False)
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_a_reader_that_goes_away_ends_the_program(tmp_path):

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingesting import contents, fresh, in_new_process, ingest_into, jsonl, people, write
+from documents import make_jsonl
+from ingesting import contents, fresh, in_new_process, ingest_into, people, write
 
 from loopwright.retrieval.stores import open_store
 
@@ -17,7 +18,7 @@ RECORDS, BATCH = 48, 6
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("sources")
-    jsonl(folder / "people.jsonl", people(RECORDS))
+    make_jsonl(folder / "people.jsonl", people(RECORDS))
     write(folder, bridge__md="# Tower Bridge\n\nTower Bridge was designed by Horace Jones.\n", broken__json="{")
     return [folder]
 
@@ -45,12 +46,12 @@ def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
 
 def test_killed_while_changes_are_stored(tmp_path, sources):
     target = str(tmp_path / "k.db")
-    source = jsonl(tmp_path / "people.jsonl", people(RECORDS))
+    source = make_jsonl(tmp_path / "people.jsonl", people(RECORDS))
     ingest_into(target, [source], batch=BATCH)
     changed = people(RECORDS - 10)
     for record in changed[::2]:
         record["text"] += " It was renamed in 1950."
-    jsonl(source, changed)
+    make_jsonl(source, changed)
     with pytest.raises(BrokenProcessPool):
         in_new_process(ingest_into, target, [source], 17, batch=BATCH, prune=True)
     report = ingest_into(target, [source], batch=BATCH, prune=True)

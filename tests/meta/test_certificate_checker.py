@@ -137,11 +137,6 @@ def test_jumps_of_a_node_that_is_also_waited_for_are_counted() -> None:
     assert (certificate.max_runs_by_node["e"] or 0) >= 4
 
 
-def test_a_certificate_that_is_kept_comes_back_as_it_was() -> None:
-    certificate = app().certificate
-    assert Certificate.from_json(certificate.to_json()) == certificate
-
-
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", '{"bounded": true}', '{"version": 1, "bounded": true}', '{"version": 2}']
 )

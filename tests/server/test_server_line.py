@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from scripted_server import until
+from hosted_graphs import until
 from serving_program import PROGRAM
 from serving_program import serving as serving_program
 

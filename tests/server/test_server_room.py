@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 
 import httpx
 import pytest
-from scripted_server import until
+from hosted_graphs import until
 
 MEGABYTE = 2**20
 PATHS = ["/uploads", "/rag/ingest"]

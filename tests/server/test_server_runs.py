@@ -14,10 +14,6 @@ from loopwright.runs.schemas import RunLimits
 STREAM = "/api/chat/stream"
 
 
-def reading(served, **options):
-    return httpx.AsyncClient(base_url=served.url, timeout=30, limits=httpx.Limits(max_connections=None), **options)
-
-
 async def test_a_cancelled_run_ends_at_once_and_says_so_to_every_reader(served, client):
     async with client.stream("POST", STREAM, json=script({"chunks": 2}, {"wait": "never"}, DONE)) as response:
         events = events_of(response)
@@ -62,7 +58,8 @@ async def test_what_nobody_foresaw_stands_in_the_log(client, caplog):
 
 async def test_runs_beyond_the_limit_wait_their_turn_whoever_asks(serve_script):
     served = serve_script(limits=RunLimits(running=2, queued=3))
-    async with reading(served) as client:
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=served.url, timeout=30, limits=limits) as client:
         steps = script({"wait": "go"}, DONE)
         going = [asyncio.create_task(read_all(client, "POST", STREAM, json=steps)) for _ in range(4)]
         going.append(asyncio.create_task(client.post("/api/chat", json=steps)))

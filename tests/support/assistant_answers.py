@@ -32,7 +32,6 @@ def session(
     track: str = "Baking",
     speakers: Sequence[str] = ("Ana Reis",),
     abstract: str = "",
-    related: Sequence[str] = (),
 ) -> Record:
     """A session."""
     start, end = (moment(day, each) for each in time.split("-"))
@@ -52,7 +51,6 @@ def session(
         },
         start=start,
         end=end,
-        related=tuple(related),
     )
 
 

@@ -13,6 +13,7 @@ from loopwright.models import ModelRegistry
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant import AssistantConfig, Services, build_graph
+from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.sample import sample_store
 from loopwright.workflows.assistant.sources.storing import info_contribution
@@ -45,6 +46,12 @@ def sample_services(models: dict[str, BaseChatModel] | None = None, **section: A
 def shared_sample() -> KnowledgeStore:
     """One store of it for all tests; nobody writes to it."""
     return sample_store()
+
+
+@cache
+def search() -> Search:
+    """A search over it."""
+    return Search(shared_sample())
 
 
 def assistant(services: Services) -> BoundedGraph:

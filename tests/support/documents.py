@@ -9,10 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 import docx
+import pytest
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
+
+from loopwright.errors import DocumentError
+from loopwright.workflows.rag.sources.reading import ReadingLimits, read_source
 
 THAI = (
     "กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย ตั้งอยู่บนฝั่งแม่น้ำเจ้าพระยา มีประชากรมากกว่าแปดล้านคน "
@@ -106,3 +110,18 @@ def make_jsonl(path: Path, records: Iterable[object]) -> Path:
         for record in records:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
     return path
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    """Write a file of text or bytes."""
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refusal(path: Path, limits: ReadingLimits | None = None) -> str:
+    """What is said of a document that cannot be read."""
+    with pytest.raises(DocumentError) as caught:
+        list(read_source(path, limits=limits or ReadingLimits()))
+    assert caught.value.source == str(path)
+    return str(caught.value)

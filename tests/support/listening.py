@@ -32,15 +32,12 @@ def in_thread(server: uvicorn.Server, listener: socket.socket) -> Iterator[str]:
             assert not thread.is_alive()
 
 
-def listening(
-    app: Any, connection: type[Connection] = Connection, listener: socket.socket | None = None
-) -> AbstractContextManager[str]:
+def listening(app: Any, connection: type[Connection] = Connection) -> AbstractContextManager[str]:
     """Serve an application of the test's own.
 
     Args:
         app: The ASGI application.
         connection: What each connection is.
-        listener: Where to listen; a free port of IPv4's loopback by default.
     """
     server = uvicorn.Server(uvicorn.Config(app, http=connection, lifespan="off", log_level="error"))
-    return in_thread(server, listener or socket.create_server(("127.0.0.1", 0)))
+    return in_thread(server, socket.create_server(("127.0.0.1", 0)))

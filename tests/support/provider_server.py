@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 from loopback import LoopbackServer, QuietHandler, listening
 
@@ -35,7 +37,6 @@ class Said:
     finish: str = "stop"
     logprobs: list[dict[str, Any]] | None = None
     """Entries of token, logprob and top_logprobs: OpenAI's and Ollama's formats share them."""
-    cached: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Failed:
 
 
 Played = Said | Failed
+
+SECRET = "sk-very-secret-0123456789abcdef"
+"""The key that the server is given."""
 
 IN, OUT = 1200, 40
 """Tokens that every reply says it used."""
@@ -67,6 +71,11 @@ class ProviderServer(LoopbackServer):
     @property
     def base_url(self) -> str:
         return self.address + ("/v1" if self.dialect == "openai" else "")
+
+    def spec(self, model: str = "test-model", **more: Any) -> dict[str, Any]:
+        """The server as a configuration names it, with a key where its format has one."""
+        key = {} if self.dialect == "ollama" else {"api_key": SECRET}
+        return {"model": f"{self.dialect}:{model}", "base_url": self.base_url, "timeout": 20, **key, **more}
 
     def images(self, call: int = 0) -> list[tuple[str | None, bytes]]:
         """The media type (which Ollama's format lacks) and the bytes of each image of a request."""
@@ -111,7 +120,7 @@ def _openai(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": reply.finish}
     usage = {
         "prompt_tokens": IN, "completion_tokens": OUT, "total_tokens": IN + OUT,
-        "prompt_tokens_details": {"cached_tokens": reply.cached, "audio_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
     }  # fmt: skip
     return [{
@@ -232,6 +241,7 @@ def _images(dialect: str, body: Mapping[str, Any]) -> Iterator[tuple[str | None,
 
 @contextmanager
 def providing(dialect: str) -> Iterator[ProviderServer]:
-    """A server in a thread of its own."""
-    with listening(ProviderServer(dialect)) as played:
+    """A server in a thread of its own, which no proxy stands before."""
+    direct = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    with patch.dict(os.environ, direct, clear=True), listening(ProviderServer(dialect)) as played:
         yield played

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -252,10 +252,3 @@ async def read_all(client: httpx.AsyncClient, method: str, url: str, **options: 
     async with client.stream(method, url, **options) as response:
         assert response.status_code == 200, await response.aread()
         return [event async for event in events_of(response)]
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait until something holds, for 20 s at most."""
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)

@@ -1,14 +1,17 @@
-"""Gates are put into every kind of edge, what cannot be bound is refused by name, and the original stays as it was."""
+"""Gates are put into every kind of edge and decide there, what cannot be bound is refused by name, and the original stays."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import operator
+import time
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
 import shapes
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy, Send
@@ -17,7 +20,7 @@ from shapes import State, note
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
-from loopwright.engine.loop import Loop, StateLimit
+from loopwright.engine.loop import Backoff, Loop, LoopMessages, StateLimit
 from loopwright.errors import GraphError, LoopDeclarationError
 
 
@@ -40,26 +43,18 @@ def routed(schema: Any = State) -> StateGraph[Any]:
     return made
 
 
-def static() -> StateGraph[Any]:
-    return shapes.graph("START-work work-check check-work")
-
-
 ROUND = ["work", "check"]
 
 
 # Send
 
 
-def sending(route: Callable[[State], Any], ends: list[str]) -> StateGraph[Any]:
-    made = builder("work", "check")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", route, ends)
-    return made
-
-
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode: str) -> None:
-    app = bounded(sending(lambda _: [Send(max("work", ""), {})], ["work", END]), [loop()])
+    made = builder("work", "check")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: [Send(max("work", ""), {})], ["work", END])
+    app = bounded(made, [loop()])
     with pytest.raises(
         LoopDeclarationError,
         match=r"loop 'again': the router .* of 'check' sent a Send to 'work'.*fan_out={'work': 10}",
@@ -135,7 +130,7 @@ def test_nodes_and_loops_may_have_names_that_the_engine_uses_itself(name: str) -
 # The original
 
 
-@pytest.mark.parametrize("make", [routed, static])
+@pytest.mark.parametrize("make", [routed, lambda: shapes.graph("START-work work-check check-work")])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_original_runs_as_before(make: Callable[[], StateGraph[Any]], compiled: bool) -> None:
     graph: Any = make().compile() if compiled else make()
@@ -241,3 +236,69 @@ async def test_the_builder_s_node_defaults_hold_for_its_nodes_and_not_for_gates(
     graph: Any = made.compile() if compiled else made
     app = bounded(graph, [loop(sources=("back",), limit=1)])
     assert (await app.ainvoke({"log": []}))["log"] == ["work", "handled"]
+
+
+# A gate in a running graph
+
+
+@pytest.mark.parametrize("garbage", [0, -7, 10**9, None, "three"])
+def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_word_is_the_gate_s(garbage: Any) -> None:
+    made = builder("work", "check", check=lambda _: {"log": ["check"], "count": garbage})
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda _: "again", {"again": "work", "done": END})
+    final = bounded(made, [loop(limit=3, counter="count")]).invoke({"log": []})
+    assert final["log"] == ROUND * 4
+    assert final["count"] == 3
+
+
+def two_sources() -> StateGraph[Any]:
+    """``work`` goes to the nodes that ``plan`` names; each wants another pass."""
+    made = builder("work", "a", "b", "after_a", "after_b")
+    made.add_conditional_edges("work", lambda state: list(state["plan"]), ["a", "b"])
+    for name in ("a", "b"):
+        made.add_conditional_edges(name, lambda _: "again", {"again": "work", "done": END})
+    return made
+
+
+BY_SOURCE = {"a": "after_a", "b": "after_b"}
+
+
+def test_requests_of_an_abandoned_run_do_not_steer_the_next_one() -> None:
+    """The first run stops between the note of who asked and the gate; the second asks from elsewhere."""
+    declared = loop(sources=("a", "b"), limit=0, exhausted=BY_SOURCE)
+    app = bounded(two_sources(), [declared], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    app.invoke({"log": [], "plan": "a"}, config, interrupt_before=["loop.again"])
+    assert app.get_state(config).next == ("loop.again",)
+    assert app.invoke({"log": [], "plan": "b"}, config)["log"][-2:] == ["b", "after_b"]
+
+
+async def test_an_async_backoff_leaves_the_event_loop_free() -> None:
+    app = bounded(routed(), [loop(limit=2, backoff=Backoff(initial=0.05, factor=1))])
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.005)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    started = time.perf_counter()
+    await app.ainvoke({"log": []})
+    assert time.perf_counter() - started >= 0.1
+    ticking.cancel()
+    assert ticks >= 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"source_limits": {"chek": 1}}, "'chek', which is none of the sources"),
+        ({"source_limits": {"check": -1}}, "the limit of source 'check' must be a whole number"),
+        ({"messages": LoopMessages(exhausted={"work": "?"})}, "'messages.exhausted' by source must name exactly"),
+    ],
+)
+def test_wrong_limits_by_source_are_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(LoopDeclarationError, match=problem):
+        loop(**fields)

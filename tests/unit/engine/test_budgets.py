@@ -31,19 +31,18 @@ class Calls:
     def made(self) -> int:
         return len(self.model.calls)
 
-    def node(self, name: str, calls: int = 1) -> Callable[[State], State]:
+    def node(self, name: str) -> Callable[[State], State]:
         def work(_state: State) -> State:
-            for _ in range(calls):
-                self.model.invoke("think")
+            self.model.invoke("think")
             return {"log": [name]}
 
         return work
 
 
-def looped(calls: Calls, per_visit: int = 1) -> StateGraph[Any]:
+def looped(calls: Calls) -> StateGraph[Any]:
     """``think -> check -> think ...``, and an ``answer`` that calls the model too."""
     made = StateGraph(State)
-    made.add_node("think", calls.node("think", per_visit))
+    made.add_node("think", calls.node("think"))
     made.add_node("check", lambda _s: {"log": ["check"]})
     made.add_node("answer", calls.node("answer"))
     made.add_edge(START, "think")
@@ -56,8 +55,8 @@ def endless(**fields: Any) -> Loop:
     return Loop(**{"name": "again", "target": "think", "sources": ("check",), "limit": 50, **fields})
 
 
-def ran(app: BoundedGraph, thread: str = "t") -> Any:
-    return app.invoke({"log": []}, {"configurable": {"thread_id": thread}})
+def ran(app: BoundedGraph) -> Any:
+    return app.invoke({"log": []}, {"configurable": {"thread_id": "t"}})
 
 
 savers = pytest.mark.parametrize("saver", [None, InMemorySaver], ids=["no saver", "saver"])

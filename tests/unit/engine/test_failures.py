@@ -16,9 +16,9 @@ from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredRep
 REQUEST = httpx.Request("POST", "http://localhost/v1")
 
 
-def made(name: str, base: type[BaseException] = Exception, message: str = "", **attributes: Any) -> BaseException:
+def made(name: str, message: str = "", **attributes: Any) -> BaseException:
     """An exception of a class of that name, as a client that is not installed here would raise it."""
-    error = type(name, (base,), {})(message)
+    error = type(name, (Exception,), {})(message)
     vars(error).update(attributes)
     return error
 

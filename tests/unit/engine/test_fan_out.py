@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,10 +25,6 @@ def graph(*nodes: str, **actions: Any) -> StateGraph[Any]:
         made.add_node(name, actions.get(name, note(name)))
     made.add_edge(START, nodes[0])
     return made
-
-
-def bound(made: Any, loops: list[Loop], fan_out: Mapping[str, int]) -> Any:
-    return bounded(made, loops, fan_out=fan_out)
 
 
 def ran(app: Any) -> Counter[str]:
@@ -101,10 +97,10 @@ def a_helper_makes_the_sends(width: int) -> StateGraph[Any]:
 async def test_more_sends_than_declared_are_an_error_that_names_sender_node_numbers_and_fix(
     make: Callable[..., StateGraph[Any]], mode: str
 ) -> None:
-    app = bound(make(3), [], {"work": 3})
+    app = bounded(make(3), [], fan_out={"work": 3})
     assert ran(app)["work"] == 3
     assert 3 <= app.certificate.max_runs_by_node["work"] <= 4
-    app = bound(make(4), [], {"work": 3})
+    app = bounded(make(4), [], fan_out={"work": 3})
     with pytest.raises(GraphError) as caught:
         app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
     said = str(caught.value)
@@ -116,7 +112,7 @@ async def test_more_sends_than_declared_are_an_error_that_names_sender_node_numb
 def test_a_send_from_where_the_certificate_sees_none_is_an_error() -> None:
     made = map_reduce(sends("work", "merge"))
     with pytest.raises(UndeclaredJumpError, match=r"of 'plan' went to 'merge'.*known is 'work'"):
-        bound(made, [], {"work": 2, "merge": 2}).invoke({"log": []})
+        bounded(made, [], fan_out={"work": 2, "merge": 2}).invoke({"log": []})
 
 
 @pytest.mark.parametrize(
@@ -138,7 +134,7 @@ def test_a_pass_that_sends_more_across_its_loop_than_declared_is_refused() -> No
     made.add_conditional_edges("merge", lambda _: [Send("plan", {"log": []}) for _ in range(3)], ["plan", END])
     loops = [Loop(name="x", target="plan", sources=("merge",), limit=2)]
     with pytest.raises(UndeclaredFanOutError, match="plan"):
-        bound(made, loops, {"plan": 2, "work": 1}).invoke({"log": []})
-    app = bound(made, loops, {"plan": 3, "work": 1})
+        bounded(made, loops, fan_out={"plan": 2, "work": 1}).invoke({"log": []})
+    app = bounded(made, loops, fan_out={"plan": 3, "work": 1})
     assert app.invoke({"log": []})["stop_reason"]["spent"] == 2
     assert app.certificate.max_runs_by_node["plan"] == 1 + 2 + 2 * 3

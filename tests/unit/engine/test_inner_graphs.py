@@ -28,8 +28,7 @@ def worker(name: str = "work") -> Any:
 
 
 def in_sequence() -> StateGraph[Any]:
-    made = shapes.graph("START-one one-two", one=worker(), two=worker())
-    return made
+    return shapes.graph("START-one one-two", one=worker(), two=worker())
 
 
 def by_closure() -> StateGraph[Any]:
@@ -38,8 +37,7 @@ def by_closure() -> StateGraph[Any]:
     def call(_state: State) -> dict[str, Any]:
         return {"log": inner["worker"].invoke({"log": []})["log"]}
 
-    made = shapes.graph("START-call", call=call)
-    return made
+    return shapes.graph("START-call", call=call)
 
 
 def by_tool() -> StateGraph[Any]:
@@ -51,13 +49,12 @@ def by_tool() -> StateGraph[Any]:
         """Let the worker work."""
         return " ".join(inner.invoke({"log": []})["log"])
 
-    made = shapes.graph(
+    return shapes.graph(
         "START-model model-tools",
         schema=MessagesState,
         model=lambda _: {"messages": [next(calls)]},
         tools=ToolNode([ask_worker]),
     )
-    return made
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

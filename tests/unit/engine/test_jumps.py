@@ -29,8 +29,7 @@ def plain(_state: State) -> Command[Any]:
 
 
 def round_and_round(node: Any) -> StateGraph[Any]:
-    made = shapes.graph("START-work", work=node)
-    return made
+    return shapes.graph("START-work", work=node)
 
 
 def test_a_jump_that_a_tool_makes_is_found_and_bounded() -> None:

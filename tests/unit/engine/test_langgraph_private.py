@@ -21,8 +21,7 @@ HERE: Any = {"configurable": {"thread_id": "t"}}
 
 
 def graph(node: Any, schema: Any = State) -> StateGraph[Any]:
-    made = shapes.graph("START-node", schema=schema, node=node)
-    return made
+    return shapes.graph("START-node", schema=schema, node=node)
 
 
 def endless() -> Any:

@@ -79,8 +79,7 @@ def asking(model: ScriptedChatModel, way: str, calls: int) -> StateGraph[Any]:
         spent = meter.total()
         return {"log": [f"{spent['model_calls']:g} calls, {spent['tokens']:g} tokens"]}
 
-    made = shapes.graph("START-work", work=work)
-    return made
+    return shapes.graph("START-work", work=work)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])

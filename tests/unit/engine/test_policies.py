@@ -18,10 +18,6 @@ from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import LoopwrightError, NodeFailed, NodeTimeout
 
 
-def quick(retries: int) -> list[Retry]:
-    return [Retry(on=is_transient, retries=retries, initial_wait=0.02, jitter=False)]
-
-
 def graph(function: Callable[..., Any], **policy: Any) -> StateGraph[Any]:
     made = StateGraph(State)
     add_node(made, "work", function, NodePolicy(**policy))
@@ -29,26 +25,6 @@ def graph(function: Callable[..., Any], **policy: Any) -> StateGraph[Any]:
     made.add_edge(START, "work")
     made.add_edge("work", "after")
     return made
-
-
-def failing(times: int, error: Callable[[], Exception] = lambda: ConnectionError("no route")) -> Callable[[State], Any]:
-    """A node that fails so many times; it keeps the moments of its attempts in ``moments``."""
-
-    def work(_state: State) -> dict[str, Any]:
-        work.moments.append(time.monotonic())  # type: ignore[attr-defined]
-        if len(work.moments) <= times:  # type: ignore[attr-defined]
-            raise error()
-        return {"log": ["work"]}
-
-    work.moments = []  # type: ignore[attr-defined]
-    return work
-
-
-def as_async(function: Callable[[State], Any]) -> Callable[[State], Any]:
-    async def work(state: State) -> Any:
-        return function(state)
-
-    return work
 
 
 # Timeouts
@@ -99,17 +75,16 @@ async def test_sync_nodes_with_a_timeout_still_see_their_run() -> None:
 
 
 def test_an_error_names_the_node_and_shows_its_input_redacted_and_truncated() -> None:
+    def work(_state: State) -> dict[str, Any]:
+        raise ConnectionError("no route")
+
     with pytest.raises(NodeFailed) as caught:
-        graph(failing(9)).compile().invoke({"log": [], "text": "x" * 5000, "api_key": "sk-12345"})
+        graph(work).compile().invoke({"log": [], "text": "x" * 5000, "api_key": "sk-12345"})
     message = str(caught.value)
     assert message.startswith("node 'work' failed on attempt 1: ConnectionError: no route; its input was ")
     assert "api_key='***'" in message and "sk-12345" not in message
     assert "x" * 100 in message and len(message) < 1800
     assert caught.value.snapshot in message
-
-
-def going_on(goto: str = "after", **options: Any) -> GiveUp:
-    return GiveUp(goto=goto, **options)
 
 
 # Control flow
@@ -121,8 +96,11 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
     def work(_state: State) -> dict[str, Any]:
         return {"log": [interrupt("well?")]}
 
-    function = as_async(work) if mode == "async" else work
-    made = graph(function, timeout=timeout, retries=quick(2), give_up=going_on())
+    async def awork(state: State) -> dict[str, Any]:
+        return work(state)
+
+    retries = [Retry(on=is_transient, retries=2, initial_wait=0.02, jitter=False)]
+    made = graph(awork if mode == "async" else work, timeout=timeout, retries=retries, give_up=GiveUp(goto="after"))
     app = made.compile(checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}}
     asked = app.invoke({"log": []}, config) if mode == "sync" else await app.ainvoke({"log": []}, config)

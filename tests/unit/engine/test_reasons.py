@@ -51,12 +51,11 @@ class State(TypedDict, total=False):
 
 
 def rewriting() -> StateGraph:
-    made = shapes.graph(
+    return shapes.graph(
         "START-write write?write write?END",
         schema=State,
         write=lambda state: {"draft": state.get("draft", "") + "x", "notes": [*state.get("notes", []), "n"]},
     )
-    return made
 
 
 def test_a_refused_pass_without_messages_says_what_changed_since_the_last_one():

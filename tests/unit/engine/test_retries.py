@@ -15,7 +15,7 @@ from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, arun, bounded, run
-from loopwright.engine.events.schema import NodeRetried, RunEvent
+from loopwright.engine.events.schema import NodeRetried
 from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries, will_retry
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ConfigError, NodeFailed
@@ -40,7 +40,7 @@ def rate(**headers: str) -> HttpError:
     return HttpError(429, **headers)
 
 
-def one_node(policy: NodePolicy, function: Callable[..., Any] | None = None) -> StateGraph[Any]:
+def graph(policy: NodePolicy, function: Callable[..., Any] | None = None) -> BoundedGraph:
     """A node that raises the input's errors in turn, and then succeeds."""
 
     def work(state: State) -> dict[str, Any]:
@@ -53,21 +53,13 @@ def one_node(policy: NodePolicy, function: Callable[..., Any] | None = None) -> 
     made.add_node("after", lambda _: {"log": ["after"]})
     made.add_edge(START, "work")
     made.add_edge("work", "after")
-    return made
-
-
-def graph(policy: NodePolicy, function: Callable[..., Any] | None = None) -> BoundedGraph:
-    return bounded(one_node(policy, function), [])
+    return bounded(made)
 
 
 async def play(mode: str, policy: NodePolicy, errors: Sequence[Exception]) -> tuple[dict[str, Any], list[NodeRetried]]:
     app = graph(policy)
     result = run(app, {"errors": [*errors]}) if mode == "sync" else await arun(app, {"errors": [*errors]})
-    return result.state, retried(result.events)
-
-
-def retried(events: Sequence[RunEvent]) -> list[NodeRetried]:
-    return [event for event in events if isinstance(event, NodeRetried)]
+    return result.state, [event for event in result.events if isinstance(event, NodeRetried)]
 
 
 both = pytest.mark.parametrize("mode", ["sync", "async"])

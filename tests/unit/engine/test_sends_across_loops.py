@@ -33,7 +33,7 @@ def check(state: State) -> State:
     return {"log": ["check"]}
 
 
-def workers(router: Any, path_map: list[str] | None = None) -> StateGraph[Any]:
+def workers(router: Any) -> StateGraph[Any]:
     made = StateGraph(State)
     made.add_node("plan", lambda _: {"log": ["plan"]})
     made.add_node(work)
@@ -41,7 +41,7 @@ def workers(router: Any, path_map: list[str] | None = None) -> StateGraph[Any]:
     made.add_edge(START, "plan")
     made.add_conditional_edges("plan", lambda _: [Send("work", {"item": n}) for n in (1, 2, 3)], ["work"])
     made.add_edge("work", "check")
-    made.add_conditional_edges("check", router, path_map)
+    made.add_conditional_edges("check", router)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Updates of a thread's state behind a gate: its decision stands, however the update is made."""
+"""Threads that are touched from outside: a gate's decision stands under updates, and a drained run goes on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 import shapes
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphDrained
+from langgraph.graph import END
+from langgraph.runtime import RunControl
 from langgraph.types import StateUpdate
+from shapes import State
 
-from loopwright.engine import BoundedGraph, Loop, bounded
+from loopwright.engine import BoundedGraph, Budget, Loop, bounded
 
 HERE: Any = {"configurable": {"thread_id": "t"}}
 
@@ -18,16 +22,6 @@ def app(limit: int = 2, **options: Any) -> BoundedGraph:
     made = shapes.graph("START-work work?work work?END")
     loop = Loop(name="again", target="work", sources=("work",), limit=limit)
     return bounded(made, [loop], **{"interrupt_before": ["work"], **options})
-
-
-def edited(word: str, as_node: str | None = None) -> StateUpdate:
-    return StateUpdate({"log": [word]}, as_node)
-
-
-async def updated(graph: Any, how: str, *supersteps: list[StateUpdate]) -> Any:
-    if how == "sync":
-        return graph.bulk_update_state(HERE, supersteps)
-    return await graph.abulk_update_state(HERE, supersteps)
 
 
 def at_the_gate(graph: Any) -> Any:
@@ -43,13 +37,14 @@ def to_the_end(graph: Any) -> list[str]:
     return graph.get_state(HERE).values["log"]
 
 
-hows = pytest.mark.parametrize("how", ["sync", "async"])
-
-
-@hows
+@pytest.mark.parametrize("how", ["sync", "async"])
 async def test_updates_in_bulk_keep_the_granted_pass(how: str) -> None:
     graph = at_the_gate(app(checkpointer=InMemorySaver()))
-    await updated(graph, how, [edited("one")], [edited("two")])
+    supersteps = [[StateUpdate({"log": [word]})] for word in ("one", "two")]
+    if how == "sync":
+        graph.bulk_update_state(HERE, supersteps)
+    else:
+        await graph.abulk_update_state(HERE, supersteps)
     assert graph.get_state(HERE).next == ("work",)
     assert to_the_end(graph) == ["work", "one", "two", "work", "work"]
     assert graph.get_state(HERE).values["stop_reason"]["spent"] == 2
@@ -68,3 +63,23 @@ def test_a_count_never_falls_whoever_writes_an_older_ledger(together: bool) -> N
     graph.bulk_update_state(HERE, [[StateUpdate({"loop_ledger": ledger}, "work") for ledger in writes]])
     assert to_the_end(graph) == ["work"] * 3
     assert graph.get_state(HERE).values["stop_reason"]["spent"] == 3
+
+
+@pytest.mark.parametrize("budget", [None, Budget(model_calls=5), Budget(seconds=60)], ids=["none", "calls", "seconds"])
+async def test_a_drained_run_goes_on_from_where_it_was(budget: Budget | None) -> None:
+    control = RunControl()
+
+    def work(state: State) -> dict[str, Any]:
+        if len(state["log"]) == 2:
+            control.request_drain("the machine stops")
+        return {"log": ["work"]}
+
+    made = shapes.graph("START-work work-check check?work check?END", work=work)
+    loop = Loop(name="again", target="work", sources=("check",), limit=2, exhausted=END)
+    graph = bounded(made, [loop], budget=budget, checkpointer=InMemorySaver())
+    with pytest.raises(GraphDrained, match="the machine stops"):
+        await graph.ainvoke({"log": []}, HERE, control=control)
+    assert graph.get_state(HERE).values["log"] == ["work", "check", "work"]
+    final = await graph.ainvoke(None, HERE, control=RunControl())
+    assert final["log"] == ["work", "check"] * 3
+    assert final["stop_reason"]["loop"] == "again"

@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from loopwright import Budget, Loop, Plateau, Stall, StateLimit, bounded
+from loopwright import Budget, Loop, Stall, StateLimit, bounded
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import answer_without_tools
 from loopwright.langchain import LoopMiddleware, same_call_same_result
@@ -283,7 +283,7 @@ def test_further_calls_of_a_tool_are_answered_and_the_others_run(asynchronous):
     ] * 2
 
 
-# --- stall, warning, budget ----------------------------------------------------------------------------------------
+# --- warning, budget -----------------------------------------------------------------------------------------------
 
 
 def test_the_last_rounds_are_announced_to_the_model_and_not_kept():
@@ -315,19 +315,6 @@ def test_a_budget_counts_the_agents_calls_with_their_retries(asynchronous):
         "loop": "finder", "outcome": "over_budget", "resource": "model_calls", "limit": 5, "spent": 6,
         "reason": "search(query='loop')", "derived": True, "step": 0,
     }  # fmt: skip
-
-
-def test_a_stall_ends_it_and_is_named():
-    class Steady(Desk):
-        def search(self, query: str) -> str:
-            """Search."""
-            return "Nothing found."
-
-    model = never()
-    middle = LoopMiddleware(limit=50, stall=[same_call_same_result(), Plateau(key=lambda state: None)])
-    final = agent_of(model, desk=Steady(), middle=middle).invoke(ASK)
-    assert len(model.calls) == 2
-    assert (final["stop_reason"]["outcome"], final["stop_reason"]["rule"]) == ("stalled", "same call, same result")
 
 
 # --- bad input -----------------------------------------------------------------------------------------------------

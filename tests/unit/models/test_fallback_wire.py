@@ -1,15 +1,16 @@
-"""Retry-After and fallbacks through the real client and a real HTTP server on loopback."""
+"""Fallbacks, cut-off and streamed replies through the real client of OpenAI and a real HTTP server on loopback."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
 from installed import needs
 from langgraph.graph import START, StateGraph
-from provider_server import Failed, ProviderServer, Said, providing
+from provider_server import IN, OUT, SECRET, Failed, ProviderServer, Said, providing
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
@@ -17,11 +18,11 @@ from loopwright.engine import RunResult, arun, bounded, run
 from loopwright.engine.events.schema import ModelFellBack
 from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries
 from loopwright.engine.nodes.runner import add_node
+from loopwright.errors import StructuredReplyError
 from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask
 
 needs("langchain_openai")
 
-SECRET = "sk-very-secret-0123456789abcdef"
 GOOD = Said('{"answer": "yes"}')
 
 
@@ -36,9 +37,7 @@ class State(TypedDict, total=False):
 
 
 @pytest.fixture
-def server(monkeypatch: Any) -> Iterator[ProviderServer]:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
+def server() -> Iterator[ProviderServer]:
     with allow_model_requests(), providing("openai") as played:
         yield played
 
@@ -49,9 +48,8 @@ both = pytest.mark.parametrize("mode", ["sync", "async"])
 async def play(
     server: ProviderServer, mode: str, *rules: Retry, fallback: bool = False, usage: Any = None
 ) -> RunResult:
-    spec = {"base_url": server.base_url, "api_key": SECRET, "timeout": 5}
-    other = {"fallback": {"model": "openai:small", **spec}} if fallback else {}
-    chat = ModelRegistry({"plan": {"model": "openai:big", **spec, **other}}).chat("plan")
+    other = {"fallback": server.spec("small")} if fallback else {}
+    chat = ModelRegistry({"plan": server.spec("big", **other)}).chat("plan")
     assert chat is not None
 
     def plan(_state: State) -> State:
@@ -89,3 +87,25 @@ async def test_the_fallback_answers(server: ProviderServer, mode: str, status: i
     (event,) = [event for event in result.events if isinstance(event, ModelFellBack)]
     assert (event.from_model, event.to_model) == ("big", "small")
     assert SECRET not in caplog.text + repr(result.events)
+
+
+@both
+async def test_a_reply_cut_off_by_the_token_limit_is_never_a_verdict(server: ProviderServer, mode: str) -> None:
+    server.replies.extend([Said('{"answer": "no"', "length")] * 3)
+    usage, chat = UsageRecorder(), ModelRegistry({"grade": server.spec()}).chat("grade")
+    with pytest.raises((import_module("openai").LengthFinishReasonError, StructuredReplyError)):
+        ask(chat, "q", Verdict, usage=usage) if mode == "sync" else await aask(chat, "q", Verdict, usage=usage)
+    assert usage.total().calls == len(server.bodies)
+
+
+async def test_a_streamed_reply_counts_its_tokens(server: ProviderServer) -> None:
+    """LangGraph streams a node's calls when somebody listens to messages; a budget of tokens must not go blind."""
+    server.replies.append(Said("Read the manual."))
+    pieces = [piece async for piece in ModelRegistry({"grade": server.spec()}).chat("grade").astream("Why?")]
+    (sent,) = server.bodies
+    assert sent["stream"] is True
+    whole = pieces[0]
+    for piece in pieces[1:]:
+        whole += piece
+    assert whole.text == "Read the manual."
+    assert whole.usage_metadata["total_tokens"] == IN + OUT

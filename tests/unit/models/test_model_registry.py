@@ -64,11 +64,12 @@ def test_wrong_specs_are_refused_at_once(spec, problem):
 
 
 def test_secrets_are_not_shown():
-    spec = ModelSpec(model="openai:x", api_key=SECRET, options={"default_headers": {"X-Token": SECRET}})
+    headers, other = {"default_headers": {"X-Token": SECRET}}, {"model": "openai:y", "api_key": SECRET}
+    spec = ModelSpec(model="openai:x", api_key=SECRET, options=headers, fallback=other)
     registry = ModelRegistry({"planner": spec, "judge": always("x", model_name="fake")})
     for shown in (repr(spec), str(spec), repr(registry), str(spec.model_dump()), spec.model_dump_json()):
         assert SECRET not in shown
-    assert registry.describe() == {"judge": "fake", "planner": "openai:x"}
+    assert registry.describe() == {"judge": "fake", "planner": "openai:x, then openai:y"}
     assert spec.model_dump()["options"] == {"default_headers": "***"}
 
 

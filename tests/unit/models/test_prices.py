@@ -32,8 +32,8 @@ def test_kept_prices_of_several_calls_are_those_of_short_prompts() -> None:
     assert long > many
 
 
-def reply(tokens_in: int, tokens_out: int, total: int | None = None) -> AIMessage:
-    total = tokens_in + tokens_out if total is None else total
+def reply(tokens_in: int, tokens_out: int) -> AIMessage:
+    total = tokens_in + tokens_out
     return AIMessage(
         "x", usage_metadata={"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": total}
     )

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from embedders import WordEmbedder
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.evidence import choose_evidence
@@ -14,7 +14,6 @@ from loopwright.retrieval.names import find_mentions
 from loopwright.retrieval.records import Contribution, Document, Filter, Passage
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import KnowledgeStore, open_store
-from loopwright.retrieval.text import terms
 
 TEXTS = {
     "Adrift": "Adrift is a 1993 television film directed by Christian Duguay.",
@@ -23,22 +22,6 @@ TEXTS = {
     "Bread": "Bread is baked from flour in a hot oven.",
     "Oven": "An oven is hot inside.",
 }
-
-
-class HashingEmbedder:
-    """Word hashing: a real, if simple, vector space without weights."""
-
-    model = "hashing"
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = np.zeros((len(texts), 64), np.float32)
-        for row, text in enumerate(texts):
-            for term in terms(text):
-                vectors[row, sum(map(ord, term)) % 64] += 1
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        return self.embed([text])[0]
 
 
 def contribution(title: str, text: str, number: int = 0) -> Contribution:
@@ -82,7 +65,7 @@ def test_results_say_where_each_signal_ranks_them_and_scores_fall(store: Knowled
     ],
 )
 def test_filters_restrict_every_signal(store: KnowledgeStore, where: Filter, allowed: set[str]) -> None:
-    embedder = HashingEmbedder()
+    embedder = WordEmbedder()
     passages = store.passages([f"{title}::0" for title in TEXTS])
     store.put_vectors(embedder.model, [(passage, embedder.embed([passage.text])[0]) for passage in passages])
     retriever = Retriever(store, embedder=embedder)
@@ -103,7 +86,7 @@ def test_a_change_of_the_store_is_seen(store: KnowledgeStore) -> None:
 
 def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) -> None:
     store = open_store(f"sqlite:{tmp_path / 'empty.sqlite'}")
-    embedder = HashingEmbedder()
+    embedder = WordEmbedder()
     retriever = Retriever(store, embedder=embedder)
     assert retriever.retrieve("anything") == []
     store.close()
@@ -112,7 +95,7 @@ def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) 
 
 
 def test_an_embedder_adds_dense_ranks_once_there_are_vectors(store: KnowledgeStore) -> None:
-    embedder = HashingEmbedder()
+    embedder = WordEmbedder()
     retriever = Retriever(store, embedder=embedder)
     assert "dense" not in retriever.retrieve("hot oven", 1)[0].ranks
     oven, bread = store.passages(["Oven::0", "Bread::0"])

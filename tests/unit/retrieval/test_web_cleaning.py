@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from search_server import SearchServer, searching
+from search_server import SearchServer
 
 from loopwright.retrieval.web import SearchSettings
 from loopwright.retrieval.web.cleaning import clean_text
 from loopwright.retrieval.web.engines import SearxngSearch
-
-
-@pytest.fixture
-def server() -> Iterator[SearchServer]:
-    with searching() as started:
-        yield started
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,22 @@
-"""Every failure of an engine over HTTP is a `SearchError` that says whether another attempt could help."""
+"""Wrong settings are told at once, and every failure of an engine over HTTP says whether another attempt could help."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from search_server import Reply, SearchServer, as_json, redirect, searching
+from pydantic import ValidationError
+from search_server import Reply, SearchServer, as_json, redirect
 
-from loopwright.errors import SearchError
+from loopwright.errors import ConfigError, SearchError
 from loopwright.retrieval.web import SearchSettings, WebSearch, open_search
 
 GOOD = json.dumps({"results": [{"title": "t", "url": "http://a.example/", "content": "c"}]}).encode()
 
 Opener = Callable[..., WebSearch]
-
-
-@pytest.fixture
-def server() -> Iterator[SearchServer]:
-    with searching() as started:
-        yield started
 
 
 @pytest.fixture(params=["searxng", "tavily"])
@@ -34,6 +29,31 @@ def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> O
         return search
 
     return make
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"engine": "searx"}, "'searxng' or 'tavily'"),
+        ({"engine": "searxng"}, "needs the url of a server"),
+        ({"engine": "searxng", "url": "localhost"}, "no http address"),
+        ({"engine": "searxng", "url": "http://localhost", "api_key_env": "KEY"}, "takes no api_key_env"),
+        ({"engine": "tavily", "api_key_env": "A_KEY_THAT_IS_NOT_SET"}, "A_KEY_THAT_IS_NOT_SET is not set"),
+        ({"engine": "searxng", "url": "http://localhost", "max_results": 0}, "greater than 0"),
+        ({"engine": "searxng", "url": "http://localhost", "timeout": 0}, "greater than 0"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_a_configuration_error(settings: dict[str, Any], said: str):
+    with pytest.raises((ConfigError, ValidationError)) as caught:
+        open_search(SearchSettings(**settings))
+    assert said in str(caught.value)
+
+
+async def test_each_engine_gives_as_many_results_as_are_set(server: SearchServer, opened: Opener):
+    server.results = [{"title": str(n), "url": f"http://a.example/{n}"} for n in range(5)]
+    search = opened(server.url, max_results=2)
+    assert len(await search.search("x")) == 2
+    await search.aclose()
 
 
 @pytest.mark.parametrize(

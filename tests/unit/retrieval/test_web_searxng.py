@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from search_server import Reply, SearchServer, searching
+from search_server import Reply, SearchServer
 
 from loopwright.errors import SearchError
 from loopwright.retrieval.web import SearchSettings, WebSearch
@@ -20,12 +18,6 @@ THAI = {
     "publishedDate": "2024-05-01T00:00:00",
     "score": 1.0,
 }
-
-
-@pytest.fixture
-def server() -> Iterator[SearchServer]:
-    with searching() as started:
-        yield started
 
 
 def searxng(url: str) -> SearxngSearch:

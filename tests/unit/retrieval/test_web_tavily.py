@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 from search_server import Reply, SearchServer, redirect, searching
@@ -16,11 +15,9 @@ from loopwright.retrieval.web.engines import TavilySearch
 KEY = "tvly-not-to-be-seen"
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchServer]:
+@pytest.fixture(autouse=True)
+def kept_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARCH_KEY", f" {KEY}\n")
-    with searching() as started:
-        yield started
 
 
 def tavily(server: SearchServer) -> TavilySearch:

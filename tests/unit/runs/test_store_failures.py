@@ -16,7 +16,6 @@ import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
 from run_histories import a_run, kept, news, shown
 
-from loopwright.database import sqlite
 from loopwright.errors import StoreError
 from loopwright.postgres import PostgresAddress
 from loopwright.runs.schemas import RunFilter
@@ -33,24 +32,6 @@ def beside(url: str) -> psycopg.Connection:
     address = PostgresAddress.parse(url, schema="", holds="")
     options = address.libpq(address.schema) | {"application_name": "admin", "autocommit": True}
     return psycopg.connect(**options)
-
-
-def test_a_file_that_another_process_writes_to_is_locked_for_the_time_being(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite, "BUSY", 0.5)
-    path = tmp_path / "runs.db"
-    store = opened(path)
-    store.create(a_run(), shown())
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="is locked: another process writes") as caught:
-            store.write(events=[news("r1", [1])])
-        assert caught.value.transient
-        assert store.count("r1") == 0  # reading goes on
-    store.write(events=[news("r1", [1])])
-    assert store.count("r1") == 1
-    store.close()
 
 
 def test_a_damaged_entry_is_named(tmp_path: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -113,13 +110,3 @@ def test_the_schema_of_postgres_has_a_default(postgres_server: str) -> None:  # 
     store.close()
     with pytest.raises(StoreError, match="schema public"):
         open_runs(f"{postgres_server}&schema=public", create=False)
-
-
-def test_the_driver_is_named_where_it_is_missing() -> None:
-    code = (
-        "import sys; sys.modules['psycopg'] = None; from loopwright.runs.store import open_runs; "
-        "open_runs('postgresql://db/x')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert re.search(r"ConfigError: .*needs psycopg: pip install 'loopwright\[postgres\]'", done.stderr)

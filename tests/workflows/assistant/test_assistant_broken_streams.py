@@ -1,4 +1,4 @@
-"""The streaming contract where something fails: a client can always tell which pieces are the answer."""
+"""The streaming contract where something fails or somebody leaves: which pieces are the answer can always be told."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 from breaking_models import BreakingModel
-from conferences import sample_services, shared_sample
+from conferences import sample_services, services_of, shared_sample
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopwright.retrieval.stores import open_store
 from loopwright.testing import always
 from loopwright.workflows.assistant import astream_chat, chat
 from loopwright.workflows.assistant.answer.references import referenced
@@ -68,6 +69,32 @@ def test_a_model_that_breaks_off_begins_the_answer_anew(error, failing):
     assert (starts[-1].model is None) == (failing > 1)
     assert (ends[-1].usage is None) == (failing > 1)
     assert sum(end.usage.calls for end in ends if end.usage) == model.calls
+
+
+def test_an_error_is_the_last_event_and_says_whether_to_try_again(tmp_path):
+    store = open_store(f"sqlite:{tmp_path / 'conference.db'}")
+    services = services_of(store, {}, {})
+    store.close()
+    with services:
+        events = streamed(QUESTION, services)
+    assert [event.event for event in events].count("error") == 1
+    assert events[-1].event == "error"
+    assert "Traceback" not in events[-1].error
+    (wrong,) = streamed("  ", services)
+    assert (wrong.event, wrong.error_type, wrong.can_retry) == ("error", "InputError", False)
+
+
+def test_a_reader_that_leaves_cancels_the_run():
+    async def leave_early(services):
+        stream = astream_chat(QUESTION, services=services)
+        async for event in stream:
+            if event.event == "node_start":
+                break
+        await stream.aclose()
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    with sample_services() as services:
+        assert asyncio.run(leave_early(services)) == []
 
 
 def test_neither_secrets_nor_inputs_are_in_the_events_of_failures():

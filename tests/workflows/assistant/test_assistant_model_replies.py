@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
-from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.nodes.planning import PlanReply
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
-from loopwright.workflows.assistant.schemas import (
-    Condition,
-    Filters,
-    PlannedQuery,
-    Question,
-    Reflection,
-    Table,
-)
+from loopwright.workflows.assistant.schemas import Condition, Filters, Question, Table
 from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.sample import sample_store
 
-CONFIG = AssistantSection()
 RULES = Question(
     text="Whom should I meet about bees?",
     tables=(Table.ATTENDEES, Table.SPEAKERS),
     topic="bees",
 )
-OWN = Reflection(reasoning="By rules.", strategy="relax", message="By rules.", queries=())
 
 
 def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what() -> None:
@@ -36,30 +23,6 @@ def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what
     reply = PlanReply(standalone="x", tables=[Table.EXHIBITORS], topic="Sunday morning")
     made = reply.over(timed, list(Table))
     assert (made.tables, made.topic) == (RULES.tables, "")
-
-
-def replanned(query: dict[str, object], message: str = "Let me look again.") -> Reflection:
-    reply = ReflectionReply.model_validate({"reasoning": "Why.", "message": message, "queries": [query]})
-    tried = [[PlannedQuery(table=Table.SESSIONS, query_text="bees")]]
-    return reflection_of(reply, RULES, tried, OWN, CONFIG)
-
-
-@pytest.mark.parametrize(
-    ("query", "strategy"),
-    [
-        ({"table": "sessions", "query_text": "Bees", "score_threshold": 0.25}, "relax"),
-        ({"table": "sessions", "query_text": "apiculture"}, "rewrite"),
-        ({"table": "exhibitors", "query_text": "bees"}, "pivot"),
-        ({"table": "exhibitors", "query_text": "apiculture"}, "pivot"),
-    ],
-)
-def test_the_strategy_is_told_from_the_searches(query: dict[str, object], strategy: str) -> None:
-    assert replanned(query).strategy == strategy
-
-
-def test_a_model_that_says_nothing_is_spoken_for() -> None:
-    said = replanned({"table": "sessions", "query_text": "apiculture"}, "  ").message
-    assert said == 'There is too little so far, so I look for "apiculture".'
 
 
 def test_what_is_excluded_stays_excluded_whatever_a_model_says() -> None:

@@ -26,7 +26,9 @@ def say(message: str, services: Services, **context: Any) -> str:
 
 
 @pytest.mark.parametrize("profile", [None, Profile(user_id="ana"), ANA])
-@pytest.mark.parametrize("message", ["forget everything about me", "Please delete my profile."])
+@pytest.mark.parametrize(
+    "message", ["forget everything about me", "Please delete my profile.", "Thanks! Forget me, please."]
+)
 def test_forgetting_everything_deletes_profile_and_conversations(profile: Profile | None, message: str) -> None:
     with sample_services() as services:
         if profile:
@@ -36,6 +38,14 @@ def test_forgetting_everything_deletes_profile_and_conversations(profile: Profil
         assert "forgotten everything" in answer
         assert known(services) is None
         assert asyncio.run(services.memory.turns("hers")) == []
+
+
+@pytest.mark.parametrize("message", ["How do I delete my data from a phone?", "talks on how to clear my data lake"])
+def test_what_only_sounds_like_a_command_forgets_nothing(message: str) -> None:
+    with sample_services() as services:
+        asyncio.run(services.memory.keep_profile(ANA))
+        say(message, services)
+        assert known(services) == ANA
 
 
 def test_a_model_adds_to_a_profile_and_does_not_bring_back_what_is_forgotten() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
-from conferences import shared_sample
+from conferences import search
 
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.plans import wish_after
@@ -23,21 +21,11 @@ from loopwright.workflows.assistant.schemas import (
     SearchOutcome,
     Table,
 )
-from loopwright.workflows.assistant.searching.search import Search
 
 CONFIG = AssistantSection()
 SUNDAY = Condition(slot="day", values=("2027-04-18",), said="Sunday")
 EARLY = Condition(slot="start", most=420, said="before 07:00")
 PERSON = Condition(slot="person", values=("Ada",))
-
-
-@cache
-def search() -> Search:
-    return Search(shared_sample())
-
-
-def found(key: str, score: float, table: Table = Table.SESSIONS) -> Found:
-    return Found(record=Record(id=f"{table.value}:{key}", table=table, key=key, title=f"Title {key}"), score=score)
 
 
 def asks(topic: str, filters: Filters = Filters(), **changes: object) -> Question:  # noqa: B008
@@ -48,10 +36,10 @@ def first_of(question: Question) -> PlannedQuery:
     return PlannedQuery(table=Table.SESSIONS, query_text=question.topic, filters=question.filters)
 
 
-def passes_of(question: Question, most: int = 10) -> list[tuple[Reflection, PlannedQuery]]:
+def passes_of(question: Question) -> list[tuple[Reflection, PlannedQuery]]:
     """Reflect until nothing is left."""
     plan, attempts, made = [first_of(question)], list[list[PlannedQuery]](), list[tuple[Reflection, PlannedQuery]]()
-    while plan and len(made) < most:
+    while plan and len(made) < 10:
         outcomes = [search().run(query) for query in plan]
         attempts.append(plan)
         reflection = reflect(question, plan, outcomes, attempts, search(), CONFIG)
@@ -94,7 +82,10 @@ def test_where_nothing_is_then_a_condition_gives_way_and_is_named() -> None:
 
 
 def wished(question: Question, *scores: float) -> str | None:
-    hits = tuple(found(str(n), score) for n, score in enumerate(scores))
+    records = [
+        Record(id=f"sessions:{n}", table=Table.SESSIONS, key=f"{n}", title=f"Title {n}") for n in range(len(scores))
+    ]
+    hits = tuple(Found(record=record, score=score) for record, score in zip(records, scores, strict=True))
     outcome = SearchOutcome(query=first_of(question), hits=hits, total=len(hits))
     wish = wish_after(question, [outcome], {"sessions": list(hits)}, CONFIG)
     return wish and wish.kind
@@ -114,8 +105,13 @@ def test_a_search_is_wished_again_where_it_was_poor_and_only_there() -> None:
 OWN = Reflection(reasoning="By rules.", strategy="rewrite", message="I look.", queries=(first_of(asks("honey")),))
 
 
-def replied(*queries: dict[str, object], question: Question = asks("bees"), tried: str = "") -> Reflection:  # noqa: B008
-    given = {"reasoning": "Why.", "message": "I look\nagain.", "queries": list(queries)}
+def replied(
+    *queries: dict[str, object],
+    question: Question = asks("bees"),  # noqa: B008
+    tried: str = "",
+    message: str = "I look\nagain.",
+) -> Reflection:
+    given = {"reasoning": "Why.", "message": message, "queries": list(queries)}
     attempts = [[first_of(asks(tried))]] if tried else []
     return reflection_of(ReflectionReply.model_validate(given), question, attempts, OWN, CONFIG)
 
@@ -138,3 +134,21 @@ def test_a_models_repeats_and_wild_searches_are_refused() -> None:
     assert made.queries == OWN.queries and "2 were refused" in made.reasoning
     (query,) = replied({"table": "sessions", "query_text": "anything", "score_threshold": 0.0}).queries
     assert query.score_threshold == 0.2
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy"),
+    [
+        ({"table": "sessions", "query_text": "Bees", "score_threshold": 0.25}, "relax"),
+        ({"table": "sessions", "query_text": "apiculture"}, "rewrite"),
+        ({"table": "exhibitors", "query_text": "bees"}, "pivot"),
+        ({"table": "exhibitors", "query_text": "apiculture"}, "pivot"),
+    ],
+)
+def test_the_strategy_of_a_models_plan_is_told_from_its_searches(query: dict[str, object], strategy: str) -> None:
+    assert replied(query, tried="bees").strategy == strategy
+
+
+def test_a_model_that_says_nothing_is_spoken_for() -> None:
+    said = replied({"table": "sessions", "query_text": "apiculture"}, tried="bees", message="  ").message
+    assert said == 'There is too little so far, so I look for "apiculture".'

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
-from conferences import shared_sample
+from conferences import search
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.schemas import Condition, Filters, Pick, PlannedQuery, Record, SearchOutcome, Table
-from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import clock_of, passes
-
-
-@cache
-def search() -> Search:
-    return Search(shared_sample())
 
 
 def run(text: str, table: Table = Table.SESSIONS, **changes: object) -> SearchOutcome:

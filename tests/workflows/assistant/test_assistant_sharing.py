@@ -38,20 +38,16 @@ def test_profiles_that_change_at_the_same_time_lose_nothing():
 
 def test_a_profile_that_is_given_for_one_question_is_not_kept():
     with sample_services({"update_profile": always({"interests": ["salt"]})}) as services:
-        _a_given_profile_is_not_kept(services)
-
-
-def _a_given_profile_is_not_kept(services):
-    asyncio.run(services.memory.keep_profile(Profile(user_id="ada", name="Ada", interests=("glass",))))
-    given = {"user_id": "somebody else", "name": "Once", "interests": ["ropes"]}
-    context = {"user_id": "ada", "profile": given}
-    state = asyncio.run(
-        build_graph(services=services).ainvoke({"messages": [("user", "I'm into salt.")], "user_context": context})
-    )
-    assert (state["profile"].name, state["profile"].interests) == ("Once", ("ropes", "salt"))
-    kept = asyncio.run(services.memory.profile("ada"))
-    assert (kept.name, kept.interests) == ("Ada", ("glass", "salt"))
-    assert asyncio.run(services.memory.profile("somebody else")) is None
+        asyncio.run(services.memory.keep_profile(Profile(user_id="ada", name="Ada", interests=("glass",))))
+        given = {"user_id": "somebody else", "name": "Once", "interests": ["ropes"]}
+        context = {"user_id": "ada", "profile": given}
+        state = asyncio.run(
+            build_graph(services=services).ainvoke({"messages": [("user", "I'm into salt.")], "user_context": context})
+        )
+        assert (state["profile"].name, state["profile"].interests) == ("Once", ("ropes", "salt"))
+        kept = asyncio.run(services.memory.profile("ada"))
+        assert (kept.name, kept.interests) == ("Ada", ("glass", "salt"))
+        assert asyncio.run(services.memory.profile("somebody else")) is None
 
 
 def test_what_a_model_reads_of_a_person_is_bounded():

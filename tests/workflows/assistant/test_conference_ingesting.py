@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
+from embedders import WordEmbedder
 
 from loopwright.errors import DocumentError
 from loopwright.retrieval.stores import open_store
@@ -20,25 +18,6 @@ Rye,Ana Só; Bo Li,2026-05-08,10:00,45,Oven,Why rye needs time
 Oats,Bo Li,2026-05-08,11:00,45,Oven,Porridge for everyone
 """
 STANDS = "name,offering\nMill,flour\nOven,heat\n"
-
-
-class CountingEmbedder:
-    """An embedder whose vectors are the counts of letters; remembers what it was asked."""
-
-    model = "letters"
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.texts += texts
-        counts = (
-            np.array([[text.casefold().count(chr(97 + n)) for n in range(26)] for text in texts], np.float32) + 0.01
-        )
-        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        return self.embed([text])[0]
 
 
 @pytest.fixture
@@ -106,7 +85,7 @@ def test_problems_and_progress_are_told(files):
 
 def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
     schedule, stands = files
-    embedder = CountingEmbedder()
+    embedder = WordEmbedder()
     told: list[tuple[int, int]] = []
     with open_store("memory") as store:
         ingest(store, schedule, exhibitors=stands)
@@ -121,7 +100,7 @@ def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
         embedder.texts.clear()
         assert 0 < embed_all(store, embedder) < passages
         assert "Oats\nPancakes for everyone" in embedder.texts
-        hit = store.search_vector(embedder.embed_query("Oats\nPancakes for everyone"), 1, model="letters")[0]
+        hit = store.search_vector(embedder.embed_query("Oats\nPancakes for everyone"), 1, model=embedder.model)[0]
         assert hit.passage_id.startswith("sessions:oats::")
 
 

@@ -6,6 +6,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
+from documents import written
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Record, Table
@@ -80,12 +81,6 @@ STATUS:CANCELLED
 END:VEVENT
 END:VCALENDAR
 """
-
-
-def written(folder: Path, name: str, content: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def of(schedule: Schedule, id: str) -> Record:

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from documents import written
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Table
@@ -28,12 +29,6 @@ AS_MARKDOWN_TABLE = """| Name | Description | Products | Looking for | Themes | 
 | **Mill & Co** | Flour since 1900. | Stone mills | Bakers | Grain; Tools | Yard |
 | | nobody | | | | |
 """
-
-
-def written(folder: Path, name: str, content: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 @pytest.mark.parametrize(

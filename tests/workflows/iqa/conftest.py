@@ -29,10 +29,8 @@ def _photograph(name: str) -> np.ndarray:
 
 
 @pytest.fixture(params=DIALECTS)
-def server(request, monkeypatch) -> Iterator[ProviderServer]:
+def server(request) -> Iterator[ProviderServer]:
     """A server on loopback that speaks the format of each provider in turn."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
     with allow_model_requests(), providing(request.param) as played:
         yield played
 

@@ -15,19 +15,14 @@ from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, 
 FULL = "Full-Reference"
 
 
-def finding(name, severity, confidence=0.9):
-    return DistortionFinding(
-        type=name,
-        severity=severity,
-        confidence=confidence,
-        explanation=f"{name} is {severity}: 2.5 units.",
-        measured={"value": 2.5},
-    )
-
-
 def evidence(*found, score=3.2, scope="Global", **fields):
     """What an executor would hand over that looked for everything."""
-    findings = [finding(name, severity) for name, severity in found]
+    findings = [
+        DistortionFinding(
+            type=name, severity=severity, confidence=0.9, explanation=f"{name} is {severity}.", measured={"value": 2.5}
+        )
+        for name, severity in found
+    ]
     log = ToolLog(tool="MDSI", region=scope, raw=0.35, score=score)
     return ExecutorOutput(
         **{
@@ -46,8 +41,8 @@ def asked(query, what, mode="explanation", **fields):
     return answer(query, PlannerOutput(**{"answer_mode": mode, "reference_mode": FULL, **fields}), what)
 
 
-def chosen(query, what, **fields):
-    return asked(query, what, mode="mcq", **fields).final_answer
+def chosen(query, what):
+    return asked(query, what, mode="mcq").final_answer
 
 
 BLURRED = evidence(("gaussian blur", "severe"), ("noise", "slight"))

@@ -178,10 +178,6 @@ def test_names_that_are_not_utf8(tmp_path):
 
 def test_nothing_runs_where_something_is_wrong_beforehand(tmp_path):
     save(tmp_path / "photos" / "a.png", 1)
-    with pytest.raises(InputError, match="ending of a table"):
-        run_batch(tmp_path / "photos", tmp_path / "r.xls")
-    with pytest.raises(InputError, match="neither a folder nor a manifest"):
-        run_batch(tmp_path / "none", tmp_path / "r.csv")
     with pytest.raises(ConfigError):
         run_batch(tmp_path / "photos", tmp_path / "r.csv", config=IQAConfig(models={"planner": {"nothing": 1}}))
     (tmp_path / "file").write_text("")

@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
-
-def flat(level: int = 128, height: int = 256, width: int = 320) -> np.ndarray:
-    return np.full((height, width, 3), level, np.uint8)
+FLAT = np.full((256, 320, 3), 128, np.uint8)
 
 
 @pytest.mark.parametrize("sigma", [4.0, 10.0, 25.0])
 def test_noise_on_a_flat_field_is_measured(sigma):
-    noisy = np.clip(flat() + np.random.default_rng(1).normal(0, sigma, flat().shape), 0, 255).round().astype(np.uint8)
+    noisy = np.clip(FLAT + np.random.default_rng(1).normal(0, sigma, FLAT.shape), 0, 255).round().astype(np.uint8)
     features = measure(noisy)
     assert features.noise_sigma == pytest.approx(sigma, rel=0.06)
     assert features.noise_whiteness == pytest.approx(1.8, rel=0.15)

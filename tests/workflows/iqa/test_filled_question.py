@@ -19,17 +19,16 @@ STRANGE = "Would Grandma need her glasses for this one?"
 """A question of which the rules understand no word."""
 
 
-def plan(*questions, **more):
+def plan(*questions):
     return {
         "query_type": "IQA", "answer_mode": "explanation", "query_scope": "Global", "rationale": "As asked.",
-        "questions": questions, **more,
+        "questions": questions,
     }  # fmt: skip
 
 
-def ask(query, *replies, image, repairs=1):
-    model = ScriptedChatModel(*replies)
-    config = IQAConfig.model_validate({"iqa": {"repairs": repairs}})
-    state = run_pipeline(query, image, services=Services(config, ModelRegistry({"planner": model})))
+def ask(query, reply, *, image):
+    model = ScriptedChatModel(reply)
+    state = run_pipeline(query, image, services=Services(IQAConfig(), ModelRegistry({"planner": model})))
     return state, model
 
 

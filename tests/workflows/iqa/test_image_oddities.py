@@ -27,7 +27,7 @@ ELSEWHERE = {
     "shorter than a tool needs", "shorter than 32 pixels a side", "no edge anywhere: one colour, a sky, a wall",
     "no edge anywhere, but content",
 }  # fmt: skip
-"""Rows of the table that are no single file in a folder: tests below, in test_images.py and test_undecided.py."""
+"""Rows of the table that are no single file in a folder: tests below, and in test_undecided.py."""
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd.name[:40]))
@@ -162,3 +162,43 @@ def test_names_that_no_file_can_have(name: str) -> None:
     with pytest.raises(ImageError) as caught:
         load_image(name)
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match=r"^[^\n]*folder[^\n]*$"):
+        load_image(tmp_path)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A picture of 96 x 72 pixels."""
+    saved(picture, "PNG")(tmp_path / "a.png")
+    return tmp_path / "a.png"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_not_permitted(plain: Path) -> None:
+    plain.chmod(0)
+    with pytest.raises(ImageError, match=r"^[^\n]*Permission[^\n]*$"):
+        load_image(plain)
+
+
+def test_the_pixels_of_an_image_cannot_be_changed(plain: Path) -> None:
+    image = load_image(plain)
+    assert (image.width, image.height, image.path, image.rgb.dtype) == (96, 72, plain, np.uint8)
+    with pytest.raises(ValueError, match="read-only"):
+        image.rgb[0, 0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("box", "word"),
+    [
+        ((80, 0, 20, 20), "leaves"),
+        ((0, 60, 20, 20), "leaves"),
+        ((0, 0, 0, 20), "empty"),
+        ((0, 0, 15, 20), "too small"),
+    ],
+)
+def test_a_bad_crop_names_the_images_size(plain: Path, box: tuple[int, int, int, int], word: str) -> None:
+    with pytest.raises(ImageError, match=f"{word}.*96 x 72|96 x 72.*{word}"):
+        load_image(plain).crop(box)

@@ -6,10 +6,12 @@ import json
 import logging
 
 import pytest
+from stages import QUICK, START, Stages
 
 from loopwright.errors import InputError
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.iqa import build_graph
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.planner import planner_node, reply_schema
 from loopwright.workflows.iqa.question.filled import agreed
@@ -186,3 +188,16 @@ def test_the_few_shot_examples_are_valid_plans():
         read = reply_schema(("PSNR", "NIQE")).model_validate(plan)
         assert PlannerOutput.model_validate(read.model_dump(exclude={"questions"})).same_work(by_rules)
         assert agreed(read.questions, asked(given_query["query"])) == asked(given_query["query"])
+
+
+def test_a_plan_that_repeats_itself_ends_the_loop():
+    stages = Stages()
+
+    def stubborn(state):
+        stages.planner(state)
+        return {"plan": PlannerOutput(rationale=f"try {len(stages.visits('planner'))}")}
+
+    graph = build_graph(QUICK, nodes={**stages.nodes, "planner": stubborn})
+    final = graph.invoke({**START, "max_replan_iterations": 9})
+    assert len(stages.visits("planner")) == 2
+    assert (final["stop_reason"]["outcome"], final["stop_reason"]["spent"]) == ("stalled", 1)

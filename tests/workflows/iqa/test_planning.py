@@ -32,17 +32,15 @@ def task(query: str, *feedback: str, reference: bool = False) -> PlannerInput:
     )
 
 
-def log(tool: str, score: float | None = None, *, region: str = "Global", fallback_for: str | None = None) -> ToolLog:
-    return ToolLog(
-        tool=tool, score=score, raw=score, region=region, fallback_for=fallback_for, error=None if score else "broken"
-    )
+def log(tool: str, score: float) -> ToolLog:
+    return ToolLog(tool=tool, score=score, raw=score)
 
 
-def found(*logs: ToolLog, types: tuple[str, ...] = (), scope: str = "Global", **more) -> ExecutorOutput:
+def found(*logs: ToolLog, types: tuple[str, ...] = (), **more) -> ExecutorOutput:
     findings = [DistortionFinding(type=name, severity=Severity.SLIGHT, confidence=1, explanation="x") for name in types]
     return ExecutorOutput(
-        distortion_set={scope: list(types)},
-        distortion_analysis={scope: findings},
+        distortion_set={"Global": list(types)},
+        distortion_analysis={"Global": findings},
         tool_logs=list(logs),
         quality_scores={entry.tool: entry.score for entry in logs if entry.score is not None},
         **more,

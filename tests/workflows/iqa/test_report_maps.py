@@ -22,8 +22,8 @@ from loopwright.workflows.iqa.sources.sample import sample_path
 HARBOUR = sample_path("harbour")
 
 
-def finding(kind: str, severity: str = "severe", confidence: float = 0.9) -> DistortionFinding:
-    return DistortionFinding(type=kind, severity=severity, confidence=confidence, explanation="x")
+def finding(kind: str) -> DistortionFinding:
+    return DistortionFinding(type=kind, severity="severe", confidence=0.9, explanation="x")
 
 
 def row(

@@ -23,41 +23,33 @@ def plan(**fields):
     return PlannerOutput(**{"reference_mode": FULL, **fields})
 
 
-def flags(**on):
-    return {**ALL_OFF, **on}
+def finding(name):
+    return DistortionFinding(type=name, severity="moderate", confidence=0.9, explanation=f"{name} is moderate.")
 
 
-def finding(name, severity="moderate"):
-    return DistortionFinding(type=name, severity=severity, confidence=0.9, explanation=f"{name} is {severity}.")
-
-
-def evidence(*, logs=(("MDSI", 3.0),), scope="Global", found=("noise",), **fields):
-    """Evidence of a good pass: a score of one tool and a finding, unless told otherwise."""
+def evidence(*, logs, found=("noise",)):
+    """Evidence of a good pass: scores of tools and a finding, unless told otherwise."""
     made = [
         ToolLog(
             tool=name,
-            region=scope,
             score=value if isinstance(value, float) else None,
             error=value if isinstance(value, str) else None,
         )
         for name, value in logs
     ]
     return ExecutorOutput(
-        **{
-            "distortion_set": {scope: list(found)},
-            "distortion_analysis": {scope: [finding(name) for name in found]},
-            "selected_tools": [log.tool for log in made],
-            "quality_scores": {log.tool: log.score for log in made if log.score is not None},
-            "tool_logs": made,
-            "primary_tool": made[0].tool if made else None,
-            **fields,
-        }
+        distortion_set={"Global": list(found)},
+        distortion_analysis={"Global": [finding(name) for name in found]},
+        selected_tools=[log.tool for log in made],
+        quality_scores={log.tool: log.score for log in made if log.score is not None},
+        tool_logs=made,
+        primary_tool=made[0].tool if made else None,
     )
 
 
 @pytest.mark.parametrize("mode", ["scoring", "mcq", "explanation"])
 def test_switched_off_tools_are_never_missed(mode):
-    off = plan(plan=flags(distortion_detection=True, distortion_analysis=True), answer_mode=mode)
+    off = plan(plan={**ALL_OFF, "distortion_detection": True, "distortion_analysis": True}, answer_mode=mode)
     assert missing_evidence(off, evidence(logs=()), QUERY, []) is None
 
 

@@ -51,9 +51,9 @@ def test_choices_from_pixels(assess, kind, letter, reference):
 # What follows is written by hand, so that every number is known.
 
 
-def finding(name, severity):
+def finding(name, severity, confidence=0.9):
     return DistortionFinding(
-        type=name, severity=severity, confidence=0.9, explanation=f"{name} is {severity}: 2.6 pixels."
+        type=name, severity=severity, confidence=confidence, explanation=f"{name} is {severity}: 2.6 pixels."
     )
 
 
@@ -75,10 +75,9 @@ def state(query=OPTIONS, mode="mcq", score=2.0, **fields):
     }
 
 
-def with_model(*script, repairs=2, eta=1.0):
+def with_model(*script):
     model = ScriptedChatModel(*script)
-    config = IQAConfig.model_validate({"iqa": {"repairs": repairs, "eta": eta}})
-    return model, Services(config, ModelRegistry({"summarizer": model}))
+    return model, Services(IQAConfig(), ModelRegistry({"summarizer": model}))
 
 
 def reply(answer, **fields):
@@ -126,3 +125,65 @@ class TestWithAModel:
         assert result.used_evidence["tool_scores"] == {"MDSI": 2.0}
         assert result.used_evidence["opinion"]["5"] == 0.6
         assert result.used_evidence["model_answer"] == "Excellent"
+
+
+CHOICE = "Which? A. sharp B. severely blurred C. slightly blurred"
+BLUR = "severe gaussian blur (90% sure)"
+SCORE = "MDSI gives 2.00 of 5, Poor"
+
+
+def told(query, said, mode="explanation", confidence=0.9, severity="severe"):
+    """A chat model's answer beside the measurements: it stays, and the reader is told where they differ."""
+    given = state(query, mode)
+    given["executor_evidence"].distortion_analysis["Global"] = [finding("gaussian blur", severity, confidence)]
+    _, services = with_model({"final_answer": said, "quality_reasoning": "I think so", "need_replan": False})
+    return summarizer_node(given, services)["summarizer_result"]
+
+
+@pytest.mark.parametrize(
+    ("query", "reply", "mode", "against"),
+    [
+        ("How is it?", "The image is perfectly sharp.", "explanation", [BLUR]),
+        ("How is it?", "No distortion is visible.", "explanation", [BLUR]),
+        ("Is it sharp?", "Yes, very much so.", "explanation", ["severe gaussian blur in the whole image"]),
+        ("How is it?", "It shows slight blur.", "explanation", [BLUR]),
+        ("How is it?", "The photo has severe noise.", "explanation", ["no noise"]),
+        ("How is it?", "An image of excellent quality.", "explanation", [SCORE]),
+        ("Rate it", "Excellent", "scoring", [SCORE]),
+        (CHOICE, "A", "mcq", ["B (severely blurred)"]),
+        (CHOICE, "C", "mcq", ["B (severely blurred)"]),
+        ("Is it sharp? A. Yes B. No", "A", "mcq", ["B (No)"]),
+    ],
+)
+def test_what_contradicts_the_measurements_is_kept_and_told(query, reply, mode, against):
+    result = told(query, reply, mode)
+    assert result.used_evidence["model_answer"] == reply
+    assert mode == "scoring" or result.final_answer == reply
+    assert result.used_evidence["the measurements say"] == against
+    assert f"I think so. The measurements say: {against[0]}." in result.quality_reasoning
+
+
+@pytest.mark.parametrize(
+    ("query", "reply", "mode"),
+    [
+        ("How is it?", "It is severely blurred, not sharp.", "explanation"),
+        ("How is it?", "There is clear blur; the noise is low.", "explanation"),
+        ("How is it?", "There is no noise, but strong blur.", "explanation"),
+        ("How is it?", "The quality is fair.", "explanation"),
+        ("Is it sharp?", "No.", "explanation"),
+        ("Rate it", "Fair", "scoring"),
+        (CHOICE, "B", "mcq"),
+        ("Is it sharp? A. Yes B. No", "B", "mcq"),
+        (CHOICE, "Unable to determine", "mcq"),
+    ],
+)
+def test_what_agrees_is_left_alone(query, reply, mode):
+    result = told(query, reply, mode)
+    assert result.used_evidence["the measurements say"] is None
+    assert "The measurements say" not in result.quality_reasoning
+
+
+@pytest.mark.parametrize(("confidence", "severity"), [(0.5, "severe"), (0.9, "slight")])
+def test_a_guess_or_a_slight_distortion_contradicts_nobody(confidence, severity):
+    result = told("How is it?", "The image is sharp.", confidence=confidence, severity=severity)
+    assert result.used_evidence["the measurements say"] is None

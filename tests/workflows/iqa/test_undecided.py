@@ -15,12 +15,9 @@ from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 CHOICE = "Which? A. sharp B. blurry C. cannot tell"
 
 
-def ask(tmp_path, query, rgb, reference=None):
+def ask(tmp_path, query, rgb):
     Image.fromarray(rgb).save(tmp_path / "image.png")
-    if reference is not None:
-        Image.fromarray(reference).save(tmp_path / "reference.png")
-    path = None if reference is None else tmp_path / "reference.png"
-    return run_pipeline(query, tmp_path / "image.png", path)["summarizer_result"]
+    return run_pipeline(query, tmp_path / "image.png")["summarizer_result"]
 
 
 def walls():

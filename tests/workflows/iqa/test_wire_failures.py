@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 from installed import needs
-from provider_server import IN, OUT, Failed, ProviderServer, Said
+from provider_server import IN, OUT, SECRET, Failed, ProviderServer, Said
 
 from loopwright.engine.nodes.failures import failure_kind
 from loopwright.errors import ModelError
@@ -23,7 +23,6 @@ from loopwright.workflows.iqa.vision.locating import locate
 
 needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
-SECRET = "sk-very-secret-0123456789abcdef"
 QUESTION = "What is the main distortion? A. Noise B. Blur"
 GOOD = json.dumps({"final_answer": "B", "quality_reasoning": "The edges are 2.6 pixels wide."})
 NO_VISION = {
@@ -35,10 +34,9 @@ NO_VISION = {
 """As providers and local servers are reported to say it."""
 
 
-def services_on(server: ProviderServer, repairs: int = 1, **more) -> Services:
-    key = {} if server.dialect == "ollama" else {"api_key": SECRET}
-    spec = {"model": f"{server.dialect}:test-model", "base_url": server.base_url, "timeout": 20, **key, **more}
-    return Services.of(IQAConfig.model_validate({"models": {"default": spec}, "iqa": {"repairs": repairs}}))
+def services_on(server: ProviderServer, **more) -> Services:
+    models = {"default": server.spec(**more)}
+    return Services.of(IQAConfig.model_validate({"models": models, "iqa": {"repairs": 1}}))
 
 
 def summarized(services: Services):

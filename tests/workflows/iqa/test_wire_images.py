@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from installed import needs
 from PIL import Image
-from provider_server import ProviderServer, Said
+from provider_server import SECRET, ProviderServer, Said
 
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.config import IQAConfig
@@ -24,7 +24,6 @@ from loopwright.workflows.iqa.sources.sample import sample_path
 
 needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 
-SECRET = "sk-very-secret-0123456789abcdef"
 PLAN = {
     "query_type": "IQA", "answer_mode": "scoring", "query_scope": "Global", "distortion_source": "Inferred",
     "distortions": None, "reference_mode": "Full-Reference", "required_tools": ["MDSI"],
@@ -38,29 +37,23 @@ KEY_HEADERS = {
 }  # fmt: skip
 
 
-def spec(server: ProviderServer, **more) -> dict:
-    key = {} if server.dialect == "ollama" else {"api_key": SECRET}
-    return {"model": f"{server.dialect}:test-model", "base_url": server.base_url, "timeout": 20, **key, **more}
-
-
-def services_on(server: ProviderServer, **more) -> Services:
-    return Services.of(IQAConfig.model_validate({"models": {"default": spec(server, **more)}}))
+def services_on(server: ProviderServer) -> Services:
+    return Services.of(IQAConfig.model_validate({"models": {"default": server.spec()}}))
 
 
 def pixels(content: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
 
 
-def planned(server: ProviderServer, path: Path, services: Services | None = None, **state) -> PlannerOutput:
+def planned(server: ProviderServer, path: Path) -> PlannerOutput:
     server.replies.append(Said(json.dumps({**PLAN, "required_tools": None})))
-    given = {"query": "Rate the quality.", "image_path": str(path), **state}
-    return planner_node(given, services or services_on(server))["plan"]
+    return planner_node({"query": "Rate the quality.", "image_path": str(path)}, services_on(server))["plan"]
 
 
 def test_the_whole_pipeline_over_the_wire(server, caplog):
     image, reference = sample_path("harbour-blurred"), sample_path("harbour")
     server.replies.extend([Said(json.dumps(PLAN)), Said(json.dumps(ANSWER))])
-    models = {"planner": spec(server), "summarizer": spec(server)}
+    models = {"planner": server.spec(), "summarizer": server.spec()}
     with caplog.at_level(logging.DEBUG):
         state = run_pipeline(
             "Rate the quality.", str(image), str(reference), config=IQAConfig.model_validate({"models": models})

@@ -25,20 +25,18 @@ DECLARED = {"bad": 0.1, "poor": 0.1, "fair": 0.1, "good": 0.1, "excellent": 0.6}
 REPLY = {"final_answer": "Fair", "quality_reasoning": "MDSI 2.0.", "level_probabilities": DECLARED}
 
 
-def services_on(server: ProviderServer, **more) -> Services:
-    key = {} if server.dialect == "ollama" else {"api_key": "sk-test-0123456789"}
-    spec = {"model": f"{server.dialect}:test-model", "base_url": server.base_url, "timeout": 20, **key, **more}
-    return Services.of(IQAConfig.model_validate({"models": {"default": spec}}))
+def services_on(server: ProviderServer) -> Services:
+    return Services.of(IQAConfig.model_validate({"models": {"default": server.spec()}}))
 
 
-def scored(services: Services, mode: str = "scoring"):
+def scored(services: Services):
     evidence = ExecutorOutput(
         selected_tools=["MDSI"], primary_tool="MDSI", quality_scores={"MDSI": 2.0},
         tool_logs=[ToolLog(tool="MDSI", raw=0.44, score=2.0)],
     )  # fmt: skip
     state = {
         "query": "Rate the quality.", "image_path": str(sample_path("harbour-blurred")),
-        "plan": PlannerOutput(answer_mode=mode), "executor_evidence": evidence,
+        "plan": PlannerOutput(answer_mode="scoring"), "executor_evidence": evidence,
     }  # fmt: skip
     return summarizer_node(state, services)["summarizer_result"]
 

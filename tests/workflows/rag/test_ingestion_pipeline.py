@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from ingesting import contents, fresh, in_new_process, ingest_with_little_room, jsonl, people, write
+from documents import make_jsonl
+from ingesting import contents, fresh, in_new_process, ingest_with_little_room, people, write
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
@@ -32,7 +33,7 @@ def titles(store) -> list[str]:
 
 
 def test_again_changes_nothing(store, folder, tmp_path):
-    jsonl(folder / "people.jsonl", people(10))
+    make_jsonl(folder / "people.jsonl", people(10))
     ingest([folder], store)
     revision, before = store.revision(), contents(store)
     report = ingest([folder], store, prune=True)
@@ -62,11 +63,11 @@ def test_a_changed_document_takes_away_what_only_it_supported(store, folder):
 
 def test_prune_deletes_what_is_gone_and_nothing_else(store, folder, tmp_path):
     other = write(tmp_path / "docs2", note__txt="Orion Group is a company in Oslo.")
-    source = jsonl(folder / "people.jsonl", people(6))
+    source = make_jsonl(folder / "people.jsonl", people(6))
     ingest([folder, other], store)
     (folder / "ada.txt").unlink()
     (other / "note.txt").unlink()
-    jsonl(source, people(4))
+    make_jsonl(source, people(4))
     assert ingest([folder], store).progress.deleted == 0
     report = ingest([folder], store, prune=True)
     assert report.progress.deleted == 3  # one file and two records; the other folder was not given
@@ -112,7 +113,7 @@ def test_file_names_that_are_not_utf8(store, tmp_path):
 
 def test_an_id_that_no_store_keeps_costs_its_record_alone(store, tmp_path):
     records = [{"id": "x" * 3000, "text": "In London."}, {"id": "b", "text": "In Oslo."}]
-    report = ingest([jsonl(tmp_path / "records.jsonl", records)], store)
+    report = ingest([make_jsonl(tmp_path / "records.jsonl", records)], store)
     assert (report.progress.failed, report.progress.stored) == (1, 1)
     assert "bytes" in report.problems[0][1]
 
@@ -155,7 +156,7 @@ def test_the_two_sides_of_a_triple_are_entities(store, tmp_path):
         {"subject": "Arden Mills", "relation": "supplies", "object": "paper clips", "confidence": 0.5},
         {"subject": "Arden Mills", "relation": "is not owned by", "object": "Orion Group", "source": "register"},
     ]
-    assert ingest([jsonl(tmp_path / "triples.jsonl", triples)], store).progress.stored == 2
+    assert ingest([make_jsonl(tmp_path / "triples.jsonl", triples)], store).progress.stored == 2
     assert {"arden mills", "paper clips", "orion group"} <= {*store.links().entities}
     assert [passage.text for each in store.documents() for passage in store.passages_of(each.id)] == [
         "Arden Mills supplies paper clips.",
@@ -164,7 +165,7 @@ def test_the_two_sides_of_a_triple_are_entities(store, tmp_path):
 
 
 def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):
-    source = jsonl(tmp_path / "people.jsonl", people(30))
+    source = make_jsonl(tmp_path / "people.jsonl", people(30))
     store = open_store(f"sqlite:{tmp_path / 'k.db'}")
 
     def close(progress: IngestProgress) -> None:
@@ -179,7 +180,7 @@ def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):
 
 @pytest.mark.slow
 def test_a_store_without_room(tmp_path):
-    source = jsonl(tmp_path / "people.jsonl", people(400))
+    source = make_jsonl(tmp_path / "people.jsonl", people(400))
     target = tmp_path / "k.db"
     message, stored = in_new_process(ingest_with_little_room, str(source), str(target))
     assert str(target) in message

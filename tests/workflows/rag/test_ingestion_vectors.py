@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 import pytest
-from ingesting import jsonl, people
-from numpy.typing import NDArray
+from documents import make_jsonl
+from embedders import WordEmbedder
+from ingesting import people
 
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.rag.sources import fill_vectors, ingest
-
-
-class HashEmbedder:
-    """A small embedding model without weights: a vector for each text, the same for the same text."""
-
-    model = "hash"
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.texts += texts
-        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) for text in texts]
-        vectors = np.stack([np.random.default_rng(seed).standard_normal(16) for seed in seeds])
-        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        return self.embed([text])[0]
 
 
 @pytest.fixture
@@ -42,17 +24,17 @@ def store():
 
 @pytest.fixture
 def source(tmp_path):
-    return jsonl(tmp_path / "people.jsonl", people(50))
+    return make_jsonl(tmp_path / "people.jsonl", people(50))
 
 
 def test_every_passage_gets_the_vector_of_its_title_and_text(store, source):
-    embedder = HashEmbedder()
+    embedder = WordEmbedder()
     assert isinstance(embedder, Embedder)
     report = ingest([source], store, embedder=embedder)
     assert report.progress.vectors == report.progress.vectors_total == store.stats().vectors == 50
     passage = store.passages_of(store.documents()[3].id)[0]
     vector = embedder.embed_query(f"{passage.title}\n{passage.text}")
-    assert store.search_vector(vector, 1, model="hash")[0].passage_id == passage.id
+    assert store.search_vector(vector, 1, model=embedder.model)[0].passage_id == passage.id
 
 
 def test_stopped_and_resumed(store, source):
@@ -65,18 +47,18 @@ def test_stopped_and_resumed(store, source):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fill_vectors(store, HashEmbedder(), batch=10, on_progress=look)
+        fill_vectors(store, WordEmbedder(), batch=10, on_progress=look)
     assert seen == [(10, 50), (20, 50)]
     assert store.stats().vectors == 20
-    assert fill_vectors(store, HashEmbedder(), batch=10) == 30
-    assert fill_vectors(store, HashEmbedder(), batch=10) == 0
+    assert fill_vectors(store, WordEmbedder(), batch=10) == 30
+    assert fill_vectors(store, WordEmbedder(), batch=10) == 0
 
 
 def test_words_are_found_while_vectors_are_made(store, source):
     asked, answered = threading.Event(), threading.Event()
 
-    class Waiting(HashEmbedder):
-        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    class Waiting(WordEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
             asked.set()
             assert answered.wait(30)
             return super().embed(texts)

@@ -8,19 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from documents import CHINESE, INJECTION, THAI, make_docx, repack
+from documents import CHINESE, INJECTION, THAI, make_docx, refusal, repack
 
-from loopwright.errors import DocumentError
 from loopwright.workflows.rag.sources.reading import ReadingLimits, passages_of, read_source
 
 MAIN = "word/document.xml"
-
-
-def refusal(path: Path, limits: ReadingLimits | None = None) -> str:
-    with pytest.raises(DocumentError) as caught:
-        list(read_source(path, limits=limits or ReadingLimits()))
-    assert caught.value.source == str(path)
-    return str(caught.value)
 
 
 def member(path: Path, name: str) -> bytes:

@@ -6,20 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from documents import CHINESE, INJECTION, make_pdf
+from documents import CHINESE, INJECTION, make_pdf, refusal
 from pypdf import PdfReader, PdfWriter
 
-from loopwright.errors import DocumentError
 from loopwright.workflows.rag.sources.reading import ReadingLimits, passages_of, read_source
 
 PAGES = ["Rivers flow into the sea.\nThey begin as springs.", "", "Mountains are high."]
-
-
-def refusal(path: Path, limits: ReadingLimits | None = None) -> str:
-    with pytest.raises(DocumentError) as caught:
-        list(read_source(path, limits=limits or ReadingLimits()))
-    assert caught.value.source == str(path)
-    return str(caught.value)
 
 
 def test_pages_and_metadata(tmp_path: Path):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from documents import CHINESE, THAI, make_jsonl
+from documents import CHINESE, THAI, make_jsonl, written
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.rag.sources.reading import (
@@ -25,11 +25,6 @@ def read(path: Path, limits: ReadingLimits | None = None) -> tuple[list[ReadDocu
     found = list(read_source(path, limits=limits or ReadingLimits(), on_problem=problems.append))
     assert all(str(problem.error).startswith(str(path)) for problem in problems)
     return found, [str(problem.error) for problem in problems]
-
-
-def written(path: Path, text: str | bytes) -> Path:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def test_jsonl_records_with_everything(tmp_path: Path):
@@ -72,7 +67,7 @@ def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
         b'{"id": "h", "deep": ' + b"[" * 200 + b"]" * 200 + b"}",
         b'{"id": "z", "text": "last"}',
     ]
-    path = written(tmp_path / "bad.jsonl", b"\n".join(lines))
+    path = written(tmp_path, "bad.jsonl", b"\n".join(lines))
     found, problems = read(path)
     assert [document.key for document in found] == ["a", "e", "f", "z"]
     places = [problem.removeprefix(str(path)).split(":")[0] for problem in problems]
@@ -84,7 +79,7 @@ def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
 def test_a_problem_says_whether_something_was_left_out(tmp_path: Path):
     lines = '{"id": "a", "text": "x", "date": "then"}\n[1]\n{"id": "a", "text": "y"}\n{"id": "b", "text": "z"}\n'
     problems: list[ReadingProblem] = []
-    found = list(read_source(written(tmp_path / "r.jsonl", lines), on_problem=problems.append))
+    found = list(read_source(written(tmp_path, "r.jsonl", lines), on_problem=problems.append))
     assert [document.key for document in found] == ["a", "b"]
     assert [problem.left_out for problem in problems] == [False, True, True]
 
@@ -124,7 +119,7 @@ def test_other_objects_become_lines(tmp_path: Path):
     ],
 )
 def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
-    path = written(tmp_path / "j.json", text)
+    path = written(tmp_path, "j.json", text)
     found, problems = read(path)
     assert [document.id for document in found] == [f"{path.as_posix()}#{key}" for key in keys] and not problems
 
@@ -142,7 +137,7 @@ def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
     ],
 )
 def test_unreadable_json(tmp_path: Path, text: bytes, message: str):
-    path = written(tmp_path / "bad.json", text)
+    path = written(tmp_path, "bad.json", text)
     with pytest.raises(DocumentError, match=r"bad\.json") as caught:
         read(path)
     assert message in str(caught.value)
@@ -150,7 +145,7 @@ def test_unreadable_json(tmp_path: Path, text: bytes, message: str):
 
 def test_csv_rows(tmp_path: Path):
     text = 'id,Title,Note,tags\nx1,"Bangkok","big, hot\ncity",a;b\n,Chiang Mai,กำแพงเมือง,\n\nx1,Twice,no,\n'
-    path = written(tmp_path / "cities.csv", text)
+    path = written(tmp_path, "cities.csv", text)
     found, problems = read(path)
     assert [document.key for document in found] == ["x1", "4"]
     assert found[0].title == "Bangkok" and found[0].tags == ("a", "b")
@@ -161,7 +156,7 @@ def test_csv_rows(tmp_path: Path):
 
 def test_csv_problems_do_not_lose_the_rest(tmp_path: Path):
     rows = ["name;age;", "Ada;36;x", "Bob;1;2;3", f"Long;{'z' * 140_000};", "Cy;7"]
-    path = written(tmp_path / "bad.csv", "\r\n".join(rows))
+    path = written(tmp_path, "bad.csv", "\r\n".join(rows))
     found, problems = read(path)
     assert [document.text for document in found] == ["name: Ada\nage: 36\ncolumn 3: x", "name: Cy\nage: 7"]
     assert len(problems) == 2 and "#3: the row has 4 cells, the header 3" in problems[0] and "#4" in problems[1]
@@ -172,7 +167,7 @@ def test_csv_problems_do_not_lose_the_rest(tmp_path: Path):
 )
 def test_csv_without_rows(tmp_path: Path, text: str, message: str):
     with pytest.raises(DocumentError, match=message):
-        read(written(tmp_path / "none.csv", text))
+        read(written(tmp_path, "none.csv", text))
 
 
 def test_triples_are_documents_of_a_sentence_each(tmp_path: Path):
@@ -183,7 +178,7 @@ def test_triples_are_documents_of_a_sentence_each(tmp_path: Path):
         "Marie Curie,won,the Nobel Prize.,bio\n"
         "Nobody,,nothing,bio\n"
     )
-    path = written(tmp_path / "facts.csv", text)
+    path = written(tmp_path, "facts.csv", text)
     found, problems = read(path)
     assert [each.text for each in found] == [
         "Marie Curie was born in Warsaw.", "Warsaw is the capital of Poland.", "Marie Curie won the Nobel Prize.",
@@ -212,7 +207,7 @@ def test_lists_in_an_object_hold_records_and_the_rest_is_one(tmp_path: Path):
         "dogs": [{"name": "Fly", "finds": 9}, {"breed": "collie"}],
         "closed": [{"day": "1 May"}],
     }
-    found, problems = read(written(tmp_path / "kennel_list.json", json.dumps(value)))
+    found, problems = read(written(tmp_path, "kennel_list.json", json.dumps(value)))
     assert not problems
     assert [(each.key, each.title, each.sections[0].headings, each.text) for each in found] == [
         ("dogs.1", "Fly", ("kennel list", "dogs"), "name: Fly\nfinds: 9"),
@@ -221,5 +216,5 @@ def test_lists_in_an_object_hold_records_and_the_rest_is_one(tmp_path: Path):
         ("rest", "kennel list", ("kennel list",), "kept_by: Ina"),
     ]
     whole = {"title": "A talk", "text": "It is long.", "comments": [{"by": "Bo"}]}
-    (only,), _ = read(written(tmp_path / "talk.json", json.dumps(whole)))
+    (only,), _ = read(written(tmp_path, "talk.json", json.dumps(whole)))
     assert (only.key, only.text) == ("1", "It is long.")
