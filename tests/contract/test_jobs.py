@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
+import pytest
 from job_engines import Engine, a_job, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
 
 from loopwright.runs.jobs.protocol import Job
+from loopwright.workflows import runtime
 
 
 async def test_a_job_comes_as_it_was_submitted(engine: Engine) -> None:
@@ -101,3 +104,18 @@ async def test_a_waiting_job_is_cancelled(engine: Engine) -> None:
     await jobs.finish(on)
     assert (await claimed(jobs)).run_id == "b"
     assert engine.cancelled == []
+
+
+async def loses_a_cancellation() -> None:
+    """As `asyncio.wait_for` before Python 3.12, where the result came at the same moment."""
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(600)
+    await asyncio.sleep(600)
+
+
+async def test_a_task_that_lost_its_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "_AGAIN", 0.01)
+    tasks = [asyncio.create_task(loses_a_cancellation()) for _ in range(2)]
+    await asyncio.sleep(0)
+    await asyncio.wait_for(runtime.cancel([*tasks, None]), 60)
+    assert all(task.cancelled() for task in tasks)

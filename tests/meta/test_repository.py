@@ -111,3 +111,14 @@ def test_every_loopwright_error_is_in_the_tree_that_errors_py_draws():
         if isinstance(value, type) and issubclass(value, errors.LoopwrightError) and value is not errors.LoopwrightError
     }
     assert drawn == defined
+
+
+def test_the_bundled_input_is_assessed_and_reported(tmp_path):
+    """What ``./run`` shows: the first thing that a stranger sees."""
+    demo = ROOT / "examples/demo.py"
+    ran = subprocess.run([sys.executable, demo], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "loop agent: 5/5 passes, then the fallback answers:" in ran.stdout
+    assert ran.stdout.count("P E S") == 8
+    assert "report with pictures: results/report.html" in ran.stdout
+    assert (tmp_path / "results/report.html").read_text(encoding="utf-8").count("<article") == 8

@@ -16,19 +16,14 @@ def served(serve_in_module):
     return serve_in_module(token="right")
 
 
-@pytest.fixture(scope="module")
-def client(served):
-    with httpx.Client(base_url=served.url, timeout=30, headers={"Authorization": "Bearer right"}) as made:
-        yield made
-
-
 @pytest.mark.parametrize("path", ["/", "/health/live", "/health/ready", "/assets/nothing"])
-def test_the_head_is_that_of_get_and_nothing_follows(client, path):
-    told, asked = client.get(path), client.head(path)
+def test_the_head_is_that_of_get_and_nothing_follows(served, path):
+    with httpx.Client(base_url=served.url, timeout=30, headers={"Authorization": "Bearer right"}) as client:
+        told, asked = client.get(path), client.head(path)
+        # The connection is in order: the same one answers on.
+        assert client.get("/health/live").json() == {"status": "live"}
     assert asked.status_code == told.status_code
     assert asked.content == b""
     assert {*asked.headers} - FRAMING == {*told.headers} - FRAMING
     for name in {*told.headers} - CHANGING:
         assert asked.headers[name] == told.headers[name]
-    # The connection is in order: the same one answers on.
-    assert client.get("/health/live").json() == {"status": "live"}

@@ -1,4 +1,4 @@
-"""The scripted fake behaves like a chat model, remembers its calls, and says when its script ends."""
+"""The scripted fake behaves like a chat model, remembers its calls, and says when its script ends; and the clock."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Sys
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
+from loopwright.engine import clock
 from loopwright.errors import ModelError
-from loopwright.testing import ScriptedChatModel, always
+from loopwright.testing import ManualClock, ScriptedChatModel, always
 
 
 class Verdict(BaseModel):
@@ -97,3 +98,14 @@ async def test_stream_adds_up_to_the_reply(reply):
     if isinstance(reply, str):
         assert [chunk.text for chunk in chunks if chunk.text] == [chunk.text for chunk in async_chunks if chunk.text]
         assert len([chunk for chunk in chunks if chunk.text]) == (6 if reply else 0)
+
+
+async def test_a_sleep_moves_the_engines_clock_and_takes_no_time():
+    with ManualClock(100) as manual:
+        with pytest.raises(RuntimeError), ManualClock():
+            raise RuntimeError
+        clock.sleep(30)
+        await clock.asleep(12.5)
+        assert clock.now() == manual.now() == 142.5
+    clock.sleep(0)
+    assert manual.slept == [30, 12.5]
