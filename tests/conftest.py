@@ -22,22 +22,19 @@ settings.load_profile("every_run")
 TESTS = Path(__file__).parent
 LONGEST = (
     "browser/test_devtools.py",
+    "durability/test_hosts.py",
+    "contract/test_allowances.py",
+    "meta/test_your_own_workflow.py",
+    "workflows/iqa/test_question.py",
+    "contract/test_run_store_contract.py",
+    "meta/test_documents.py",
+    "durability/test_time_travel.py",
+    "cli/test_mcp.py",
     "durability/test_batch_kills.py",
-    "workflows/iqa/test_processes_dying.py",
+    "contract/test_stores.py",
+    "unit/langchain/test_agent_limits.py",
+    "server/test_server_line.py",
     "workflows/iqa/test_batch_runs.py",
-    "workflows/iqa/test_image_oddities.py",
-    "durability/test_kills.py",
-    "durability/test_chat_kills.py",
-    "workflows/iqa/test_local_faults.py",
-    "property/test_bounds.py",
-    "workflows/iqa/test_detection.py",
-    "cli/test_iqa_batch_command.py",
-    "cli/test_serve_command.py",
-    "workflows/iqa/test_same_image_same_score.py",
-    "durability/test_ingest_kills.py",
-    "contract/test_checkpointers.py",
-    "cli/test_rag_command.py",
-    "cli/test_assistant_command.py",
 )
 """The files that take a quarter of a minute or more, the longest first."""
 

@@ -42,9 +42,7 @@ Sources = Annotated[
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only documents with one of these tags.")]
 _DAY = ["%Y-%m-%d"]
-After = Annotated[
-    datetime | None, typer.Option(formats=_DAY, help="Only documents of that day or later, as 2024-12-31.")
-]
+After = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only documents of that day, 2024-12-31, or later.")]
 Before = Annotated[datetime | None, typer.Option(formats=_DAY, help="Only documents from before that day.")]
 
 
