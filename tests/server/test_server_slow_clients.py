@@ -12,9 +12,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hosted_graphs import until
 from listening import listening
 from run_histories import a_run, shown
-from scripted_server import read_all, until
+from scripted_server import read_all
 from serving_program import PROGRAM, serving
 
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs

@@ -9,7 +9,8 @@ import socket
 
 import httpx
 import pytest
-from scripted_server import DONE, events_of, read_all, script, until
+from hosted_graphs import until
+from scripted_server import DONE, events_of, read_all, script
 
 from loopwright.runs.schemas import RunLimits
 
