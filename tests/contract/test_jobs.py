@@ -117,5 +117,5 @@ async def test_a_task_that_lost_its_cancellation_is_cancelled_again(monkeypatch:
     monkeypatch.setattr(runtime, "_AGAIN", 0.01)
     tasks = [asyncio.create_task(loses_a_cancellation()) for _ in range(2)]
     await asyncio.sleep(0)
-    await asyncio.wait_for(runtime.cancel([*tasks, None]), 60)
+    await asyncio.wait_for(runtime.cancel(tasks), 60)
     assert all(task.cancelled() for task in tasks)

@@ -118,17 +118,18 @@ class LoopThread:
         self._loop.close()
 
 
-async def cancel(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+async def cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """Cancel tasks, and wait until they have ended.
 
     Again and again: until Python 3.12, `asyncio.wait_for` drops a cancellation that comes just as its result does, and
     database pools wait by it; what then goes on would be waited for without an end.
     """
-    going = {task for task in tasks if task and not task.done()}
+    going = every = {*tasks}
     while going:
         for task in going:
             task.cancel()
         _ended, going = await asyncio.wait(going, timeout=_AGAIN)
+    await asyncio.gather(*every, return_exceptions=True)  # what they raised while they ended is no news
 
 
 async def _wind_up() -> None:

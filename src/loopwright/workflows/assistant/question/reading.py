@@ -239,7 +239,7 @@ class Reader:
         known = {place: weights[place] for place in rest if self.search.vocabulary.knows(sentence.word(place))}
         named = max((known.get(place, 0.0) for place in asked), default=0.0)
         points = any(
-            sentence.asks_at(place) and sentence.word(place) in words("turns", "it") for place in range(len(sentence))
+            sentence.word(place) in words("turns", "it") and sentence.asks_at(place) for place in range(len(sentence))
         )
         marked = any(known.get(place, 0.0) >= SUBJECT and _marked(sentence, place) for place in asked)
         if (marked and not points) or named >= max(SUBJECT, 0.8 * max(known.values(), default=0.0)):
