@@ -149,13 +149,17 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
         path.parent.mkdir(parents=True, exist_ok=True)
         # The saver has a lock of its own, and LangGraph saves from its worker threads.
         connection = sqlite3.connect(path, check_same_thread=False)
-    with contextlib.closing(connection):
+    saver = KeptSqliteSaver(connection, serde=serde)
+    try:
         with sqlite_problems(path):
-            saver = KeptSqliteSaver(connection, serde=serde)
             saver.setup()
             connection.executescript(f"{CREATE}; {fencing.SQLITE}")
         with saver:
             yield saver
+    finally:
+        # A thread may still be saving for a run that was cancelled: SQLite crashes when a connection in use is closed.
+        with saver.lock:
+            connection.close()
 
 
 @contextlib.contextmanager
