@@ -144,6 +144,12 @@ def test_who_is_not_there_is_said_and_nobody_else_is_taken() -> None:
         ("anything about water, I can't make it on Sunday", "day", (SUNDAY,)),
         ("music on Saturday, between one and two we'll be eating", "on", (780, 840)),
         ("radio on Saturday morning, after lunch I'm with my parents", "end", (780, None)),
+        ("Sunday is no good for me. Anything on radio?", "day", (SUNDAY,)),
+        ("radio; before ten is too early", "start", (None, 600)),
+        ("evenings are out. What is there about food?", "start", (1020, 1800)),
+        ("I'm at our own stand until noon, what about food after that?", "start", (None, 720)),
+        ("I won't sit there past six, food it is", "start", (1080, None)),
+        ("Saturday is out for me, and so is anything before eleven: radio?", "start", (None, 660)),
     ],
 )
 def test_what_stands_behind_a_cue_is_excluded(text: str, slot: Slot, values: tuple[object, ...]) -> None:
@@ -332,3 +338,22 @@ def test_of_two_that_are_compared_a_kind_belongs_to_its_own() -> None:
 def test_words_beside_a_subject_that_say_something_and_are_not_searched_for_are_said() -> None:
     result = said("zzyzx is what I hear, so where is the Alchemy track?")
     assert "There is no track Alchemy" in result.answer and result.status != "answered"
+
+
+def test_a_part_of_one_day_is_left_out_on_that_day_alone() -> None:
+    (left_out,) = read("music, any time except Saturday afternoon").filters.exclude
+    assert (left_out.slot, left_out.values, left_out.least, left_out.most) == ("start", (SATURDAY,), 720, 1080)
+    cited = said("music or food, any time except Saturday afternoon").answer
+    assert "Sat 17 Apr, 1" not in cited.replace("Sat 17 Apr, 10", "").replace("Sat 17 Apr, 11", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["not only on Saturday: radio", "why not on Saturday? radio", "I can't wait for Saturday, radio?"]
+)
+def test_a_day_that_is_named_with_not_may_be_wanted(text: str) -> None:
+    assert not barred(read(text), "day")
+
+
+def test_what_was_on_just_before_is_told() -> None:
+    question = read("which talk did I just miss in the Great Hall?")
+    assert (question.operation, asked(question, "end")) == ("previous", [(None, NOW.hour * 60 + NOW.minute)])

@@ -56,7 +56,7 @@ class Condition(Frozen):
     slot: Slot
     """What is asked of."""
     values: tuple[str, ...] = ()
-    """At least one of these; for ``record`` ids."""
+    """At least one of these; for ``record`` ids, for times the days that they are meant of, or none for all."""
     least: int | None = None
     """Minutes after midnight, or of length: no less than this (``end`` and ``on``: later than this). What begins in the
     small hours counts on from 24:00."""
@@ -173,8 +173,8 @@ class SearchOutcome(Frozen):
 
 
 Operation = Literal[
-    "find", "recommend", "count", "most", "first", "last", "longest", "shortest", "now", "next", "until", "clash",
-    "compare", "about", "personal", "greeting", "thanks", "help", "outside",
+    "find", "recommend", "count", "most", "first", "last", "longest", "shortest", "now", "next", "previous", "until",
+    "clash", "compare", "about", "personal", "greeting", "thanks", "help", "outside",
 ]  # fmt: skip
 """What is to be done with the records. ``most`` asks which day, person, room or track has the most; ``about`` is about
 the conference itself, ``personal`` about the person who asks; ``outside`` is what no programme answers."""

@@ -231,6 +231,8 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
         return f"On now{asked}:"
     if question.operation == "next":
         return f"Next{asked}:"
+    if question.operation == "previous":
+        return f"The last that is over{asked}:"
     if question.query_mode == "profile" or (question.operation == "recommend" and not question.topic):
         return f"What may suit you{asked}:"
     persons = question.filters.values("person")

@@ -179,7 +179,7 @@ def _resumed(
     replaced = {each.slot for each in include}
     if replaced & set(_TIMES):
         replaced |= set(_TIMES)
-    if "day" in replaced and before.operation in ("now", "next"):
+    if "day" in replaced and before.operation in ("now", "next", "previous"):
         replaced |= set(_TIMES)
     if {"track", "type"} & replaced:
         replaced |= {"track", "type"}
@@ -194,7 +194,7 @@ def _resumed(
         topic = ""
     exclude = (*old, *(each for each in new.exclude if each not in old), *([_none_of(cited)] if more and cited else []))
     operation = question.operation if question.operation != "find" else before.operation
-    if {"day"} & replaced and before.operation in ("now", "next"):
+    if {"day"} & replaced and before.operation in ("now", "next", "previous"):
         operation = "find"
     elsewhere = question.tables != (Table.SESSIONS,)
     return question.model_copy(

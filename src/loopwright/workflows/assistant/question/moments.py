@@ -13,7 +13,8 @@ from loopwright.workflows.assistant.sources.catalogue import clock_of
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
 NOON, MIDNIGHT = 720, 1440
-_PARTS = {"morning": (0, NOON), "afternoon": (NOON, 1080), "evening": (1020, 1800)}
+PARTS = {"morning": (0, NOON), "afternoon": (NOON, 1080), "evening": (1020, 1800)}
+"""Part of a day -> its first minute, and the one after its last."""
 _MOMENTS = {"noon": (NOON, 780), "dinner": (1080, 1170), "midnight": (MIDNIGHT, MIDNIGHT)}
 _CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)|(\d{1,2})(?:h|u)?")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -27,10 +28,7 @@ _OR_SO = {"later": True, "after": True, "afterwards": True, "onwards": True, "ea
 """Behind "or": whether the time is the first that fits, or the last."""
 _COUNTED = 5
 """So many words at most lie between a number and what it counts."""
-_CLAUSE = 9
-"""So many words before a time belong to it."""
 _BE = frozenset("i'm im am are is be was were".split())
-_BUSY = frozenset("i'm we're i've we've".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,10 @@ class Now:
         day = local.date() - timedelta(days=1) if minute >= MIDNIGHT else info.day_of(local)
         return cls(day, minute)
 
+    def later(self, minutes: int) -> Now:
+        """A moment so many minutes after this one."""
+        return Now(self.day, self.minute + minutes)
+
     def is_before(self, record: Record) -> bool:
         """Whether a record has not ended yet."""
         days = record.values("day")
@@ -59,18 +61,17 @@ class Now:
         return bool(days) and (date.fromisoformat(days[0]), ends) > (self.day, self.minute)
 
     def conditions(self, slot: Slot, length: int | None = 1) -> tuple[Condition, ...]:
-        """What is on now, or begins from now on, that day.
+        """What is on now, begins from now on, or has ended, that day.
 
         Args:
-            slot: ``on`` or ``start``.
+            slot: ``on``, ``start`` or ``end``.
             length: For so many minutes; None until the day ends.
         """
+        today = Condition(slot="day", values=(self.day.isoformat(),), said="today")
+        if slot == "end":
+            return today, Condition(slot=slot, most=self.minute, said="until now")
         until = None if length is None else self.minute + length
-        said = "now" if slot == "on" else "from now on"
-        return (
-            Condition(slot="day", values=(self.day.isoformat(),), said="today"),
-            Condition(slot=slot, least=self.minute, most=until, said=said),
-        )
+        return today, Condition(slot=slot, least=self.minute, most=until, said="now" if slot == "on" else "from now on")
 
 
 def clock_said(minute: int) -> str:
@@ -114,7 +115,7 @@ def _compound(word: str) -> tuple[str, str] | None:
     for name in days():
         if len(name) > 4 and word.startswith(name) and len(word) > len(name):
             rest = "" if word[len(name) :] in ("s", "'s") else word[len(name) :]
-            part = next((part for part in _PARTS if rest in words("time", part)), "")
+            part = next((part for part in PARTS if rest in words("time", part)), "")
             if part or not rest:
                 return name, part
     return None
@@ -124,7 +125,7 @@ def _is_short_day(sentence: Sentence, place: int) -> bool:
     """Whether "sat" or "sun" is a day here: before a time or a sign, or after "on"."""
     after = sentence.word(place + 1)
     timed = after in ("am", "pm", "") or any(
-        after in words("time", part) for part in (*_PARTS, "noon", "after", "before")
+        after in words("time", part) for part in (*PARTS, "noon", "after", "before")
     )
     return sentence.word(place - 1) not in _BE and (
         timed
@@ -168,7 +169,7 @@ def _ask_date(sentence: Sentence, place: int, info: ConferenceInfo, held: tuple[
 
 
 def _ask_part(sentence: Sentence, first: int, last: int, part: str) -> None:
-    least, most = _PARTS[part]
+    least, most = PARTS[part]
     sentence.ask(first, last, "start", least=least or None, most=most, said=f"in the {part}")
 
 
@@ -191,7 +192,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     elif sentence.word(after) in _OCLOCK:
         after += 1
     if sentence.word(after) == "in":
-        part = next((part for part in _PARTS if sentence.is_any(after + 2, words("time", part))), "")
+        part = next((part for part in PARTS if sentence.is_any(after + 2, words("time", part))), "")
         half, after = ("am" if part == "morning" else "pm", after + 3) if part else (half, after)
     if hour > 24 or minute > 59:
         return None
@@ -222,7 +223,7 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
     while place < len(sentence):
         place = max(place + 1, _read_time(sentence, place, now))
     for place in range(len(sentence)):
-        for part in _PARTS:
+        for part in PARTS:
             said = sentence.is_any(place, words("time", part, sentence.language)) and not _greets(sentence, place)
             if said and sentence.free(place, place + 1):
                 _ask_part(sentence, place, place + 1, part)
@@ -232,7 +233,6 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
             sentence.ask(place, place + 1, "start", least=NOON, said="in the afternoon")
         elif _is_half(sentence, place):
             _ask_part(sentence, place, place + 1, "morning")
-    _read_presence(sentence)
 
 
 def _greets(sentence: Sentence, place: int) -> bool:
@@ -340,7 +340,7 @@ def _ahead(sentence: Sentence, place: int, now: Now) -> int:
         return 0
     length = 30 if said == "half" else length
     if later and (said.isdigit() or said in ("a", "an", "half")):  # "in 20 minutes"
-        moment = Now(now.day, now.minute + length)
+        moment = now.later(length)
         said = f"at {clock_said(moment.minute)}"
         day, on = moment.conditions("on")
         sentence.spans += [Span(place, unit + 1, each) for each in (day, on.model_copy(update={"said": said}))]
@@ -407,57 +407,3 @@ def _length_at(sentence: Sentence, place: int) -> tuple[int, int]:
         return 0, place
     half = [sentence.word(unit + step) for step in (1, 2, 3)] == ["and", "a", "half"]
     return int((count + half / 2) * size), unit + 1 + 3 * half
-
-
-def _read_presence(sentence: Sentence) -> None:
-    """What somebody tells of their day: when they come, leave, are free or busy, is when something may be on."""
-    for number, span in enumerate(sentence.spans):
-        asked = span.condition
-        if asked.slot not in ("start", "on") or (asked.least is not None and asked.least == 0):
-            continue
-        whole = asked.slot == "start" and any((asked.least or 0, asked.most) == part for part in _PARTS.values())
-        first, last = _clause(sentence, span)
-        said = {sentence.word(place) for place in range(first, last)}
-        at = asked.most if asked.slot == "start" and asked.least is None else asked.least
-        if at is None or not said & words("time", "person") or said & _STARTS:
-            continue
-        if said & (words("time", "leave") | words("time", "away")):
-            condition = Condition(slot="end", most=at, said=f"ending before {clock_said(at)}")
-        elif said & words("time", "free") and asked.slot == "start" and asked.most and asked.least and not whole:
-            sentence.spans.append(Span(span.first, span.last, Condition(slot="end", most=asked.most), told=True))
-            continue
-        elif said & words("time", "arrive") and not whole:  # who is there in the morning asks for the morning
-            condition = Condition(slot="start", least=at, said=f"from {clock_said(at)}")
-        elif _busy(sentence, span.last) and not said & words("time", "free"):
-            sentence.spans[number] = Span(span.first, span.last, _taken_up(asked), told=True, barred=True)
-            sentence.take(span.last, last, "told")
-            continue
-        else:
-            continue
-        sentence.spans[number] = Span(span.first, span.last, condition, told=True)
-        sentence.take(first, span.first, condition.slot)
-
-
-def _clause(sentence: Sentence, span: Span) -> tuple[int, int]:
-    """The words about a time that belong to what is told of it: up to another condition, and behind it up to a sign."""
-    first, last = span.first, span.last
-    while first > max(0, span.first - _CLAUSE) and not sentence.begins(first):
-        if sentence.tokens[first - 1].taken not in ("", "day"):
-            break
-        first -= 1
-    while last < len(sentence) and not sentence.tokens[last].taken and not sentence.tokens[last].gap.strip("'\" "):
-        last += 1
-    return first, last
-
-
-def _busy(sentence: Sentence, place: int) -> bool:
-    """Whether somebody says behind a time what they do then: "between one and two we'll be eating"."""
-    is_verb = sentence.is_any(place + 1, _BE | {"be", "have"})
-    return sentence.is_any(place, _BUSY) or (sentence.is_any(place, ("i", "we", "i'll", "we'll")) and is_verb)
-
-
-def _taken_up(asked: Condition) -> Condition:
-    """What must not be: what is on while somebody is busy."""
-    if asked.least is not None and asked.most is None:
-        return Condition(slot="end", least=asked.least, said=asked.said)
-    return asked if asked.least is None else asked.model_copy(update={"slot": "on"})

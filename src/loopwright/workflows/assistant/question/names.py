@@ -34,6 +34,7 @@ _LANGUAGE = frozenset("in auf en no not".split())
 _UNDERSTAND = frozenset("speak understand spreche verstehe parle".split())
 _USUAL = 3e-5
 _LONGEST_ROOM = 5
+_LONGEST_NAME, _SHORTEST_NAME = 4, 4
 _LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
 
 
@@ -64,7 +65,8 @@ class Names:
         """Word of a name -> the persons who have it."""
         people = {person for record in sessions for person in record.values("speaker")}
         for person in people | {record.title for record in catalogue.of_table(Table.SPEAKERS)}:
-            for word in _NAME.findall(fold(person)):
+            named = _NAME.findall(fold(person))
+            for word in named if len(named) <= _LONGEST_NAME else ():  # a team is called by its subject
                 self.persons[word].add(person)
         spoken = (fold(text) for record in sessions for text in (record.title, *record.texts.values()))
         self.said = Counter(word for text in spoken for word in set(_NAME.findall(text)))
@@ -274,6 +276,7 @@ def read_persons(sentence: Sentence, names: Names) -> None:
         if sentence.word(place) in STOP_WORDS:
             continue
         last = place + 2 + (sentence.word(place + 1) in _PARTICLES)
+        last = _hyphened(sentence, last)
         both = sentence.free(place, last) and sentence.named(last - 1) if last <= len(sentence) else False
         written = (
             both and sentence.tokens[place].raw[0].isupper() and not re.search(r"\S", sentence.tokens[last - 1].gap)
@@ -281,7 +284,7 @@ def read_persons(sentence: Sentence, names: Names) -> None:
         nobody = not any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
         rare = all(share(term) < _USUAL for term in terms(sentence.word(last - 1)))
         if spoken and written and nobody and rare and not all(map(str.isupper, sentence.raw(place, last).split())):
-            name = sentence.raw(place, last)
+            name = sentence.written(place, last)
             sentence.notes.append(f"The programme has nobody called {name}")
             sentence.ask(place, last, "person", name)
             return
@@ -315,14 +318,22 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
             and not _SIGNS.search(sentence.tokens[last].gap)
             and (following not in names.said or all(share(term) < _USUAL for term in terms(following)))
         ):
-            full = sentence.raw(place, last + 1)
+            last = _hyphened(sentence, last + 1)
+            full = sentence.written(place, last)
             sentence.notes.append(f"The programme has nobody called {full}")
-            sentence.ask(place, last + 1, "person", full)
-            return last + 1
+            sentence.ask(place, last, "person", full)
+            return last
     persons = sorted(person for person, count in votes.items() if count == most)
     while sentence.free(place - 1, place) and _misspelt(sentence.word(place - 1), Counter(persons)):
         place -= 1
     sentence.ask(place, last, "person", *persons, said=f"with {persons[0]}" if len(persons) == 1 else "")
+    return last
+
+
+def _hyphened(sentence: Sentence, last: int) -> int:
+    """Where a name ends whose words are joined by hyphens."""
+    while last < len(sentence) and sentence.tokens[last].gap == "-":
+        last += 1
     return last
 
 
@@ -348,6 +359,8 @@ def _telling(sentence: Sentence, place: int) -> bool:
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:
     """Whether one name alone means a person: it is rarely written otherwise, or somebody is said to speak."""
     word = sentence.word(place).removesuffix("'s")
+    if len(word) < _SHORTEST_NAME and not sentence.named(place):
+        return False
     if (
         share(word) >= _USUAL
         and not sentence.named(place)

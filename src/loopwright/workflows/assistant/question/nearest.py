@@ -35,8 +35,9 @@ _SLOTS = {
 }  # fmt: skip
 _REFUSED = 4.5
 """The log-odds from which a clause refuses its subject."""
-_MARKS = frozenset({*_SLOTS.values()})
-_CONDITIONS = _MARKS - {"X"}
+MARKS = frozenset({*_SLOTS.values(), "PART", "BEFORE", "AFTER", "AT", "BETWEEN", "NOT"})
+"""What stands in examples for words that were read already."""
+_CONDITIONS = frozenset({*_SLOTS.values()}) - {"X"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +60,16 @@ class Near:
 
 def refused(sentence: Sentence, first: int, last: int) -> list[int]:
     """The words of a clause that it says are not wanted, as "one more word about X and I leave"; empty if none are."""
-    model = _model("wishes")
+    model = model_of("wishes")
     said = [each for each in _features(_masked(sentence, first, last, model)) if each in model.rows]
     if not said or float(model.odds[[model.rows[each] for each in said], 0].sum()) < _REFUSED:
         return []
-    return [place for place in range(first, last) if _term(sentence.word(place)) not in model.rows]
+    return [place for place in range(first, last) if not model.knows(sentence.word(place))]
 
 
-def nearest(sentence: Sentence, first: int, last: int) -> Near:
-    """The operation that some words speak for most."""
-    model = _model("examples")
+def nearest(sentence: Sentence, first: int, last: int, *, but: str = "") -> Near:
+    """The operation that some words speak for most, of all but one."""
+    model = model_of("examples")
     masked = _masked(sentence, first, last, model)
     said = _features(masked)
     known = [each for each in said if each in model.rows]
@@ -76,14 +77,16 @@ def nearest(sentence: Sentence, first: int, last: int) -> Near:
     share = 1 / max(1, sum(word in _CONDITIONS for word in masked))
     counts = np.array([1.0 if _CONDITIONS.isdisjoint(each.split()) else share for each in known])
     odds = counts @ model.odds[[model.rows[each] for each in known]]
+    if but:
+        odds[model.labels.index(but)] = -np.inf
     best, rival = (int(place) for place in np.argsort(-odds, kind="stable")[:2])
     telling = {each for each in said if each in model.rows and model.odds[model.rows[each], best] > _TELLS}
     return Near(
-        cast("Operation", model.operations[best]),
+        cast("Operation", model.labels[best]),
         float(odds[best]),
         float(odds[best] - odds[rival]),
-        float(odds[best] - odds[model.operations.index("find")]),
-        frozenset(telling - _MARKS),
+        float(odds[best] - odds[model.labels.index("find")]),
+        frozenset(telling - MARKS),
         "X" not in masked,
     )
 
@@ -108,52 +111,63 @@ def _listed(name: str) -> dict[str, list[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
-    """What the examples say of each word."""
+class Model:
+    """What labelled examples say of each word."""
 
-    operations: tuple[str, ...]
-    """The operations."""
+    labels: tuple[str, ...]
+    """The labels."""
     rows: dict[str, int]
     """Word or pair of words -> its row."""
     odds: NDArray[np.float64]
-    """Its log-odds for each operation, float64 [words, operations]."""
+    """Its log-odds for each label, float64 [words, labels]."""
+
+    def knows(self, word: str) -> bool:
+        """Whether a word stands in an example."""
+        return _term(word) in self.rows
+
+    def likeness(self, said: list[str]) -> NDArray[np.float64]:
+        """The log-odds of each label for some words and marks, float64 [labels]."""
+        masked = [word if word in MARKS or self.knows(word) else "X" for word in said]
+        known = [self.rows[each] for each in _features(masked) - {"X"} if each in self.rows]
+        return self.odds[known].sum(axis=0)
 
 
 @cache
-def _model(name: str) -> _Model:
+def model_of(name: str) -> Model:
+    """The model of the examples in a file of ``data``."""
     listed = _listed(name)
-    counts = {operation: Counter[str]() for operation in listed}
-    for operation, texts in listed.items():
+    counts = {label: Counter[str]() for label in listed}
+    for label, texts in listed.items():
         for text in texts:
-            words = [token.raw if token.raw in _MARKS else token.word for token in Sentence.of(text).tokens]
-            counts[operation].update(_features(words))
+            words = [token.raw if token.raw in MARKS else token.word for token in Sentence.of(text).tokens]
+            counts[label].update(_features(words))
     every = sum(counts.values(), Counter[str]())
     whole = sum(map(len, listed.values()))
     rows = {feature: row for row, feature in enumerate(every)}
     odds = np.zeros((len(rows), len(listed)))
-    for column, operation in enumerate(listed):
-        size = len(listed[operation])
+    for column, label in enumerate(listed):
+        size = len(listed[label])
         for feature, row in rows.items():
             usual = _SMOOTHED * every[feature] / whole
-            own = (counts[operation][feature] + usual) / (size + _SMOOTHED)
-            other = (every[feature] - counts[operation][feature] + usual) / (whole - size + _SMOOTHED)
+            own = (counts[label][feature] + usual) / (size + _SMOOTHED)
+            other = (every[feature] - counts[label][feature] + usual) / (whole - size + _SMOOTHED)
             sure = every[feature] / (every[feature] + _SEEN)
             odds[row, column] = sure * math.log(own / other) * (_PAIR if " " in feature else 1)
-    return _Model(tuple(listed), rows, odds)
+    return Model(tuple(listed), rows, odds)
 
 
-def _masked(sentence: Sentence, first: int, last: int, model: _Model) -> list[str]:
+def _masked(sentence: Sentence, first: int, last: int, model: Model) -> list[str]:
     known = model.rows
     masked: list[str] = []
     for token in sentence.tokens[first:last]:
         word = _SLOTS.get(token.taken, "") or (token.word if _term(token.word) in known else "X")
-        if not (masked and masked[-1] == word and word in _MARKS):
+        if not (masked and masked[-1] == word and word in MARKS):
             masked.append(word)
     return masked
 
 
 def _features(said: list[str]) -> set[str]:
-    stems = [word if word in _MARKS else _term(word) for word in said]
+    stems = [word if word in MARKS else _term(word) for word in said]
     pairs = (f"{one} {other}" for one, other in zip(["^", *stems], [*stems, "$"], strict=True))
     return {*stems, *pairs}
 

@@ -8,10 +8,12 @@ from loopwright.workflows.assistant.question.nearest import refused
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.searching.lexicon import cues, numbers, verbal, words
 
-_JOINING = frozenset("and or nor und oder et ou y o en of".split())
-_OPENING = frozenset(
-    "the a an any more some too anything about on in at with of by for to from der die das le la les el de du".split()
+JOINING = frozenset("and or nor und oder noch et ou ni y o en of e".split())
+"""Words that join what is alike."""
+OPENING = frozenset(
+    "the a an any more some too anything about on in at with of by for to from der die das am le la el de du".split()
 )
+"""Words that stand before what is named."""
 _ANY = frozenset({"any", "anything"})
 _BE = frozenset("i'm am we're".split())
 _MOST_BETWEEN = 6
@@ -36,13 +38,13 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
     topics: list[str] = []
     place = 0
     while place < len(sentence):
-        length = _cue(sentence, place)
+        length = cue_at(sentence, place)
         if length and sentence.tokens[place].taken not in _READ:
-            is_verbal = _verbal(sentence, place, length)
-            after = _condition_near(sentence, place + length) if is_verbal else place + length
+            of_verb = is_verbal(sentence, place, length)
+            after = _condition_near(sentence, place + length) if of_verb else place + length
             softly = words("negation", "weak") | words("negation", "outer")
             weak = after != place + length or sentence.word(place) in softly
-            found, subjects, end = _behind(sentence, after, weight, weak=weak, at_once=not is_verbal)
+            found, subjects, end = _behind(sentence, after, weight, weak=weak, at_once=not of_verb)
             spans += found
             topics += subjects
             if found or subjects:
@@ -72,7 +74,7 @@ def unread(sentence: Sentence) -> list[str]:
     for first, last in sentence.clauses():
         for place in range(first, last):
             token = sentence.tokens[place]
-            cue = place and _cue(sentence, place) and token.word not in weak and "any" not in token.word
+            cue = place and cue_at(sentence, place) and token.word not in weak and "any" not in token.word
             timed = token.word.isdigit() and any(sentence.is_any(near, _TIMED) for near in (place - 1, place + 1))
             often = sentence.is_any(place, words("time", "often")) and (
                 token.word != "times" or sentence.word(place - 1) in numbers()
@@ -85,11 +87,11 @@ def unread(sentence: Sentence) -> list[str]:
 
 def asked_until(sentence: Sentence, first: int, last: int) -> int:
     """Where that part of a sentence ends which says what is to be done: before what it excludes."""
-    end = next((place for place in range(first + _ASKED, last) if _cue(sentence, place)), last)
-    return end - (end < last and sentence.is_any(end - 1, words("negation", "but") | _JOINING))
+    end = next((place for place in range(first + _ASKED, last) if cue_at(sentence, place)), last)
+    return end - (end < last and sentence.is_any(end - 1, words("negation", "but") | JOINING))
 
 
-def _cue(sentence: Sentence, place: int) -> int:
+def cue_at(sentence: Sentence, place: int) -> int:
     """How many words a cue has that stands at a place; 0 for none."""
     for phrase in cues():
         if sentence.match(place, phrase):
@@ -114,7 +116,7 @@ def _of_oneself(sentence: Sentence, place: int, after: int) -> bool:
     return sentence.word(place - 1) in _BE and ends
 
 
-def _verbal(sentence: Sentence, place: int, length: int) -> bool:
+def is_verbal(sentence: Sentence, place: int, length: int) -> bool:
     """Whether a verb stands behind a cue."""
     said = tuple(token.word for token in sentence.tokens[place : place + length])
     return said in verbal() or (said[0].endswith("n't") and said[-1] in _ANY)
@@ -139,15 +141,15 @@ def _behind(  # noqa: C901 - one case after the other
     first = place
     while place < len(sentence) and not (sentence.begins(place) and place > first):
         word = sentence.word(place)
-        if (place > first and word in words("negation", "ends")) or (_cue(sentence, place) and place > first):
+        if (place > first and word in words("negation", "ends")) or (cue_at(sentence, place) and place > first):
             break
         comma = place > first and "," in sentence.tokens[place].gap
         if comma and not _goes_on(sentence, place):
             break
-        if word in _JOINING or comma:
+        if word in JOINING or comma:
             end_run()
             listed = bool(topics)
-            if word in _JOINING:
+            if word in JOINING:
                 place += 1
                 continue
         if place in starts:
@@ -161,7 +163,7 @@ def _behind(  # noqa: C901 - one case after the other
             spans += [each for each in sentence.spans if each.first == place and not each.told]
             place = span.last
             continue
-        if spans and word not in _OPENING and word not in words("things", "sessions"):
+        if spans and word not in OPENING and word not in words("things", "sessions"):
             break
         said = weight(place)
         if (
@@ -172,7 +174,7 @@ def _behind(  # noqa: C901 - one case after the other
         ):
             run.append(place)
             listed = False
-        elif run and (word in _OPENING or place - run[-1] > 1):
+        elif run and (word in OPENING or place - run[-1] > 1):
             break
         elif not run and not topics and not spans:
             between += 1
@@ -203,4 +205,4 @@ def _same_place(one: Span, other: Span) -> bool:
 
 def _goes_on(sentence: Sentence, place: int) -> bool:
     """Whether a list goes on behind a comma: it ends with "and" or "or"."""
-    return any(sentence.is_any(near, _JOINING) for near in range(place, min(len(sentence), place + 4)))
+    return any(sentence.is_any(near, JOINING) for near in range(place, min(len(sentence), place + 4)))

@@ -18,6 +18,7 @@ _PICKS: dict[str, Pick] = {
     "longest": "longest",
     "shortest": "shortest",
     "next": "first",
+    "previous": "last",
 }
 
 

@@ -29,10 +29,11 @@ from loopwright.workflows.assistant.question.names import (
 )
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
 from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
+from loopwright.workflows.assistant.question.presence import read_presence
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Table
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Slot, Table
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
-from loopwright.workflows.assistant.searching.lexicon import days, glossary, table, words
+from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, table, words
 from loopwright.workflows.assistant.searching.search import Search
 
 MAX_QUESTION = 1_000
@@ -46,7 +47,9 @@ CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 _COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
 _SHORTEST = 4
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
-_DOUBTED = frozenset({"outside", "now", "next", "first", "last", "longest", "shortest", "clash", "until"})
+_DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
+_MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "until": "start", "previous": "end"}
+"""What goes by the present moment -> what that moment is a limit of."""
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
 
@@ -90,6 +93,7 @@ class Reader:
         read_lengths(sentence)
         read_persons(sentence, names)
         read_kinds(sentence, names)
+        read_presence(sentence, lambda place: self.weight(sentence, place))
         _without_reasons(sentence)
         _corrected(sentence)
         return sentence
@@ -134,7 +138,7 @@ class Reader:
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence, excluded)
         if operation == "recommend" and topic:
             operation = "find"
-        if operation in ("now", "next"):  # of the moment and a room anybody may ask in many words
+        if operation in ("now", "next", "previous"):  # of the moment and a room anybody may ask in many words
             topic = " ".join(sentence.tokens[place].raw for place in self._subjects(sentence, excluded))
         exclude = tuple(span.condition for span in spans)
         unwanted = [value for each in exclude for value in each.values]
@@ -177,11 +181,14 @@ class Reader:
             least: The log-odds above a search of an operation on records.
         """
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
-        found = [
-            nearest(sentence, first, asked_until(sentence, first, last))
-            for first, last in pairwise([*starts, len(sentence)])
-        ]
-        best, self.doubted, self.at_stand = Near("find", 0.0, 0.0, 0.0), False, False
+        bounds = [(first, asked_until(sentence, first, last)) for first, last in pairwise([*starts, len(sentence)])]
+        found = [nearest(sentence, *each) for each in bounds]
+        stand = self.names.has_stand(sentence)
+        self.at_stand = stand and any(near.operation == "outside" for near in found)
+        placed = sentence.asks("room") and sentence.asks("day", "start", "on")
+        if stand or placed or sentence.asks("person", "track", "type", "record"):  # that is the programme's
+            found = [nearest(sentence, *each, but="outside") for each in bounds]
+        best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
         for near in found:
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
@@ -190,13 +197,8 @@ class Reader:
                 continue
             needed = ALONE if alone else min(least, ALONE) if near.clear else least
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
-            outside = near.operation == "outside"
-            self.at_stand |= outside and self.names.has_stand(sentence)
-            named = outside and (self.at_stand or sentence.asks("person", "track", "type", "record"))
-            if unclear or named:
-                self.doubted |= (
-                    near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED and not named
-                )
+            if unclear:
+                self.doubted |= near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED
             elif near.likeness > best.likeness:
                 best = near
         self.doubted &= best.operation == "find"
@@ -388,12 +390,12 @@ class Reader:
         """What an operation that goes by the present moment asks of time."""
         asked = {each.slot for each in include}
         now = self.now
-        if now is None or operation not in ("now", "next", "until") or asked & {"start", "on", "end"}:
+        if now is None or operation not in _MOMENTS or asked & {"start", "on", "end"}:
             return ()
-        found = now.conditions("on") if operation == "now" else now.conditions("start", None)
-        return tuple(
-            each for each in found if each.slot not in asked and not (operation == "until" and each.slot == "day")
-        )
+        found = now.conditions(_MOMENTS[operation], 1 if operation == "now" else None)
+        if operation == "until":  # on any day, and what begins this very minute is waited for no more
+            return now.later(1).conditions("start", None)[1:]
+        return tuple(each for each in found if each.slot not in asked)
 
     def _still(self, include: tuple[Condition, ...], operation: Operation) -> tuple[Condition, ...]:
         """Of today only what has not ended; and of what is only recommended, what is still to come today."""
@@ -577,7 +579,8 @@ _RULES = ("days", "today", "tomorrow", "morning", "afternoon", "evening", "noon"
 @cache
 def _rule_words() -> frozenset[str]:
     named = [words("things", kind, "en") for kind in table("things")["en"]]
-    return frozenset(days()).union(*(words("time", key) for key in _RULES if key != "days"), *named)
+    denying = (word for phrase in cues() for word in phrase)
+    return frozenset(days()).union(denying, *(words("time", key) for key in _RULES if key != "days"), *named)
 
 
 def _nearest(word: str, known: Collection[str]) -> str:

@@ -144,6 +144,11 @@ class Sentence:
         """Words as they were written."""
         return " ".join(token.raw for token in self.tokens[first:last])
 
+    def written(self, first: int, last: int) -> str:
+        """The same with the signs between them."""
+        text = "".join(f"{token.gap}{token.raw}" for token in self.tokens[first:last])
+        return text[len(self.tokens[first].gap) :] if first < last else ""
+
     def match(self, place: int, phrase: Sequence[str]) -> bool:
         """Whether a phrase stands at a word, in any form of its words: "leaving out" is "leave out"."""
         said = self.tokens[place : place + len(phrase)]

@@ -98,7 +98,7 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
             sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, end)
         ):
             continue
-        anchors = reader.read(sentence.raw(place + 1, end))
+        anchors = reader.read(sentence.written(place + 1, end))
         query = PlannedQuery(table=Table.SESSIONS, query_text=anchors.topic, filters=anchors.filters)
         found = [hit.record for hit in reader.search.run(query).hits if hit.score >= _ANCHORS and hit.record.start]
         if anchors.topic:
@@ -109,7 +109,7 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         now = reader.now
         to_come = [each for each in found if now and now.is_before(each)]
         anchor = min(to_come or found, key=lambda each: each.start or datetime.max)
-        asked = reader.read(f"{sentence.raw(0, place)} {sentence.raw(end, len(sentence))}")
+        asked = reader.read(f"{sentence.written(0, place)} {sentence.written(end, len(sentence))}")
         if not any(reader.is_subject(reader.last, other) for other in reader.last.rest()):
             asked = asked.model_copy(update={"topic": "", "doubted": False})
         include = [each for each in asked.filters.include if each.slot not in ("day", "start", "end", "on")]
@@ -142,7 +142,7 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
     following = {place: length for place in range(1, len(sentence)) if (length := _follows(sentence, place))}
     places = [*following, *_others(sentence)] or _apart(sentence, reader)
     bounds = sorted({0, *places, len(sentence)})
-    texts = [sentence.raw(first + following.get(first, 0), last) for first, last in pairwise(bounds)]
+    texts = [sentence.written(first + following.get(first, 0), last) for first, last in pairwise(bounds)]
     parts = [part for part in map(reader.read, texts) if part.searches and (part.topic or part.filters.include)]
     if len(parts) < 2 or any(part.doubted or not (part.topic or part.filters.values("person")) for part in parts):
         return ()
@@ -210,7 +210,7 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
         ]
         if not joins or not any(values and sides[1].get(slot, values) != values for slot, values in sides[0].items()):
             continue
-        parts = [reader.read(sentence.raw(0, place)), reader.read(sentence.raw(place, len(sentence)))]
+        parts = [reader.read(sentence.written(0, place)), reader.read(sentence.written(place, len(sentence)))]
         named = [part.topic or part.filters.values("person") for part in parts]
         if all(named) and all(part.operation == "find" and not part.filters.exclude for part in parts):
             return [place]

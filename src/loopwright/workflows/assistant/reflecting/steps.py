@@ -172,4 +172,4 @@ def fewer_conditions(filters: Filters, *, keep_kind: bool = False) -> list[tuple
 
 
 def _of_something(filters: Filters) -> bool:
-    return any(each.slot in ("person", "track", "type") for each in filters.include)
+    return any(each.slot in ("person", "track", "type", "room", "on") for each in filters.include)

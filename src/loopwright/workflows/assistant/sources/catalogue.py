@@ -156,6 +156,8 @@ def holds(record: Record, asked: Condition) -> bool | None:
         return any(value in asked.values for value in own) if own else None
     if record.start is None:
         return None
+    if asked.values and not set(asked.values) & set(record.values("day")):
+        return False
     start = clock_of(record.start)
     length = (record.end - record.start).total_seconds() / 60 if record.end else _A_MOMENT
     least, most = -inf if asked.least is None else asked.least, inf if asked.most is None else asked.most

@@ -1,0 +1,171 @@
+"""What a clause says of the times in it: that they are asked for, or not wanted, or when somebody comes or leaves.
+
+Told from labelled examples (``data/times.yaml``), whatever the words: "Sunday is no good", "before ten is too early".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from loopwright.workflows.assistant.question.moments import PARTS, clock_said
+from loopwright.workflows.assistant.question.nearest import MARKS, model_of
+from loopwright.workflows.assistant.question.negation import JOINING, OPENING, cue_at, is_verbal
+from loopwright.workflows.assistant.question.tokens import Sentence, Span
+from loopwright.workflows.assistant.schemas import Condition, Slot
+from loopwright.workflows.assistant.searching.lexicon import words
+
+_TIMES = frozenset({"day", "start", "end", "on"})
+_SURE = 3.0
+"""The log-odds from which a clause says something else of a time than that it is asked for."""
+_DENIED = 4.0
+"""What a denial of a time says by itself, whatever stands between."""
+_SUBJECT = 0.7
+"""What a word must weigh to be what a cue denies, rather than the time behind it."""
+_LIKEWISE = frozenset("so neither ebenso auch aussi ook".split())
+"""Behind "and": the same is said as before."""
+_WHY = frozenset("why warum pourquoi waarom".split())
+_FAR = 6
+"""So many words at most lie between a verb that is denied and its time."""
+
+
+def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
+    """Mark the times that are not wanted as such, and make limits of those at which somebody comes or leaves.
+
+    Args:
+        sentence: The question, its conditions read.
+        weight: How much the word at a place says of a subject.
+    """
+    before = "asked"
+    days = {span.condition.values for span in sentence.spans if span.condition.slot == "day"}
+    for first, last in _parts(sentence, weight):
+        spans = [span for span in sentence.spans if first <= span.first < last and span.condition.slot in _TIMES]
+        if not spans:
+            before = "asked"
+            continue
+        said, denying = _said(sentence, first, last, spans)
+        idle = MARKS | JOINING
+        things = words("things", "sessions") | words("things", "any")
+        direct = said[0] == "NOT" and next(word for word in said[1:] if word not in things) in MARKS
+        so = sentence.word(first) in JOINING and sentence.word(first + 1) in _LIKEWISE
+        if direct:
+            before = "unwanted"
+        elif not so and any(word == "NOT" or word not in idle for word in said):  # else as the part before
+            odds = model_of("times").likeness(said)
+            odds[model_of("times").labels.index("unwanted")] += _DENIED * (said[0] == "NOT")
+            best = int(odds.argmax())
+            before = model_of("times").labels[best] if odds[best] >= _SURE else "asked"
+        subjects = {place for place in sentence.rest() if weight(place) >= _SUBJECT}
+        own = {place for place in subjects if first <= place < last}
+        _change(sentence, spans, before, keep_day=bool(own) or len(days) == 1, busy="NOT" not in said)
+        for place in range(first, last):
+            # What somebody tells of their day is no subject where another clause has one.
+            told = before != "asked" and (place not in own or (subjects != own and not direct))
+            if place in denying or told:
+                sentence.take(place, place + 1, "told")
+
+
+def _parts(sentence: Sentence, weight: Callable[[int], float]) -> Iterator[tuple[int, int]]:
+    """The parts of clauses that each say one thing: apart at "and" and "or", and where a denial of a time begins."""
+    times = [span.first for span in sentence.spans if span.condition.slot in _TIMES]
+    for first, last in sentence.clauses():
+        began, free = first, first + max(1, _denial(sentence, first))
+        for place in range(first + 1, last):
+            time = next((at for at in sorted(times) if place < at < last), 0)
+            if not time or place < free or sentence.tokens[place].taken:
+                continue
+            joins = sentence.word(place) in JOINING and any(began <= at < place for at in times)
+            if joins or (_denial(sentence, place) and _denies_time(sentence, place, time, weight)):
+                yield began, place
+                began, free = place, place + _denial(sentence, place)
+        yield began, last
+
+
+def _denial(sentence: Sentence, place: int) -> int:
+    """How many words those that deny something have at a place; 0 where none stand there."""
+    if sentence.is_any(place - 1, _WHY):
+        return 0
+    return cue_at(sentence, place) or int(sentence.word(place).endswith("n't"))
+
+
+def _denies_time(sentence: Sentence, place: int, time: int, weight: Callable[[int], float]) -> bool:
+    """Whether what is denied is the time that follows, and no subject before it."""
+    length = _denial(sentence, place)
+    helps = sentence.word(place).endswith("n't") or sentence.is_any(place, words("negation", "weak"))
+    if helps or is_verbal(sentence, place, length):
+        return time - place <= _FAR
+    return not any(
+        weight(other) > _SUBJECT and not sentence.tokens[other].taken for other in range(place + length, time)
+    )
+
+
+def _said(sentence: Sentence, first: int, last: int, spans: Sequence[Span]) -> tuple[list[str], set[int]]:
+    """The words of a part, times and what denies them as marks; and the places of the latter."""
+    starts = {span.first: span for span in spans}
+    said: list[str] = []
+    denying: set[int] = set()
+    place = first
+    while place < last:
+        length = 0 if sentence.tokens[place].taken else _denial(sentence, place)
+        if place in starts:
+            said += [_mark(span.condition) for span in spans if span.first == place]
+            length = starts[place].last - place
+        elif length and (place == first or place > max(starts)):
+            said.append("NOT")
+            denying |= {*range(place, place + length)}
+        elif sentence.word(place) not in OPENING:
+            said.append(sentence.word(place).partition("'")[0])  # of "I'm" the person
+        place += max(1, length)
+    return said, denying
+
+
+def _mark(asked: Condition) -> str:
+    if asked.slot == "day":
+        return "DAY"
+    if (asked.least or 0, asked.most) in PARTS.values():
+        return "PART"
+    if asked.slot == "on" or (asked.most or 0) - (asked.least or 0) == 1:
+        return "AT"
+    return "BEFORE" if asked.least is None else "AFTER" if asked.most is None else "BETWEEN"
+
+
+def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: bool, busy: bool) -> None:
+    """Make of the times of a part what it says of them."""
+    days = [span for span in spans if span.condition.slot == "day"]
+    timed = [span for span in spans if span.condition.slot != "day"]
+    changed: list[Span] = []
+    if said == "asked":
+        changed = [replace(span, told=True) for span in spans]
+    elif said == "unwanted":
+        # "Nothing before 11 on Sunday" still asks for Sunday, "not on Sunday morning" for both days.
+        open_ended = all(_mark(span.condition) in ("BEFORE", "AFTER") for span in timed)
+        asked = [replace(span, told=True) for span in days if timed and keep_day and open_ended]
+        on = tuple(value for span in days if not asked for value in span.condition.values)
+        for span in timed or days:
+            told = [each.condition.said for each in (span, *(days if timed and not asked else ()))]
+            update = {"values": on if timed else span.condition.values, "said": " ".join(filter(None, told))}
+            denied = span.condition.model_copy(update={**update, "slot": _slot_denied(span.condition, busy=busy)})
+            changed.append(Span(span.first, span.last, denied, told=True, barred=True))
+        changed += asked
+    else:
+        changed = [replace(span, told=True) for span in days if timed or said == "come"]
+        # Who is free between two times can come from the first on.
+        changed += [replace(span, told=True) for span in timed if _mark(span.condition) == "BETWEEN"]
+        changed += [Span(span.first, span.last, _limit(span.condition, said), told=True) for span in timed]
+    sentence.spans = [each for each in sentence.spans if each not in spans] + changed
+
+
+def _slot_denied(asked: Condition, *, busy: bool) -> Slot:
+    """What must not be at a time: while somebody is busy, nothing that goes on then."""
+    if _mark(asked) == "BETWEEN":
+        return "on"
+    return "end" if busy and _mark(asked) == "AFTER" and asked.slot == "start" else asked.slot
+
+
+def _limit(asked: Condition, said: str) -> Condition:
+    """When something may be on, of somebody who comes or leaves then."""
+    first = asked.least if asked.least is not None or asked.slot == "end" else asked.most
+    if said == "come":
+        return Condition(slot="start", least=first, said=f"from {clock_said(first or 0)}")
+    at = asked.least if asked.most is None or _mark(asked) == "AT" else asked.most
+    return Condition(slot="end", most=at, said=f"ending before {clock_said(at or 0)}")
