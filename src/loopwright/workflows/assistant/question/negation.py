@@ -14,6 +14,8 @@ OPENING = frozenset(
     "the a an any more some too anything about on in at with of by for to from der die das am le la el de du".split()
 )
 """Words that stand before what is named."""
+TIMES = frozenset({"day", "start", "end", "on"})
+"""What is asked of times, whose denial `read_presence` reads."""
 _ANY = frozenset({"any", "anything"})
 _BE = frozenset("i'm am we're".split())
 _MOST_BETWEEN = 6
@@ -40,11 +42,9 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
     while place < len(sentence):
         length = cue_at(sentence, place)
         if length and sentence.tokens[place].taken not in _READ:
-            of_verb = is_verbal(sentence, place, length)
-            after = _condition_near(sentence, place + length) if of_verb else place + length
-            softly = words("negation", "weak") | words("negation", "outer")
-            weak = after != place + length or sentence.word(place) in softly
-            found, subjects, end = _behind(sentence, after, weight, weak=weak, at_once=not of_verb)
+            weak = sentence.word(place) in words("negation", "weak") | words("negation", "outer")
+            at_once = not is_verbal(sentence, place, length)
+            found, subjects, end = _behind(sentence, place + length, weight, weak=weak, at_once=at_once)
             spans += found
             topics += subjects
             if found or subjects:
@@ -126,7 +126,7 @@ def _behind(  # noqa: C901 - one case after the other
     sentence: Sentence, place: int, weight: Callable[[int], float], *, weak: bool, at_once: bool
 ) -> tuple[list[Span], list[str], int]:
     """The things behind a cue, and the word after them."""
-    starts = {span.first: span for span in sentence.spans if not span.told}
+    starts = {span.first: span for span in sentence.spans if span.condition.slot not in TIMES}
     spans: list[Span] = []
     topics: list[str] = []
     run: list[int] = []
@@ -154,13 +154,9 @@ def _behind(  # noqa: C901 - one case after the other
                 continue
         if place in starts:
             span = starts[place]
-            if (
-                topics
-                or run
-                or (spans and spans[-1].condition.slot != span.condition.slot and not _same_place(spans[-1], span))
-            ):
+            if topics or run or (spans and spans[-1].condition.slot != span.condition.slot):
                 break
-            spans += [each for each in sentence.spans if each.first == place and not each.told]
+            spans.append(span)
             place = span.last
             continue
         if spans and word not in OPENING and word not in words("things", "sessions"):
@@ -183,24 +179,6 @@ def _behind(  # noqa: C901 - one case after the other
         place += 1
     end_run()
     return spans, topics, place
-
-
-def _condition_near(sentence: Sentence, place: int) -> int:
-    """Where a time stands in the same clause, as in "does not start after 4": that is denied, and no verb."""
-    for other in range(place, min(len(sentence), place + _MOST_BETWEEN)):
-        if (sentence.begins(other) and other > place) or "," in sentence.tokens[other].gap:
-            break
-        if any(
-            span.first == other and span.condition.slot in ("start", "end", "on", "day", "minutes")
-            for span in sentence.spans
-        ):
-            return other
-    return place
-
-
-def _same_place(one: Span, other: Span) -> bool:
-    times = ("day", "start", "end", "on")
-    return one.condition.slot in times and other.condition.slot in times and one.first == other.first
 
 
 def _goes_on(sentence: Sentence, place: int) -> bool:

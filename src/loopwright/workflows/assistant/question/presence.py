@@ -6,16 +6,14 @@ Told from labelled examples (``data/times.yaml``), whatever the words: "Sunday i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from loopwright.workflows.assistant.question.moments import PARTS, clock_said
 from loopwright.workflows.assistant.question.nearest import MARKS, model_of
-from loopwright.workflows.assistant.question.negation import JOINING, OPENING, cue_at, is_verbal
+from loopwright.workflows.assistant.question.negation import JOINING, OPENING, TIMES, cue_at, is_verbal
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Slot
 from loopwright.workflows.assistant.searching.lexicon import words
 
-_TIMES = frozenset({"day", "start", "end", "on"})
 _SURE = 3.0
 """The log-odds from which a clause says something else of a time than that it is asked for."""
 _DENIED = 4.0
@@ -39,7 +37,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
     before = "asked"
     days = {span.condition.values for span in sentence.spans if span.condition.slot == "day"}
     for first, last in _parts(sentence, weight):
-        spans = [span for span in sentence.spans if first <= span.first < last and span.condition.slot in _TIMES]
+        spans = [span for span in sentence.spans if first <= span.first < last and span.condition.slot in TIMES]
         if not spans:
             before = "asked"
             continue
@@ -67,7 +65,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
 
 def _parts(sentence: Sentence, weight: Callable[[int], float]) -> Iterator[tuple[int, int]]:
     """The parts of clauses that each say one thing: apart at "and" and "or", and where a denial of a time begins."""
-    times = [span.first for span in sentence.spans if span.condition.slot in _TIMES]
+    times = [span.first for span in sentence.spans if span.condition.slot in TIMES]
     for first, last in sentence.clauses():
         began, free = first, first + max(1, _denial(sentence, first))
         for place in range(first + 1, last):
@@ -135,23 +133,23 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: b
     timed = [span for span in spans if span.condition.slot != "day"]
     changed: list[Span] = []
     if said == "asked":
-        changed = [replace(span, told=True) for span in spans]
-    elif said == "unwanted":
+        return
+    if said == "unwanted":
         # "Nothing before 11 on Sunday" still asks for Sunday, "not on Sunday morning" for both days.
         open_ended = all(_mark(span.condition) in ("BEFORE", "AFTER") for span in timed)
-        asked = [replace(span, told=True) for span in days if timed and keep_day and open_ended]
+        asked = [span for span in days if timed and keep_day and open_ended]
         on = tuple(value for span in days if not asked for value in span.condition.values)
         for span in timed or days:
             told = [each.condition.said for each in (span, *(days if timed and not asked else ()))]
             update = {"values": on if timed else span.condition.values, "said": " ".join(filter(None, told))}
             denied = span.condition.model_copy(update={**update, "slot": _slot_denied(span.condition, busy=busy)})
-            changed.append(Span(span.first, span.last, denied, told=True, barred=True))
+            changed.append(Span(span.first, span.last, denied, barred=True))
         changed += asked
     else:
-        changed = [replace(span, told=True) for span in days if timed or said == "come"]
+        changed = days if timed or said == "come" else []
         # Who is free between two times can come from the first on.
-        changed += [replace(span, told=True) for span in timed if _mark(span.condition) == "BETWEEN"]
-        changed += [Span(span.first, span.last, _limit(span.condition, said), told=True) for span in timed]
+        changed += [span for span in timed if _mark(span.condition) == "BETWEEN"]
+        changed += [Span(span.first, span.last, _limit(span.condition, said)) for span in timed]
     sentence.spans = [each for each in sentence.spans if each not in spans] + changed
 
 

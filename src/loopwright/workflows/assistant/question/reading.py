@@ -130,7 +130,6 @@ class Reader:
         if both := _contrary(sentence, spans):
             told = f"You ask for “{both}” and for nothing of it: nothing can be both, so nothing fits"
             return Question(text=text, operation="about", tables=(), notes=(told,))
-        spans = _narrowed(sentence, spans)
         tables = self.tables(sentence)
         if self.at_stand:
             tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
@@ -509,24 +508,6 @@ def _contrary(sentence: Sentence, excluded: Sequence[Span]) -> str:
                 if same and free and _marked(sentence, other):
                     return token.raw
     return ""
-
-
-def _narrowed(sentence: Sentence, excluded: Sequence[Span]) -> list[Span]:
-    """What is left out, without what is only named again: of "on Saturday, but not on Saturday morning" the morning."""
-    found: list[Span] = []
-    for span in excluded:
-        behind: list[Span] = []
-        place = span.last if _named_before(sentence, span, excluded) else len(sentence)
-        while not sentence.begins(place) and "," not in sentence.tokens[place].gap:
-            here = [each for each in sentence.spans if each.first == place and not each.told]
-            if not here and sentence.word(place) not in STOP_WORDS:
-                break
-            behind += here
-            place = max([place + 1, *(each.last for each in here)])
-        if behind:
-            sentence.spans = [each for each in sentence.spans if each is not span]
-        found += behind or [span]
-    return found
 
 
 def _named_before(sentence: Sentence, span: Span, excluded: Sequence[Span]) -> bool:

@@ -49,10 +49,8 @@ class Span:
     """The one after the last."""
     condition: Condition
     """What they ask."""
-    told: bool = False
-    """Whether it follows from what the person tells, as when they leave, and so is never denied."""
     barred: bool = False
-    """Whether what the person tells is when they are busy, so that it must not hold."""
+    """Whether it must not hold."""
 
 
 @dataclass(slots=True)
