@@ -14,7 +14,7 @@ from loopwright.workflows.assistant.constants import (
     MAX_RETRY_COUNT,
 )
 from loopwright.workflows.assistant.schemas import RetryMode
-from loopwright.workflows.sections import WorkflowConfig
+from loopwright.workflows.sections import AUTO, WorkflowConfig
 
 
 class SearchSection(Section):
@@ -26,8 +26,9 @@ class SearchSection(Section):
     """The score below which a hit is only a near miss."""
     enough: NonNegativeInt = ENOUGH_RESULTS
     """Fewer results than this, where a topic was asked for, are too few."""
-    embedding: str | None = None
-    """An embedded embedding model by name, or a folder with one; None searches without vectors."""
+    embedding: str | None = AUTO
+    """An embedded embedding model by name, or a folder with one; ``auto`` takes one on this machine, None searches
+    without vectors."""
 
 
 class AssistantTimeouts(Section):
