@@ -126,6 +126,8 @@ class Reader:
             for token in sentence.tokens:
                 if not token.taken and near.terms.intersection(terms(token.word)):
                     token.taken = "operation"
+        if operation == "previous" and sentence.asks("start", "on", "end"):  # "who spoke at ten?"
+            operation = "find"
         spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
         if both := _contrary(sentence, spans):
             told = f"You ask for “{both}” and for nothing of it: nothing can be both, so nothing fits"
