@@ -354,6 +354,16 @@ def test_a_day_that_is_named_with_not_may_be_wanted(text: str) -> None:
     assert not barred(read(text), "day")
 
 
+def test_a_subject_is_denied_and_not_the_day_behind_it() -> None:
+    question = read("anything but radio on Sunday")
+    assert (question.filters.without, barred(question, "day")) == (("radio",), [])
+    assert asked(question, "day") == [(SUNDAY,)]
+
+
+def test_thanks_beside_a_subject_ask_for_something() -> None:
+    assert read("bread yes please, radio no thanks").operation == "find"
+
+
 def test_what_was_on_just_before_is_told() -> None:
     question = read("which talk did I just miss in the Great Hall?")
     assert (question.operation, asked(question, "end")) == ("previous", [(None, NOW.hour * 60 + NOW.minute)])

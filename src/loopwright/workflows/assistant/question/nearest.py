@@ -33,7 +33,7 @@ _SLOTS = {
     "day": "DAY", "start": "TIME", "end": "TIME", "on": "TIME", "minutes": "TIME", "room": "ROOM", "track": "TRACK",
     "person": "PERSON", "type": "KIND", "language": "KIND", "record": "X", "title": "X", "excluded": "X",
 }  # fmt: skip
-_REFUSED = 4.5
+_REFUSED = 4.3
 """The log-odds from which a clause refuses its subject."""
 MARKS = frozenset({*_SLOTS.values(), "PART", "BEFORE", "AFTER", "AT", "BETWEEN", "NOT"})
 """What stands in examples for words that were read already."""

@@ -20,6 +20,8 @@ _DENIED = 4.0
 """What a denial of a time says by itself, whatever stands between."""
 _SUBJECT = 0.7
 """What a word must weigh to be what a cue denies, rather than the time behind it."""
+_AT_ONCE = 0.05
+"""The same of a word right behind the cue."""
 _LIKEWISE = frozenset("so neither ebenso auch aussi ook".split())
 """Behind "and": the same is said as before."""
 _WHY = frozenset("why warum pourquoi waarom".split())
@@ -41,7 +43,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
         if not spans:
             before = "asked"
             continue
-        said, denying = _said(sentence, first, last, spans)
+        said, denying = _said(sentence, first, last, spans, weight)
         idle = MARKS | JOINING
         things = words("things", "sessions") | words("things", "any")
         direct = said[0] == "NOT" and next(word for word in said[1:] if word not in things) in MARKS
@@ -92,12 +94,16 @@ def _denies_time(sentence: Sentence, place: int, time: int, weight: Callable[[in
     helps = sentence.word(place).endswith("n't") or sentence.is_any(place, words("negation", "weak"))
     if helps or is_verbal(sentence, place, length):
         return time - place <= _FAR
+    behind = place + length
     return not any(
-        weight(other) > _SUBJECT and not sentence.tokens[other].taken for other in range(place + length, time)
+        weight(other) > (_SUBJECT if other > behind else _AT_ONCE) and not sentence.tokens[other].taken
+        for other in range(behind, time)
     )
 
 
-def _said(sentence: Sentence, first: int, last: int, spans: Sequence[Span]) -> tuple[list[str], set[int]]:
+def _said(
+    sentence: Sentence, first: int, last: int, spans: Sequence[Span], weight: Callable[[int], float]
+) -> tuple[list[str], set[int]]:
     """The words of a part, times and what denies them as marks; and the places of the latter."""
     starts = {span.first: span for span in spans}
     said: list[str] = []
@@ -108,7 +114,7 @@ def _said(sentence: Sentence, first: int, last: int, spans: Sequence[Span]) -> t
         if place in starts:
             said += [_mark(span.condition) for span in spans if span.first == place]
             length = starts[place].last - place
-        elif length and (place == first or place > max(starts)):
+        elif length and (place > max(starts) or _denies_time(sentence, place, min(starts), weight)):
             said.append("NOT")
             denying |= {*range(place, place + length)}
         elif sentence.word(place) not in OPENING:

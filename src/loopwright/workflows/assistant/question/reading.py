@@ -156,7 +156,7 @@ class Reader:
         if operation == "find":
             left = [*unread(sentence), *self._dropped(sentence, f"{topic} {' '.join(excluded)}")]
             notes += [f"I did not understand “{each}”, so this goes by the rest" for each in left]
-        unsaid = self._unread(sentence) if operation == "find" and not topic and include else ()
+        unsaid = self._unread(sentence) if operation == "find" and not topic and (include or excluded) else ()
         if unsaid and any(self._finds(table, " ".join(unsaid), filters) for table in tables):
             # The only words that could be a subject: searched for, but no answer to them is a sure one.
             topic, doubted, unsaid = " ".join(unsaid), True, ()
@@ -190,11 +190,12 @@ class Reader:
         if stand or placed or sentence.asks("person", "track", "type", "record"):  # that is the programme's
             found = [nearest(sentence, *each, but="outside") for each in bounds]
         best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
+        subject = any(self.is_subject(sentence, place) for place in self._known(sentence))
         for near in found:
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message a sentence that looks like one of these tells, rather than asks.
             told = len(found) > 2 and (alone or near.operation == "recommend")
-            if near.operation == "find" or told or (near.operation in _ALONE and len(found) > 1):
+            if near.operation == "find" or told or (near.operation in _ALONE and (len(found) > 1 or subject)):
                 continue
             needed = ALONE if alone else min(least, ALONE) if near.clear else least
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
@@ -276,15 +277,17 @@ class Reader:
             kept = named if english or named else kept
         return " ".join([*kept, *english]).strip()
 
+    def _known(self, sentence: Sentence) -> list[int]:
+        """The words that were read as nothing, and that the programme has."""
+        return [place for place in sentence.rest() if self.search.vocabulary.knows(sentence.word(place))]
+
     def _subjects(self, sentence: Sentence, without: Sequence[str]) -> list[int]:
         """The words that can be a subject by themselves, and that the programme has."""
         unwanted = {term for topic in without for term in terms(topic)}
         return [
             place
-            for place in sentence.rest()
-            if self.is_subject(sentence, place)
-            and self.search.vocabulary.knows(sentence.word(place))
-            and not unwanted.intersection(terms(sentence.word(place)))
+            for place in self._known(sentence)
+            if self.is_subject(sentence, place) and not unwanted.intersection(terms(sentence.word(place)))
         ]
 
     def is_subject(self, sentence: Sentence, place: int) -> bool:
