@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
-from loopwright.engine.proof.choice import choose, loop_name
-from loopwright.engine.proof.cycles import cyclic_components, reached, shortest_path, unbounded_cycles
+from loopwright.engine.proof.choice import choose, loop_name, unbounded_cycles
+from loopwright.engine.proof.cycles import reached
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.refusals import refusal_of
 
@@ -112,7 +112,7 @@ def _unknown_nodes(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> li
 
 
 def _lost(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], entered: Collection[str]) -> list[str]:
-    known = reached(((edge.source, edge.target) for edge, _ in edges), (START, *entered))
+    known = reached(_ways(graph, edges), (START, *entered))
     return [node for node in graph.nodes if node not in known]
 
 
@@ -154,15 +154,19 @@ WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
 """What bounds the cycles of graphs that are nodes."""
 
 
-def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Cycle], tuple[str, ...]]:
+def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, dict[str, None]]:
+    """Node -> the nodes that it leads to, both in the order of declaration."""
     follow: dict[str, dict[str, None]] = {node: {} for node in (START, *graph.nodes, END)}
-    places: dict[tuple[str, str], Place] = {}
-    for edge, place in edges:
+    for edge, _ in edges:
         follow.setdefault(edge.source, {})[edge.target] = None
         follow.setdefault(edge.target, {})
-        places.setdefault((edge.source, edge.target), place)
-    crowded = sum(len(component & {*follow[node]}) for component in cyclic_components(follow) for node in component)
-    found = unbounded_cycles(follow) if crowded <= MOST_EDGES else _one_each(follow)
+    return follow
+
+
+def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Cycle], tuple[str, ...]]:
+    follow = _ways(graph, edges)
+    places = {(edge.source, edge.target): place for edge, place in reversed(edges)}
+    found = unbounded_cycles(follow)
     counters = {cycle: counter_of(cycle, graph) for cycle in found}
     hopes = "; ".join(graph.hopes) or None
     limits = {cycle: counter.bound for cycle, counter in counters.items() if counter}
@@ -176,8 +180,7 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
         )
         for nodes in found
     ]
-    more = ("only one cycle is shown for each loop; there are many more",) if crowded > MOST_EDGES else ()
-    return cycles, (*entrances(follow), *more) if found else ()
+    return cycles, entrances(follow)
 
 
 def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
@@ -186,18 +189,6 @@ def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
     for edge in edges:
         kinds.setdefault((edge.source, edge.target), set()).add(edge.kind)
     return frozenset(pair for pair, its in kinds.items() if its == {"handler"})
-
-
-MOST_EDGES = 500
-"""With more edges than this in cycles, one cycle is told for each loop: nobody reads them all."""
-
-
-def _one_each(follow: Mapping[str, Mapping[str, None]]) -> list[tuple[str, ...]]:
-    """A shortest cycle for each loop that `choose` finds."""
-    return [
-        min((shortest_path(follow, choice.target, source) for source in choice.sources), key=len)
-        for choice in choose(follow)
-    ]
 
 
 def entrances(follow: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
@@ -225,17 +216,10 @@ def suggested(
         limits: Cycle -> the limit that its hand-written counter has.
         handlers: The edges that only error handlers take, whose nodes have names of LangGraph's own.
     """
-    if not cycles:
-        return {}
     found: dict[tuple[str, ...], str] = {}
     names: dict[str, int] = {}
     for choice in choose(follow):
-        crossed = [
-            cycle
-            for cycle in cycles
-            if any(source in choice.sources and target == choice.target
-                   for source, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
-        ]  # fmt: skip
+        crossed = [cycle for cycle in cycles if cycle[0] == choice.target and cycle[-1] in choice.sources]
         if not crossed:
             continue
         label = loop_name(choice.target, name)
@@ -246,6 +230,5 @@ def suggested(
         text = f"Loop(name={str.__str__(label)!r}, target={target!r}, sources={sources!r}, limit={limit})"
         if not handlers.isdisjoint((source, target) for source in sources):
             text = BY_LIMIT
-        cycle = next((cycle for cycle in crossed if cycle not in found), crossed[0])
-        found[cycle] = f"{found[cycle]}\n{text}" if cycle in found else text
+        found[crossed[0]] = text
     return found

@@ -9,7 +9,7 @@ from langgraph.types import Command, RetryPolicy
 from shapes import State, graph, loop
 
 from loopwright.engine.bounds import bounded
-from loopwright.engine.proof.cycles import unbounded_cycles
+from loopwright.engine.proof.choice import unbounded_cycles
 from loopwright.engine.proof.verify import verify
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.engine.proof.cycles import cyclic_components, reverse_postorder
+from loopwright.engine.proof.cycles import cyclic_components, reached, shortest_path
 from loopwright.engine.proof.graph import START
 
 
@@ -47,10 +47,12 @@ def choose(follow: Mapping[str, Iterable[str]], start: str = START) -> tuple[Cho
         del left[source][target]
         sources.setdefault(target, set()).add(source)
 
-    above = dominators(left, start)
-    for node in above:
-        for target in [target for target in left[node] if dominates(above, target, node)]:
-            cut(node, target)
+    known = reached(left, [start])
+    for target in [node for component in cyclic_components(left) for node in component]:
+        passed = known - reached(left, [start], without=target)
+        for node in passed:
+            if target in left[node]:
+                cut(node, target)
     while components := cyclic_components(left):
         for component in components:
             entrances = {
@@ -67,6 +69,10 @@ def choose(follow: Mapping[str, Iterable[str]], start: str = START) -> tuple[Cho
     )
 
 
+MOST_CYCLES = 200
+"""More cycles than these are not told: nobody reads them all."""
+
+
 def loop_name(target: str, graph: str | None) -> str:
     """What to call the loop at a node: the node's name, or the agent's where the node is a middleware's hook."""
     if "." not in target and not target.startswith("_"):
@@ -74,42 +80,16 @@ def loop_name(target: str, graph: str | None) -> str:
     return graph if graph and graph != "LangGraph" else "agent"
 
 
-def dominators(follow: Mapping[str, Iterable[str]], start: str) -> dict[str, str]:
-    """Node -> the last node that every way to it passes, for what can be reached; the start is above itself.
+def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
+    """For every edge that `choose` finds, a shortest cycle that it closes; where they are very many, one for each loop.
 
-    Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm (Rice University, 2001).
+    Returns:
+        The names of their nodes in order, the target of the edge first; empty if there is none.
     """
-    walk = reverse_postorder(follow, [start])
-    number = {node: place for place, node in enumerate(walk)}
-    before: dict[str, list[str]] = {node: [] for node in walk}
-    for node in walk:
-        for target in follow.get(node, ()):
-            before[target].append(node)
-    above = {start: start}
-
-    def common(one: str, other: str) -> str:
-        while one != other:
-            while number[one] > number[other]:
-                one = above[one]
-            while number[other] > number[one]:
-                other = above[other]
-        return one
-
-    changed = True
-    while changed:
-        changed = False
-        for node in walk[1:]:
-            known = [source for source in before[node] if source in above]
-            found = known[0]
-            for source in known[1:]:
-                found = common(source, found)
-            if above.get(node) != found:
-                above[node], changed = found, True
-    return above
-
-
-def dominates(above: Mapping[str, str], one: str, other: str) -> bool:
-    """Whether every way to `other` passes `one`."""
-    while other != one and above[other] != other:
-        other = above[other]
-    return other == one
+    choices = choose(follow)
+    many = sum(len(choice.sources) for choice in choices) > MOST_CYCLES
+    return [
+        shortest_path(follow, choice.target, source)
+        for choice in choices
+        for source in (choice.sources[:1] if many else choice.sources)
+    ]

@@ -51,10 +51,10 @@ class Topology:
     hidden: frozenset[str] = frozenset()
     """Nodes that only book-keep and that no diagram shows."""
 
-    def ways(self) -> dict[str, dict[str, None]]:
-        """Node -> the nodes that it leads to, both in the order of declaration; what a gate grants is left out."""
+    def ways(self, *, granted: bool = False) -> dict[str, dict[str, None]]:
+        """Node -> the nodes that it leads to, in the order of declaration; what a gate grants only if asked for."""
         found: dict[str, dict[str, None]] = {node: {} for node in (START, *self.nodes, END)}
         for edge in self.edges:
-            if edge.kind != "granted":
+            if granted or edge.kind != "granted":
                 found.setdefault(edge.source, {})[edge.target] = None
         return found

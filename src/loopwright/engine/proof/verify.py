@@ -17,7 +17,8 @@ from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.agent_limits import own_limits
 from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.cycles import reached, unbounded_cycles
+from loopwright.engine.proof.choice import unbounded_cycles
+from loopwright.engine.proof.cycles import reached
 from loopwright.engine.proof.fan_out import check_fan_out, read_fan_out
 from loopwright.engine.proof.graph import Topology
 from loopwright.engine.proof.read import Builder, builder_of, read_topology, subgraphs
@@ -86,7 +87,7 @@ def check_shape(topology: Topology) -> None:
     Raises:
         GraphError: It names them.
     """
-    known = reached(((edge.source, edge.target) for edge in topology.edges), (START, DISPATCHER)) | topology.hidden
+    known = reached(topology.ways(granted=True), (START, DISPATCHER)) | topology.hidden
     lost = [node for node in topology.nodes if node not in known]
     if lost:
         raise GraphError(
