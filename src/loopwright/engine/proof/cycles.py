@@ -1,15 +1,10 @@
-"""The cycles of a directed graph, what can be reached in it, and how a cycle would be bounded."""
+"""The cycles of a directed graph, and what can be reached in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
-
-
-def suggested_loop(cycle: Sequence[str]) -> str:
-    """The source code of a `Loop` that would bound a cycle, ready to paste."""
-    return f"Loop(name={cycle[0]!r}, target={cycle[0]!r}, sources=({cycle[-1]!r},), limit=5)"
 
 
 def reached(follow: Mapping[str, Iterable[str]], starts: Iterable[str], without: str | None = None) -> set[str]:

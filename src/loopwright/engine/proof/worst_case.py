@@ -14,7 +14,6 @@ from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate
 from loopwright.engine.loop import RUN, Loop
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.counting import Counted
-from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
 from loopwright.engine.proof.graph import Topology
 from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
@@ -85,7 +84,7 @@ def worst_case(
         bounded=True,
         max_supersteps=supersteps,
         max_runs_by_node=by_node,
-        max_node_runs=_total_runs(by_node, inner),
+        max_node_runs=_total(builder, by_node, inner, "node_runs"),
         max_model_calls=_least(_total(builder, by_node, inner, "model_calls"), budget and budget.model_calls),
         max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
         max_tokens=budget and budget.tokens,
@@ -130,35 +129,17 @@ def _written(builder: Builder) -> dict[str, Any]:
     return {name: spec for name, spec in builder.nodes.items() if not isinstance(spec.runnable, Gate | Dispatcher)}
 
 
-def _total_runs(by_node: Mapping[str, int | None], inner: Mapping[str, Certificate]) -> int | None:
-    total = 0
-    for node, runs in by_node.items():
-        per_run = 1
-        if node in inner:
-            inside = inner[node].max_node_runs
-            if inside is None:
-                return None
-            per_run += inside
-        if runs is None:
-            return None
-        total += runs * per_run
-    return total
-
-
 def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str) -> Any:
     """The sum over nodes of runs times what one run costs at most; None as soon as one is unknown."""
     total: float = 0
-    written = _written(builder)
+    written = _written(builder).keys() - inner.keys()
     for node, runs in by_node.items():
-        if node in inner:
-            cost = getattr(inner[node], f"max_{what}")
-        elif node not in written:
-            cost = 0
-        else:
-            cost = (builder.nodes[node].metadata or {}).get(f"loopwright_max_{what}")
-        if cost is None or runs is None:
+        unsaid = 1 if what == "node_runs" else None if node in written else 0
+        own = (builder.nodes[node].metadata or {}).get(f"loopwright_max_{what}", unsaid)
+        inside = getattr(inner[node], f"max_{what}") if node in inner else 0
+        if own is None or inside is None or runs is None:
             return None
-        total += runs * cost
+        total += runs * (own + inside)
     return total
 
 
@@ -173,7 +154,7 @@ def assumptions_of(
 ) -> list[str]:
     """What a certificate rests on and the engine cannot check, one sentence each."""
     nodes = [*_written(builder)]
-    found = ["a node's own code ends: a loop inside a node is not seen"]
+    found = ["a node's own code ends: a loop inside a node, or in a graph that it makes while it runs, is not seen"]
     if not _held(builder):
         # What is compiled by `bounded` is held to it while it runs.
         found.append("no router or node goes, or sends, where it does not declare and its source does not show it")
@@ -210,20 +191,8 @@ def assumptions_of(
         found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
     for node, number in _calls(builder, ()):
         found.append(f"{node} calls {number} graph(s) inside; their steps and passes are not counted here")
-    for node, does in _makers(builder):
-        found.append(
-            f"{node} makes a graph while it runs (in {', '.join(does.makers)}), which is not seen here: bound it "
-            "there, with bounded(...) in place of compile()"
-        )
     found.append("a resume or an interrupt's answer runs the tasks that were in flight again")
     return found
-
-
-def _makers(builder: Builder) -> Iterator[tuple[str, Behaviour]]:
-    """The nodes that make graphs while they run, and what each does."""
-    for node, does in read_destinations(builder).items():
-        if isinstance(node, str) and does.makers:
-            yield node, does
 
 
 def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int]]:
