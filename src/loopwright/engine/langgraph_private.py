@@ -122,6 +122,11 @@ def write_with(compiled: Compiled, node: str, update: Callable[[int], Mapping[st
     compiled.nodes[node].writers.insert(1, _Writer(act))
 
 
+def change_result(compiled: Compiled, node: str, change: Callable[[Any], Any]) -> None:
+    """Change what a node returns before LangGraph looks at it, and what an update in its name writes."""
+    compiled.nodes[node].writers.insert(0, _Writer(lambda result, _config: change(result)))
+
+
 class _Bare(Runnable[Any, Any]):
     """A node that writes by itself what its Command says: in no run of its own, which tracers would see and pay for."""
 

@@ -37,6 +37,7 @@ except ImportError as missing:
 
 from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter
+from loopwright.engine.events.schema import holding
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begun, decide, is_count
@@ -230,11 +231,8 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
             yield None
             return
         meter = Meter(None, budget.price, (state.get(BOOKS) or {}).get("spent", {}))
-        token = _meter.set(meter)
-        try:
+        with holding(_meter, meter):
             yield meter
-        finally:
-            _meter.reset(token)
 
     def _warned(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         entry = ((cast("Any", request.state).get(BOOKS) or {}).get("ledger") or {}).get(AGENT)

@@ -153,6 +153,14 @@ async def test_a_bare_node_writes_by_itself_in_no_run_of_its_own_and_sees_its_co
     assert "node" not in seen and "end" in seen
 
 
+def test_what_a_node_returns_is_changed_and_an_update_in_its_name() -> None:
+    app = graph(lambda _s: ["node"]).compile(checkpointer=InMemorySaver())
+    private.change_result(app, "node", lambda result: {"log": result})
+    app.invoke({"log": []}, HERE)
+    app.update_state(HERE, ["updated"], as_node="node")
+    assert app.get_state(HERE).values["log"] == ["node", "updated"]
+
+
 def test_the_step_limit_of_a_graph_inside_a_node_is_told_apart() -> None:
     with pytest.raises(GraphRecursionError) as own:
         endless().invoke({"log": []}, {"recursion_limit": 3})

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -39,7 +41,7 @@ from loopwright.engine.budget.budget import (
     at_closing,
     overspent,
 )
-from loopwright.engine.events.schema import afollowing, following
+from loopwright.engine.events.schema import holding
 from loopwright.engine.ledger import SPENT
 from loopwright.engine.loop import END, Loop
 from loopwright.errors import GraphError, unknown_name_message
@@ -366,17 +368,10 @@ class Meter(BaseCallbackHandler):
             if call and meter._allowance:
                 meter._allowance.settle(run_id, call[0], None)
 
-    # Following a run
-
-    def follow(self, stream: Iterator[Any]) -> Iterator[Any]:
-        """Iterate over a run's stream with this meter in force."""
+    def in_force(self) -> Callable[[], AbstractContextManager[None]]:
+        """What a run's stream is followed within: this meter counts from now on what its chunks take."""
         self._began = clock.now()
-        return following(stream, _meter, self)
-
-    def afollow(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Iterate over a run's stream with this meter in force."""
-        self._began = clock.now()
-        return afollowing(stream, _meter, self)
+        return partial(holding, _meter, self)
 
 
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
