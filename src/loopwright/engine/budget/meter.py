@@ -19,8 +19,6 @@ from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
-from langchain_core.messages import BaseMessage
-from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
@@ -261,23 +259,6 @@ class Meter(BaseCallbackHandler):
             self.closed, self.refusal, self.refused_a_call = True, None, False
             return self.total()
 
-    def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Count a call that is about to be sent, or refuse it.
-
-        Raises:
-            GraphDrained: If the run's budget does not cover another call.
-        """
-        model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        self._start(run_id, model, count_tokens_approximately(messages[0]) if messages else 0, kwargs)
-
     def on_llm_start(
         self,
         serialized: dict[str, Any],
@@ -287,7 +268,11 @@ class Meter(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """As `on_chat_model_start`, for models that complete a text."""
+        """Count a call that is about to be sent, or refuse it; LangChain calls this for chat models, too.
+
+        Raises:
+            GraphDrained: If the run's budget does not cover another call.
+        """
         model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
         self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4, kwargs)
 
