@@ -169,14 +169,14 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     found = unbounded_cycles(follow)
     counters = {cycle: counter_of(cycle, graph) for cycle in found}
     hopes = "; ".join(graph.hopes) or None
-    limits = {cycle: counter.bound for cycle, counter in counters.items() if counter}
+    limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
     suggestions = suggested(follow, found, graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
     cycles = [
         Cycle(
             nodes,
             places[nodes[-1], nodes[0]],
             suggestions.get(nodes),
-            counter.message if (counter := counters[nodes]) else hopes,
+            counter[0] if (counter := counters[nodes]) else hopes,
         )
         for nodes in found
     ]
