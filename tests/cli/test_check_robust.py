@@ -68,7 +68,7 @@ def test_our_own_fault_is_one_line_too(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(findings, "prove", failing)
     outcome = check_targets([str(tmp_path)], None, False)
-    assert [Path(graph.file).name for graph in outcome.graphs] == ["b.py"]
+    assert [Path(graph.place.file).name for graph in outcome.graphs] == ["b.py"]
     assert len(outcome.errors) == 1 and "could not be checked: KeyError" in outcome.errors[0]
 
 
@@ -103,7 +103,7 @@ def test_hard_code_is_checked_in_time(case: str, tmp_path: Path) -> None:
     begun = time.process_time()
     outcome = check_targets([str(tmp_path)], None, False)
     assert time.process_time() - begun < 4  # twice what it may take, for a slow machine
-    verdicts = {Path(graph.file).name: graph.verdict for graph in outcome.graphs}
+    verdicts = {Path(graph.place.file).name: graph.verdict for graph in outcome.graphs}
     assert verdicts["good.py"] == "bounded"
     assert verdicts.get("file.py") == ("not read" if case in TOO_HARD else "bounded")
     assert outcome.errors == []
@@ -153,9 +153,9 @@ def test_a_notebook_is_read_cell_by_cell(tmp_path: Path) -> None:
     )
     (graph,) = check_targets([str(tmp_path)], None, False).graphs
     (finding,) = graph.findings
-    assert (graph.verdict, graph.cell, graph.line) == ("unbounded", 4, 2)
-    assert (finding.cell, finding.line) == (5, 3)
-    assert finding.place.endswith("n.ipynb: cell 5, line 3")
+    assert (graph.verdict, graph.place.cell, graph.place.line) == ("unbounded", 4, 2)
+    assert (finding.place.cell, finding.place.line) == (5, 3)
+    assert str(finding.place).endswith("n.ipynb: cell 5, line 3")
 
 
 def test_a_cell_that_is_no_python_leaves_the_notebook_not_read(tmp_path: Path) -> None:

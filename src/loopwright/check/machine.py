@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from loopwright.check.findings import CheckedGraph
+from loopwright.check.found import Place
+from loopwright.check.proving import Finding
 from loopwright.check.targets import Outcome
 
 VERSION = 1
@@ -21,33 +23,31 @@ def as_json(outcome: Outcome) -> str:
 
 
 def _graph(graph: CheckedGraph) -> dict[str, Any]:
-    cycles = [
-        {"nodes": [*finding.cycle], "file": path_from_here(finding.file), "line": finding.line,
-         "cell": finding.cell, "rule": finding.rule, "message": finding.message, "suggestion": finding.suggestion}
-        for finding in graph.findings
-        if finding.cycle
-    ]  # fmt: skip
-    problems = [
-        {"rule": finding.rule, "file": path_from_here(finding.file), "line": finding.line,
-         "cell": finding.cell, "message": finding.message}
-        for finding in graph.findings
-        if not finding.cycle
-    ]  # fmt: skip
     certificate = graph.certificate
     return {
         "name": graph.name,
-        "file": path_from_here(graph.file),
-        "line": graph.line,
-        "cell": graph.cell,
+        **_place(graph.place),
         "verdict": graph.verdict,
         "bounds": [*graph.bounds],
         "notes": [*graph.notes],
         "assumptions": [*graph.assumptions],
         "steps": graph.steps,
-        "cycles": cycles,
-        "problems": problems,
+        "cycles": [
+            {"nodes": [*found.cycle], **_problem(found), "suggestion": found.suggestion}
+            for found in graph.findings
+            if found.cycle
+        ],
+        "problems": [_problem(found) for found in graph.findings if not found.cycle],
         "certificate": None if certificate is None else certificate.model_dump(mode="json"),
     }
+
+
+def _problem(finding: Finding) -> dict[str, Any]:
+    return {"rule": finding.rule, **_place(finding.place), "message": finding.message}
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"file": path_from_here(place.file), "line": place.line, "cell": place.cell}
 
 
 def path_from_here(path: Path) -> str:

@@ -68,10 +68,13 @@ class SourceFile:
 
     def at(self, line: int) -> str:
         """A line as people find it: in a notebook, its cell, counted from 1, and the line there."""
-        if not self.cells:
-            return f"{self.path}: line {line}"
+        line, cell = self.cell_of(line)
+        return f"{self.path}: line {line}" if cell is None else f"{self.path}: cell {cell}, line {line}"
+
+    def cell_of(self, line: int) -> tuple[int, int | None]:
+        """The line of the cell that a line is in, and which cell; the line itself where there are none."""
         cell = bisect_right(self.cells, line)
-        return f"{self.path}: cell {cell}, line {line - self.cells[cell - 1] + 1}"
+        return (line - self.cells[cell - 1] + 1, cell) if cell else (line, None)
 
     @cached_property
     def ignored(self) -> frozenset[int]:

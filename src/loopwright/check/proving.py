@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
@@ -12,37 +13,82 @@ from loopwright.engine.proof.cycles import reached
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.refusals import refusal_of
 
+Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
+"""What is known of a graph.
+
+``not proven``: each of its cycles may be bounded by something that nobody counts on, a counter that was written by
+hand; ``unreachable``: no path from the start reaches one of its nodes.
+"""
+
 
 @dataclass(frozen=True, slots=True)
-class Cycle:
-    """A cycle that crosses no bound."""
+class Finding:
+    """One thing that is wrong with a graph."""
 
-    nodes: tuple[str, ...]
-    """Its nodes, in order; those of a graph within a node as ``node/inner``."""
+    rule: Literal["unbounded-cycle", "unproven-cycle", "unreachable-node", "graph-not-read"]
+    """Which rule it breaks."""
     place: Place
-    """Where the edge is written that closes it."""
+    """Where; of a cycle, where the edge is written that closes it."""
+    why: str
+    """What is wrong, in one line."""
+    cycle: tuple[str, ...] = ()
+    """The nodes of the cycle, in order; those of a graph within a node as ``node/inner``."""
     suggestion: str | None = None
     """The source code of what would bound it, said once for all cycles that it bounds."""
-    hope: str | None = None
-    """What may bound it, and nobody counts on."""
+
+    @property
+    def way(self) -> str:
+        """The cycle as people write it."""
+        return " -> ".join((*self.cycle, *self.cycle[:1]))
+
+    @property
+    def message(self) -> str:
+        """What is wrong, with the cycle."""
+        return f"{self.why}: {self.way}" if self.cycle else self.why
+
+
+def cycle_finding(cycle: tuple[str, ...], place: Place, suggestion: str | None, hope: str | None = None) -> Finding:
+    """The finding for a cycle that crosses no bound, or none but what nobody counts on."""
+    if hope:
+        return Finding("unproven-cycle", place, f"not proven: {hope}", cycle, suggestion)
+    return Finding("unbounded-cycle", place, "cycle without a bound", cycle, suggestion)
+
+
+def _not_read(place: Place, why: str) -> Finding:
+    return Finding("graph-not-read", place, f"not read: {why}. --import reads it exactly")
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What is known of a graph."""
 
-    cycles: tuple[Cycle, ...] = ()
+    cycles: tuple[Finding, ...] = ()
     """Cycles that cross no bound."""
-    lost: tuple[tuple[str, Place], ...] = ()
-    """Nodes that no path from the start reaches, and where they are added."""
-    problem: tuple[Place, str] | None = None
+    lost: tuple[Finding, ...] = ()
+    """Nodes that no path from the start reaches."""
+    problem: Finding | None = None
     """What could not be read; then nothing is proven."""
-    unread: tuple[tuple[Place, str], ...] = ()
+    unread: tuple[Finding, ...] = ()
     """What may lead anywhere; without a cycle that is known, nothing is proven then."""
     assumptions: tuple[str, ...] = ()
     """What the proof rests on."""
     notes: tuple[str, ...] = ()
     """What else is worth saying."""
+
+    def verdict(self, partial: bool) -> tuple[Verdict, tuple[Finding, ...]]:
+        """What is known, and what is wrong.
+
+        Args:
+            partial: Whether more may be added to the graph.
+        """
+        if self.problem:
+            return "not read", (self.problem,)
+        if self.lost and not partial and not self.unread:
+            return "unreachable", self.lost
+        if self.cycles:
+            hoped = all(cycle.rule == "unproven-cycle" for cycle in self.cycles)
+            return "not proven" if hoped else "unbounded", self.cycles
+        return ("not read" if self.unread else "bounded"), self.unread[:1]
 
 
 def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
@@ -56,21 +102,24 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     while base.problem is None and base.origin is not None:
         base = base.origin
     if base.problem:
-        return Proof(problem=base.problem)
+        return Proof(problem=_not_read(*base.problem))
     if graph in around:
-        return Proof(problem=(graph.place, "it is a node of itself"))
+        return Proof(problem=_not_read(graph.place, "it is a node of itself"))
     edges = base.all_edges()
     for message in _unknown_nodes(base, edges):
-        return Proof(problem=message)
+        return Proof(problem=_not_read(*message))
     loops, fallbacks = _bound_by(graph)
     entered = {way for loop in loops for way in (*loop.exhausted.values(), *loop.routes)} | fallbacks
-    lost = tuple((node, base.nodes[node].place) for node in _lost(base, edges, entered))
+    lost = tuple(
+        Finding("unreachable-node", base.nodes[node].place, f"no path from the start reaches {node!r}")
+        for node in _lost(base, edges, entered)
+    )
     limited = graph.origin is not None and graph.loops is None  # bounded(limit=...) bounds the graphs inside, too
-    cycles, notes = list[Cycle](), base.notes
+    cycles, notes = list[Finding](), base.notes
     if not limited and not base.bounds:
         for loop in loops:
             if problem := _misfit(loop, base, edges, fallbacks):
-                return Proof(problem=(graph.place, problem))
+                return Proof(problem=_not_read(graph.place, problem))
         cycles, entered_at = _cycles(base, _gated(edges, loops))
         notes += entered_at
     inner = {name: prove(node.graph, (*around, graph)) for name, node in base.nodes.items() if node.graph}
@@ -78,7 +127,9 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
         return Proof(problem=problems[0])
     inside = [] if limited else [_inside(name, cycle) for name, proof in inner.items() for cycle in proof.cycles]
     cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
-    unread = [(node.place, f"node {name!r}: {node.unread}") for name, node in base.nodes.items() if node.unread]
+    unread = [
+        _not_read(node.place, f"node {name!r}: {node.unread}") for name, node in base.nodes.items() if node.unread
+    ]
     unread += (why for proof in inner.values() for why in proof.unread)
     rests_on = (*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions))
     # What bounded() compiles refuses a jump that nobody declared.
@@ -86,9 +137,9 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     return Proof(tuple(cycles), lost, unread=known, assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
 
 
-def _inside(name: str, cycle: Cycle) -> Cycle:
+def _inside(name: str, cycle: Finding) -> Finding:
     """The cycle of a graph that is a node."""
-    return replace(cycle, nodes=tuple(f"{name}/{node}" for node in cycle.nodes), suggestion=None)
+    return replace(cycle, cycle=tuple(f"{name}/{node}" for node in cycle.cycle), suggestion=None)
 
 
 def _bound_by(graph: FoundGraph) -> tuple[list[FoundLoop], set[str]]:
@@ -163,7 +214,7 @@ def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, d
     return follow
 
 
-def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Cycle], tuple[str, ...]]:
+def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Finding], tuple[str, ...]]:
     follow = _ways(graph, edges)
     places = {(edge.source, edge.target): place for edge, place in reversed(edges)}
     found = unbounded_cycles(follow)
@@ -172,13 +223,8 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
     suggestions = suggested(follow, found, graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
     cycles = [
-        Cycle(
-            nodes,
-            places[nodes[-1], nodes[0]],
-            suggestions.get(nodes),
-            counter[0] if (counter := counters[nodes]) else hopes,
-        )
-        for nodes in found
+        cycle_finding(nodes, places[nodes[-1], nodes[0]], suggestions.get(nodes), counter[0] if counter else hopes)
+        for nodes, counter in counters.items()
     ]
     return cycles, entrances(follow)
 

@@ -36,11 +36,10 @@ def _graph(graph: CheckedGraph) -> Iterator[str]:
         after = f": by {', '.join(graph.bounds)}"
     yield f"{graph.verdict} {graph.name}{after}"
     for finding in graph.findings:
-        way = " -> ".join((*finding.cycle, *finding.cycle[:1]))
         if finding.cycle:
-            yield f"  cycle  {way}"
+            yield f"  cycle  {finding.way}"
         if not finding.cycle or finding.rule == "unproven-cycle":
-            yield f"  why    {finding.message.removesuffix(f': {way}')}"
+            yield f"  why    {finding.why}"
         yield f"  at     {finding.place}"
         yield from (f"  bound  {suggestion}" for suggestion in (finding.suggestion or "").splitlines())
     yield from (f"  note   {note}" for note in graph.notes)
