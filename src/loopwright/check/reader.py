@@ -30,7 +30,6 @@ from loopwright.check.values import (
     GraphValue,
     InstanceValue,
     Made,
-    ModuleValue,
     member,
     stored_attributes,
     symbol,
@@ -426,7 +425,7 @@ class Reader:
             if isinstance(node, ast.Import):
                 whole = alias.name if alias.asname else name
                 inner = self._project_module(whole, 0, frame)
-                frame.names[name] = ModuleValue(inner) if inner else symbol(whole)
+                frame.names[name] = inner or symbol(whole)
             else:
                 frame.names[name] = self._imported(node, alias.name, frame)
 
@@ -437,7 +436,7 @@ class Reader:
             return inner.names[name]
         nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
         if nested is not None:
-            return ModuleValue(nested)
+            return nested
         return UNKNOWN if inner is not None else symbol(f"{'.' * node.level}{module}.{name}")
 
     def _project_module(self, module: str, level: int, frame: Frame) -> Frame | None:

@@ -63,15 +63,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """A copy with some attributes changed, as LangGraph's ``with_config`` makes one."""
         return as_bounded(self, update or {})
 
-    def limited_to(self, supersteps: int) -> Self:
-        """A copy that stops after so many supersteps, if that is less than the certificate's worst case.
-
-        Args:
-            supersteps: How many; LangGraph counts one more than it runs.
-        """
-        present = (self.config or {}).get(RECURSION_LIMIT) or self.step_limit or supersteps
-        return self.with_config(recursion_limit=min(supersteps, present))
-
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """LangGraph's own drawing of the graph as it was given, without gates; `loopwright.diagram` draws its loops.
 

@@ -86,12 +86,11 @@ def test_interrupts_before_every_node_leave_the_gates_out() -> None:
 # It stays a bounded graph
 
 
-def test_limited_to_lowers_the_step_limit_and_never_lifts_it() -> None:
+def test_a_limit_in_the_configuration_lowers_the_step_limit_and_never_lifts_it() -> None:
     app = bounded(graph(), [loop(limit=9)])
-    few = app.limited_to(4)
+    few = app.with_config(recursion_limit=4)
     assert few.invoke({"log": []})["stop_reason"]["limit"] == 4
-    assert few.limited_to(1000).invoke({"log": []})["stop_reason"]["limit"] == 4
-    assert app.limited_to(1000).invoke({"log": []})["stop_reason"]["loop"] == "again"
+    assert app.with_config(recursion_limit=1000).invoke({"log": []})["stop_reason"]["loop"] == "again"
 
 
 # The step limit

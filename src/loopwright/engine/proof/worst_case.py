@@ -165,11 +165,14 @@ def assumptions_of(
     assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
     if assumed:
         found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
-    if fan_out.unknown:
+    unknown = sorted(node for node, senders in fan_out.widths.items() if inf in senders.values())
+    if unknown:
         found.append(
-            f"how many Sends reach {', '.join(fan_out.unknown)} at once is not declared, so their runs are not counted"
+            f"how many Sends reach {', '.join(unknown)} at once is not declared, so their runs are not counted"
         )
-    for node, senders in fan_out.known.items():
+    for node, senders in fan_out.widths.items():
+        if node in unknown:
+            continue
         sent = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
         found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}")
     if isinstance(builder, BoundBuilder) and builder.budget:
