@@ -10,12 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loopwright.check.agents import AGENTS
-from loopwright.check.builders import place_of
 from loopwright.check.found import FoundGraph, Place
-from loopwright.check.project import Project, SourceFile
+from loopwright.check.project import Project
 from loopwright.check.proving import Finding, Verdict, prove
-from loopwright.check.reader import WORK, Reader, TooMuch, asks_for_main
+from loopwright.check.reader import WORK, Reader, asks_for_main
 from loopwright.check.values import MAKERS, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
 from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, reassigned_inside
 
@@ -71,7 +69,7 @@ class Checker:
             Every graph; findings on a line with the comment ``# loopwright: ignore`` are left out.
 
         Raises:
-            GraphError: If the file cannot be read as Python.
+            GraphError: If the file cannot be read as Python, or takes too much work.
         """
         if path not in self._checked_files:
             self._checked_files[path] = self._check(path)
@@ -84,24 +82,18 @@ class Checker:
             return []
         frame = self.reader.module(path)
         self.reader.left = WORK
-        problem = self.reader.incomplete.get(path.absolute()) or source.problem
         named = [*self._named(frame, "", None)]
         instances: dict[ast.AST, InstanceValue] = {}
-        try:
-            for node, around in functions_in(source.tree, frame):
-                builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
-                if builds and node not in self.reader.called:
-                    named += self._read(node, around, frame, instances)
-            for node in source.tree.body:
-                if isinstance(node, ast.If) and asks_for_main(node.test):
-                    named += self._root(node, frame, None)
-        except TooMuch:
-            problem = f"the file takes more than {WORK:,} steps to read"
+        for node, around in functions_in(source.tree, frame):
+            builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
+            if builds and node not in self.reader.called:
+                named += self._read(node, around, frame, instances)
+        for node in source.tree.body:
+            if isinstance(node, ast.If) and asks_for_main(node.test):
+                named += self._root(node, frame, None)
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
-        if problem:
-            named += self._left_over(source, frame, problem, named)
         return [*dict.fromkeys(checked for name, graph in named if (checked := self._checked(name, graph, path)))]
 
     def _read(
@@ -125,24 +117,6 @@ class Checker:
     def _root(self, node: ast.AST, around: Frame, bound: Any) -> Iterator[tuple[str, FoundGraph]]:
         inner, returned = self.reader.function(node, around, bound)
         return self._named(inner, f"{inner.name}.", returned)
-
-    def _left_over(
-        self, source: SourceFile, frame: Frame, problem: str, named: list[tuple[str, FoundGraph]]
-    ) -> Iterator[tuple[str, FoundGraph]]:
-        """The graphs of a file that was not read to its end: those that were begun, and those that were not reached."""
-        for graph in self.reader.graphs:
-            if graph.place.file == source.path:
-                graph.refuse(graph.place, problem)
-        known = {graph.site for _, graph in named} | self._reported.keys()
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in (
-                *MAKERS,
-                *AGENTS,
-            ):
-                place = place_of(node, frame)
-                graph = FoundGraph(place, node.col_offset, owner=frame, problem=(place, problem))
-                if graph.site not in known:
-                    yield str(place.line), graph
 
     def _living(self, around: Frame, frame: Frame) -> Frame:
         """The scope around a function: the module's own names, and what the function around it gave a value once.

@@ -14,6 +14,7 @@ from loopwright.check.found import Place
 from loopwright.check.loading import load_graphs
 from loopwright.check.project import SourceFile
 from loopwright.check.proving import WHOLE, Finding, cycle_finding, handlers_in, suggested
+from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.read import builder_of, read_topology
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError
@@ -57,7 +58,7 @@ def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str
     follow = topology.ways()
     own = [cycle for cycle in cycles if all(node in follow for node in cycle)]
     inside = [cycle for cycle in cycles if cycle not in own]
-    return suggested(follow, own, name, {}, handlers_in(topology.edges)) | dict.fromkeys(inside[:1], WHOLE)
+    return suggested(choose(follow), own, name, {}, handlers_in(topology.edges)) | dict.fromkeys(inside[:1], WHOLE)
 
 
 def _place_of(target: str) -> Place:

@@ -34,7 +34,6 @@ class SourceFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cells: list[int] = []
-        self.problem: str | None = None
         try:
             if path.stat().st_size > MOST_BYTES * (10 if path.suffix == NOTEBOOK else 1):
                 raise GraphError(f"{path} is too large to be read ({path.stat().st_size:,} bytes)")
@@ -61,7 +60,7 @@ class SourceFile:
                     ast.parse("\n".join(plain))
                 except SyntaxError as error:
                     if _MATTERS.search("\n".join(plain)):
-                        self.problem = self.problem or f"cell {number}, line {error.lineno}, is no Python: {error.msg}"
+                        raise GraphError(f"{self.path}: cell {number}, line {error.lineno}: {error.msg}") from error
                     plain = [""] * len(plain)
                 lines += plain
         return "\n".join([*lines, ""])

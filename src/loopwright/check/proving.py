@@ -8,7 +8,7 @@ from typing import Literal
 
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
-from loopwright.engine.proof.choice import choose, loop_name, unbounded_cycles
+from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name
 from loopwright.engine.proof.cycles import reached
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.refusals import refusal_of
@@ -217,16 +217,16 @@ def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, d
 def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Finding], tuple[str, ...]]:
     follow = _ways(graph, edges)
     places = {(edge.source, edge.target): place for edge, place in reversed(edges)}
-    found = unbounded_cycles(follow)
-    counters = {cycle: counter_of(cycle, graph) for cycle in found}
+    choices = choose(follow)
+    counters = {cycle: counter_of(cycle, graph) for cycle in cycles_of(choices, follow)}
     hopes = "; ".join(graph.hopes) or None
     limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
-    suggestions = suggested(follow, found, graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
+    suggestions = suggested(choices, [*counters], graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
     cycles = [
         cycle_finding(nodes, places[nodes[-1], nodes[0]], suggestions.get(nodes), counter[0] if counter else hopes)
         for nodes, counter in counters.items()
     ]
-    return cycles, entrances(follow)
+    return cycles, entrances(choices)
 
 
 def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
@@ -237,17 +237,17 @@ def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
     return frozenset(pair for pair, its in kinds.items() if its == {"handler"})
 
 
-def entrances(follow: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def entrances(choices: Sequence[Choice]) -> tuple[str, ...]:
     """What to say of cycles that can be entered at several nodes."""
     return tuple(
         f"a cycle through {choice.target!r} has several entrances; bounded(limit=5) lets its first visit pass uncounted"
-        for choice in choose(follow)
+        for choice in choices
         if choice.first_free
     )
 
 
 def suggested(
-    follow: Mapping[str, Iterable[str]],
+    choices: Sequence[Choice],
     cycles: Sequence[tuple[str, ...]],
     name: str | None,
     limits: Mapping[tuple[str, ...], str],
@@ -256,7 +256,7 @@ def suggested(
     """One `Loop` for each node at which it goes round, with the first cycle that it bounds.
 
     Args:
-        follow: Node -> the nodes that it leads to.
+        choices: Where it goes round.
         cycles: The cycles that cross no bound.
         name: The graph's name.
         limits: Cycle -> the limit that its hand-written counter has.
@@ -264,7 +264,7 @@ def suggested(
     """
     found: dict[tuple[str, ...], str] = {}
     names: dict[str, int] = {}
-    for choice in choose(follow):
+    for choice in choices:
         crossed = [cycle for cycle in cycles if cycle[0] == choice.target and cycle[-1] in choice.sources]
         if not crossed:
             continue

@@ -9,8 +9,10 @@ without counting it. Nothing here needs LangGraph.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 from loopwright.engine.proof.cycles import cyclic_components, reached, shortest_path
 from loopwright.engine.proof.graph import START
@@ -38,31 +40,32 @@ def choose(follow: Mapping[str, Iterable[str]], start: str = START) -> tuple[Cho
     Returns:
         One choice for each node at which it goes round; none for a graph without cycles.
     """
+    with suppress(CycleError):
+        TopologicalSorter(follow).prepare()
+        return ()  # in linear time
     order = {node: place for place, node in enumerate(follow)}
     left = {node: dict.fromkeys(targets) for node, targets in follow.items()}
     sources: dict[str, set[str]] = {}
     irreducible: set[str] = set()
 
-    def cut(source: str, target: str) -> None:
-        del left[source][target]
-        sources.setdefault(target, set()).add(source)
+    def cut(nodes: Iterable[str], target: str) -> None:
+        for source in nodes:
+            if target in left[source]:
+                del left[source][target]
+                sources.setdefault(target, set()).add(source)
 
-    known = reached(left, [start])
-    for target in [node for component in cyclic_components(left) for node in component]:
-        passed = known - reached(left, [start], without=target)
-        for node in passed:
-            if target in left[node]:
-                cut(node, target)
-    while components := cyclic_components(left):
-        for component in components:
-            entrances = {
-                target for node, targets in left.items() if node not in component for target in targets
-            } & component
-            target = min(entrances or component, key=order.__getitem__)
+    components, known = cyclic_components(left), reached(left, [start])
+    for target in (node for component in components for node in component):
+        cut(known - reached(left, [start], without=target), target)
+    while components:
+        component = components.pop()
+        inside = {node: [*(left[node].keys() & component)] for node in component}
+        for smaller in cyclic_components(inside):
+            entering = (targets.keys() & smaller for node, targets in left.items() if node not in smaller)
+            target = min(set[str]().union(*entering) or smaller, key=order.__getitem__)
             irreducible.add(target)
-            for node in component:
-                if target in left[node]:
-                    cut(node, target)
+            cut(smaller, target)
+            components.append(smaller)
     return tuple(
         Choice(target, tuple(sorted(sources[target], key=order.__getitem__)), target in irreducible)
         for target in sorted(sources, key=order.__getitem__)
@@ -80,13 +83,12 @@ def loop_name(target: str, graph: str | None) -> str:
     return graph if graph and graph != "LangGraph" else "agent"
 
 
-def unbounded_cycles(follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
-    """For every edge that `choose` finds, a shortest cycle that it closes; where they are very many, one for each loop.
+def cycles_of(choices: Sequence[Choice], follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
+    """For every edge that `choose` found, a shortest cycle that it closes; where they are very many, one for each loop.
 
     Returns:
         The names of their nodes in order, the target of the edge first; empty if there is none.
     """
-    choices = choose(follow)
     many = sum(len(choice.sources) for choice in choices) > MOST_CYCLES
     return [
         shortest_path(follow, choice.target, source)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from graphlib import CycleError, TopologicalSorter
 
 
 def reached(follow: Mapping[str, Iterable[str]], starts: Iterable[str], without: str | None = None) -> set[str]:
@@ -25,10 +23,7 @@ def reached(follow: Mapping[str, Iterable[str]], starts: Iterable[str], without:
 
 
 def cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
-    """Sets of nodes that can all reach each other, in the order of declaration; without a cycle in linear time."""
-    with suppress(CycleError):
-        TopologicalSorter(follow).prepare()
-        return []
+    """Sets of nodes that can all reach each other, in the order of declaration."""
     back: dict[str, list[str]] = {node: [] for node in follow}
     for node, targets in follow.items():
         for target in targets:

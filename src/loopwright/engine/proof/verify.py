@@ -17,7 +17,7 @@ from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.agent_limits import own_limits
 from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.choice import unbounded_cycles
+from loopwright.engine.proof.choice import choose, cycles_of
 from loopwright.engine.proof.cycles import reached
 from loopwright.engine.proof.fan_out import check_fan_out, read_fan_out
 from loopwright.engine.proof.graph import Topology
@@ -51,7 +51,7 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     topology = limits_apart(topology, limits)
     left = {node: {*targets} for node, targets in topology.ways().items()}
     inner = {node: verify(child) for node, child in subgraphs(builder).items()}
-    cycles = [*unbounded_cycles(left)]
+    cycles = [*cycles_of(choose(left), left)]
     cycles += [
         (f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles
     ]
