@@ -10,8 +10,7 @@ from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
 from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name
 from loopwright.engine.proof.cycles import reached
-from loopwright.engine.proof.graph import Edge
-from loopwright.engine.proof.refusals import refusal_of
+from loopwright.engine.proof.graph import Edge, refusal_of
 
 Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
 """What is known of a graph.

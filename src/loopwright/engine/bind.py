@@ -22,7 +22,7 @@ from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
 from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate, GateState, is_engine_node
-from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways
+from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
 from loopwright.engine.ledger import (
     LEDGER,
     REQUESTS,
@@ -65,6 +65,11 @@ class BoundBuilder(Builder):
     """Whether `bounded` holds its nodes and routers, while they run, to what the proof knows of them."""
     reports: bool
     """Whether a bound can be reached, in this graph or in one inside it, so that the state has a ``stop_reason``."""
+
+    @property
+    def keyless(self) -> bool:
+        """Whether the state has no keys, and channels of the engine's beside it."""
+        return self.reports and langgraph_private.ROOT in self.channels
 
     @property
     def metered(self) -> bool:
@@ -112,7 +117,7 @@ def bind(
         for loop in bound.loops
         if loop.asks_by_source or any((source, loop.target) in bound.crossed for source in loop.sources)
     )
-    view = _viewer(builder.state_schema)
+    view = _viewer(builder.state_schema, keyless=bound.keyless)
     _add_channels(bound)
     for loop in bound.loops:
         targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
@@ -215,6 +220,8 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         metered = bound.metered and not spec.cache_policy
         inner = compiled.nodes[node].bound
         langgraph_private.replace_bound(compiled, node, WatchedNode(inner, node, ways, metered=metered))
+        if bound.keyless:
+            langgraph_private.change_result(compiled, node, with_key)
 
 
 def watch_routers(bound: BoundBuilder) -> None:
@@ -291,8 +298,10 @@ def _check_scope(loop: Loop, loops: Mapping[str, Loop]) -> None:
 # State
 
 
-def _viewer(schema: type[Any]) -> Callable[[Mapping[str, Any]], Any]:
+def _viewer(schema: type[Any], *, keyless: bool) -> Callable[[Mapping[str, Any]], Any]:
     """How to show the plain state to a loop's callables: as the graph's own schema."""
+    if keyless:
+        return lambda state: state.get(langgraph_private.ROOT)
     if not (issubclass(schema, BaseModel) or dataclasses.is_dataclass(schema)):
         return lambda state: state
     known = set(get_type_hints(schema))
@@ -302,11 +311,6 @@ def _viewer(schema: type[Any]) -> Callable[[Mapping[str, Any]], Any]:
 def _add_channels(bound: BoundBuilder) -> None:
     if LEDGER in bound.channels:
         raise LoopDeclarationError(LEDGER, f"the state key {LEDGER!r} is reserved; is the graph bounded twice?")
-    if langgraph_private.ROOT in bound.channels:
-        raise GraphError(
-            "the state has no keys, and Loopwright keeps its counts beside them. Give the graph a state with a key: "
-            "class State(TypedDict): messages: ..."
-        )
     schema = dict(bound.schemas[bound.state_schema])
     for loop in bound.loops:
         if loop.counter and loop.counter_by == "engine":

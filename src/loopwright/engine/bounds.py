@@ -18,7 +18,7 @@ from loopwright.engine.fingerprint import structure_of
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph, as_bounded
 from loopwright.engine.inner import bounded_inside
-from loopwright.engine.langgraph_private import write_with
+from loopwright.engine.langgraph_private import ROOT, write_with
 from loopwright.engine.ledger import HIDDEN, STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
 from loopwright.engine.proof.choice import choose, loop_name
@@ -171,7 +171,9 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
         # LangGraph needs one step more than it runs.
         "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
     }  # fmt: skip
-    if not isinstance(compiled.stream_channels, str):
+    if bound.keyless:
+        attributes["stream_channels"] = ROOT
+    elif not isinstance(compiled.stream_channels, str):
         attributes["stream_channels"] = [key for key in compiled.stream_channels_list if key not in HIDDEN]
     return as_bounded(compiled, attributes)
 

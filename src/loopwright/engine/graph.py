@@ -78,7 +78,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """How a notebook shows it: drawn with its loops and their limits, and its certificate; nothing is sent."""
-        from loopwright.diagram.notebook import shown
+        from loopwright.diagram.drawing import shown
 
         return shown(self)
 

@@ -21,7 +21,7 @@ from langgraph.errors import ParentCommand
 from langgraph.types import Command, Send
 
 from loopwright.engine.budget.meter import spending
-from loopwright.engine.langgraph_private import limit_around, write_beside
+from loopwright.engine.langgraph_private import ROOT, limit_around, write_beside
 from loopwright.engine.ledger import HIDDEN, REQUESTS
 from loopwright.engine.loop import END, Loop
 from loopwright.errors import LoopDeclarationError, UndeclaredFanOutError, UndeclaredJumpError
@@ -224,6 +224,19 @@ class WatchedNode(Runnable[Any, Any]):
             return jump
         (translated,) = self._through([dataclasses.replace(command, graph=None)], config)
         return ParentCommand(dataclasses.replace(translated, graph=command.graph))
+
+
+def with_key(result: Any) -> Any:
+    """What a node of a graph without keys returned, under the key that LangGraph gives such a state.
+
+    Args:
+        result: The state, a Command, or a list with Commands in it.
+    """
+    if result is None or isinstance(result, Command | Send):
+        return result
+    if isinstance(result, list | tuple) and any(isinstance(item, Command) for item in cast("Sequence[Any]", result)):
+        return [with_key(item) for item in cast("Sequence[Any]", result)]
+    return {ROOT: result}
 
 
 def _name(goto: Any) -> Any:

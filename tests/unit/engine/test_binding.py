@@ -241,14 +241,6 @@ async def test_the_builder_s_node_defaults_hold_for_its_nodes_and_not_for_gates(
 # A gate in a running graph
 
 
-def test_a_state_without_keys_is_refused_by_name_where_something_is_counted() -> None:
-    made = StateGraph(list).add_node("a", lambda _: ["a"]).add_edge(START, "a")
-    assert bounded(made).invoke([]) == ["a"]
-    made.add_conditional_edges("a", lambda _: "a", ["a", END])
-    with pytest.raises(GraphError, match="the state has no keys"):
-        bounded(made, limit=1)
-
-
 @pytest.mark.parametrize("garbage", [0, -7, 10**9, None, "three"])
 def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_word_is_the_gate_s(garbage: Any) -> None:
     made = builder("work", "check", check=lambda _: {"log": ["check"], "count": garbage})

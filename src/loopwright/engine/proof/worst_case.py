@@ -15,9 +15,8 @@ from loopwright.engine.loop import RUN, Loop
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.counting import Counted
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
-from loopwright.engine.proof.graph import Topology
+from loopwright.engine.proof.graph import Topology, limit_of
 from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
-from loopwright.engine.proof.refusals import limit_of
 
 
 def passes_in_a_run(loops: Sequence[Loop]) -> dict[str, int]:
