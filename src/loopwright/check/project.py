@@ -8,7 +8,7 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from loopwright.errors import GraphError
@@ -112,7 +112,7 @@ class Project:
     def __init__(self, roots: list[Path]) -> None:
         self.roots = roots
         self._files: dict[Path, SourceFile | GraphError] = {}
-        self._found: dict[tuple[str, int, Path], Path | None] = {}
+        self.find = cache(self._find)
         self._makers: frozenset[str] | None = None
         self._counted = 0
 
@@ -143,20 +143,14 @@ class Project:
             self._counted, self._makers = len(files), _makers([file for file in files if "Command" in file.text], files)
         return self._makers
 
-    def find(self, module: str, level: int, importer: Path) -> Path | None:
-        """The file of a module, if it is in the folder tree.
+    def _find(self, module: str, level: int, importer: Path) -> Path | None:
+        """The file of a module, if it is in the folder tree; kept, as `find`.
 
         Args:
             module: Its dotted name, empty in ``from . import name``.
             level: The number of dots before it.
             importer: The file that imports it.
         """
-        key = (module, level, importer.parent)
-        if key not in self._found:
-            self._found[key] = self._find(module, level, importer)
-        return self._found[key]
-
-    def _find(self, module: str, level: int, importer: Path) -> Path | None:
         if level:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
         else:

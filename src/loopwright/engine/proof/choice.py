@@ -30,12 +30,11 @@ class Choice:
     """Whether the target may not have run when a source asks, so that its first visit has to be let pass."""
 
 
-def choose(follow: Mapping[str, Iterable[str]], start: str = START) -> tuple[Choice, ...]:
+def choose(follow: Mapping[str, Iterable[str]]) -> tuple[Choice, ...]:
     """Choose the edges without which a graph has no cycle.
 
     Args:
         follow: Node -> the nodes that it leads to; both in the order of declaration.
-        start: The entry.
 
     Returns:
         One choice for each node at which it goes round; none for a graph without cycles.
@@ -54,9 +53,9 @@ def choose(follow: Mapping[str, Iterable[str]], start: str = START) -> tuple[Cho
                 del left[source][target]
                 sources.setdefault(target, set()).add(source)
 
-    components, known = cyclic_components(left), reached(left, [start])
+    components, known = cyclic_components(left), reached(left, [START])
     for target in (node for component in components for node in component):
-        cut(known - reached(left, [start], without=target), target)
+        cut(known - reached(left, [START], without=target), target)
     while components:
         component = components.pop()
         inside = {node: [*(left[node].keys() & component)] for node in component}

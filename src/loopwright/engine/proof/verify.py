@@ -48,7 +48,7 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     topology = refusals_apart(topology, builder.loops if isinstance(builder, BoundBuilder) else ())
     limits = own_limits(builder, ((edge.source, edge.target) for edge in topology.edges))
     topology = limits_apart(topology, limits)
-    left = {node: {*targets} for node, targets in topology.ways().items()}
+    left = topology.ways()
     inner = {node: verify(child) for node, child in subgraphs(builder).items()}
     cycles = [*cycles_of(choose(left), left)]
     cycles += [
@@ -61,7 +61,7 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
             unbounded_cycles=found,
             assumptions=tuple(assumptions_of(builder, topology, read_fan_out(builder, topology))),
         )
-    return worst_case(builder, topology, left, inner, limits)
+    return worst_case(builder, topology, inner, limits)
 
 
 def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> Builder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -39,7 +39,6 @@ def waits_in_a_run(loops: Sequence[Loop]) -> float:
 def worst_case(
     builder: Builder,
     topology: Topology,
-    left: dict[str, set[str]],
     inner: Mapping[str, Certificate],
     limits: Mapping[str, int],
 ) -> Certificate:
@@ -48,7 +47,6 @@ def worst_case(
     Args:
         builder: The graph with its gates.
         topology: Its nodes and edges.
-        left: Node -> the nodes that it leads to, without the granted edges; free of cycles.
         inner: The certificates of the nodes that are graphs themselves.
         limits: Node -> how many times control goes on from it, by a limit of an agent's own.
     """
@@ -57,16 +55,14 @@ def worst_case(
     fan_out = read_fan_out(builder, topology)
     counted = Counted(
         topology=topology,
-        left=left,
         joins=_joins(builder),
-        joined=frozenset(_joined(builder)),
         passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
         deferred={node for node, spec in builder.nodes.items() if spec.defer},
         fan_out=fan_out,
     )
     count = counted.count(START)
     runs, supersteps, closing = Counter[Any](count.runs), count.supersteps, dict[str, int]()
-    if left.get(DISPATCHER, set()) - {END}:
+    if {*topology.ways().get(DISPATCHER, ())} - {END}:
         # When the run's budget is spent, the engine ends what is going on, and goes to the fallback from here.
         last = counted.closing().count(DISPATCHER)
         runs.update(last.runs)
@@ -102,25 +98,6 @@ def _joins(builder: Builder) -> dict[str, list[tuple[str, ...]]]:
     for starts, end in builder.waiting_edges:
         joins.setdefault(end, []).append(starts)
     return joins
-
-
-def _joined(builder: Builder) -> Iterator[tuple[str, str]]:
-    """Sources and targets between which there is a join and nothing else."""
-    known = read_destinations(builder)
-    for starts, end in builder.waiting_edges:
-        for source in starts:
-            branches = builder.branches.get(source, {}).values()
-            routed = any(branch.ends is None or end in branch.ends.values() for branch in branches)
-            jumps = source in known and known[source].jumps != frozenset()
-            handled = source in builder.nodes and builder.nodes[source].error_handler_node
-            if (
-                not routed
-                and not jumps
-                and not handled
-                and (source, end) not in builder.edges
-                and end not in (builder.nodes[source].ends or ())
-            ):
-                yield source, end
 
 
 def _written(builder: Builder) -> dict[str, Any]:
