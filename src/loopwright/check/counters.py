@@ -31,9 +31,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
         counted = {key for each in (*counting, function) for key in _counted(each)}
         for one, other in _compared(function):
             limit = _limit(other, function)
-            length = isinstance(limit, int) and any(
-                getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(one)
-            )
+            length = isinstance(limit, int) and _is_length(one)
             for key in _keys(one, function):
                 if length or key in counted:
                     named = f"len({key})" if length else key
@@ -67,7 +65,11 @@ def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
     known = node.value if isinstance(node, ast.Constant) else function.frame.settled(node)
     if isinstance(known, int):
         return known if known > 0 else None
-    return next(_keys(node, function), None)
+    return None if _is_length(node) else next(_keys(node, function), None)
+
+
+def _is_length(node: ast.expr) -> bool:
+    return any(getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(node))
 
 
 def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iterator[str]:
