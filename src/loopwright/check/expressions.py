@@ -137,7 +137,7 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
         case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
             kept = frame.look_up(owner)
             if isinstance(kept, InstanceValue):
-                kept.attributes[attribute] = value
+                kept.set(attribute, value)
             else:
                 frame.names[f"{owner}.{attribute}"] = value
         case ast.Tuple(elts=targets) | ast.List(elts=targets):

@@ -23,6 +23,7 @@ from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
     CHANGING,
     MAKERS,
+    MISSING,
     ClassValue,
     Frame,
     FunctionValue,
@@ -104,7 +105,7 @@ class Reader:
         self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
         self.failed: dict[Path, GraphError] = {}
-        self.objects: list[dict[str, Any]] = []
+        self.journal: list[tuple[dict[str, Any], str, Any]] = []
         self._owner: Any = None
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
@@ -179,9 +180,7 @@ class Reader:
 
     def instance(self, of: ClassValue) -> InstanceValue:
         """An object of a class, before its ``__init__`` has run."""
-        made = InstanceValue(of)
-        self.objects.append(made.attributes)
-        return made
+        return InstanceValue(of, self.journal)
 
     def forget(self, instance: InstanceValue, source: SourceFile) -> None:
         """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
@@ -289,25 +288,42 @@ class Reader:
         """
         if len(branches) == 1:
             return branches[0]()
-        scopes, around = [frame.names, *self.objects], self._branch
-        before = [dict(scope) for scope in scopes]
-        ends: list[tuple[Left, list[dict[str, Any]]]] = []
+        before, mark, around = dict(frame.names), len(self.journal), self._branch
+        ends: list[tuple[Left, dict[str, Any], dict[tuple[int, str], tuple[dict[str, Any], Any]]]] = []
         for branch in branches:
-            for scope, names in zip(scopes, before, strict=True):
-                scope.clear()
-                scope.update(names)
+            frame.names = dict(before)
             self._branches += 1
             self._branch = (*around, self._branches)
-            ends.append((branch(), [dict(scope) for scope in scopes]))
+            left = branch()
+            ends.append((left, frame.names, self._undone(mark)))
         self._branch = around
         ends = [end for end in ends if end[0] != "raise"] or ends
-        for scope, *found in zip(scopes, *(kept for _, kept in ends), strict=True):
-            scope.clear()
-            for name in dict.fromkeys(name for names in found for name in names):
-                scope[name] = _same([names[name] for names in found if name in names])
-        leaving: set[Left] = {left for left, _ in ends}
+        frame.names = dict(ends[0][1])
+        for _, names, _ in ends[1:]:
+            for name, value in names.items():
+                if (kept := frame.names.setdefault(name, value)) is not value:
+                    frame.names[name] = _same([kept, value])
+        every = {key: value for _, _, changes in ends for key, value in changes.items()}
+        for key, (attributes, _) in every.items():
+            kept = attributes.get(key[1], MISSING)
+            found = [changes[key][1] if key in changes else kept for _, _, changes in ends]
+            self.journal.append((attributes, key[1], kept))
+            attributes[key[1]] = _same([value for value in found if value is not MISSING])
+        leaving: set[Left] = {left for left, _, _ in ends}
         self._may_have_left = self._may_have_left or len(leaving) > 1
         return leaving.pop() if len(leaving) == 1 else None
+
+    def _undone(self, mark: int) -> dict[tuple[int, str], tuple[dict[str, Any], Any]]:
+        """Take back what was changed in objects since a mark; returns the values that it had in the end."""
+        ends: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+        while len(self.journal) > mark:
+            attributes, name, before = self.journal.pop()
+            ends.setdefault((id(attributes), name), (attributes, attributes.get(name, UNKNOWN)))
+            if before is MISSING:
+                attributes.pop(name, None)
+            else:
+                attributes[name] = before
+        return ends
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, returned: list[Any]) -> Left:
         target = None if isinstance(node, ast.While) else node.target

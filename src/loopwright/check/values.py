@@ -236,8 +236,15 @@ class InstanceValue:
 
     of: ClassValue
     """The class."""
+    journal: list[tuple[dict[str, Any], str, Any]]
+    """Where its changes are noted, so that the ways of an ``if`` can be read apart."""
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     """Its own attributes."""
+
+    def set(self, name: str, value: Any) -> None:
+        """Give an attribute a value."""
+        self.journal.append((self.attributes, name, self.attributes.get(name, MISSING)))
+        self.attributes[name] = value
 
 
 class _More:
@@ -249,6 +256,9 @@ class _More:
 
 MORE = _More()
 """In a list, or as a key of a table: something unknown was added to it."""
+
+MISSING = object()
+"""The value of an attribute that was not there."""
 
 
 @dataclass(frozen=True, slots=True)
