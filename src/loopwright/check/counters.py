@@ -73,13 +73,17 @@ def _is_length(node: ast.expr) -> bool:
 
 
 def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iterator[str]:
-    """What may be keys of the state that an expression reads, straight or by variables of the function's own."""
-    called = [node.func for node in ast.walk(expression) if isinstance(node, ast.Call)]
+    """The keys of the state that an expression reads, straight or by variables of the function's own."""
+    parameters = [argument.arg for argument in function.node.args.args]
     for node in ast.walk(expression):
         match node:
-            case ast.Constant(value=str(key)):
+            case (
+                ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str(key)))
+                | ast.Call(func=ast.Attribute(value=ast.Name(), attr="get"), args=[ast.Constant(value=str(key)), *_])
+                | ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(), ast.Constant(value=str(key)), *_])
+            ):
                 yield key
-            case ast.Attribute(attr=key) if node not in called:
+            case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in parameters:
                 yield key
             case ast.Name(id=name) if depth < 3:
                 for value in values_given(function.node, name) or ():

@@ -113,8 +113,8 @@ class Project:
         self.roots = roots
         self._files: dict[Path, SourceFile | GraphError] = {}
         self.find = cache(self._find)
-        self._makers: frozenset[str] | None = None
-        self._counted = 0
+        self.jumps = False
+        """Whether a file may make a Command with a goto, of those that are open by now; else nothing returns one."""
 
     def open(self, path: Path) -> SourceFile:
         """A file, parsed.
@@ -125,23 +125,13 @@ class Project:
         key = path.absolute()
         if key not in self._files:
             try:
-                self._files[key] = SourceFile(path)
+                file = self._files[key] = SourceFile(path)
+                self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
             except GraphError as error:
                 self._files[key] = error
         if isinstance(found := self._files[key], GraphError):
             raise found
         return found
-
-    @property
-    def makers(self) -> frozenset[str] | None:
-        """The names of all functions that may return a Command with a goto, or what makes one; None if no file has one.
-
-        Of the files that are open by now: a call of something unknown can only run one of these by its name.
-        """
-        files = [file for file in self._files.values() if isinstance(file, SourceFile)]
-        if len(files) != self._counted:
-            self._counted, self._makers = len(files), _makers([file for file in files if "Command" in file.text], files)
-        return self._makers
 
     def _find(self, module: str, level: int, importer: Path) -> Path | None:
         """The file of a module, if it is in the folder tree; kept, as `find`.
@@ -169,41 +159,6 @@ class Project:
         """Whether a package or module of that name lies in the folder tree."""
         top = module.partition(".")[0]
         return any((root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots)
-
-
-def _makers(files: list[SourceFile], everywhere: list[SourceFile]) -> frozenset[str] | None:
-    if not any("goto" in file.text for file in files):
-        return None
-    found: set[str] = set()
-    for file in files:
-        for function in _functions(file):
-            if any(getattr(node, "id", getattr(node, "attr", "")) == "Command" for node in ast.walk(function)):
-                found.add(function.name)
-        aliases = (alias for node in ast.walk(file.tree) if isinstance(node, ast.ImportFrom) for alias in node.names)
-        if any(alias.name == "Command" and alias.asname for alias in aliases):
-            found |= {function.name for function in _functions(file)}
-    fresh = set(found)
-    while fresh:
-        naming = re.compile(rf"\b({'|'.join(map(re.escape, fresh))})\b")
-        more: set[str] = set()
-        for file in everywhere:
-            if naming.search(file.text):
-                more |= {function.name for function in _functions(file) if _returns_call(function, fresh)}
-        fresh = more - found
-        found |= fresh
-    return frozenset(found)
-
-
-def _functions(file: SourceFile) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in ast.walk(file.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-
-
-def _returns_call(function: ast.AST, names: set[str]) -> bool:
-    """Whether a function calls one of these and hands on what that returns, or might."""
-    if not any(isinstance(node, ast.Return) for node in ast.walk(function)):
-        return False
-    called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    return any(getattr(func, "id", getattr(func, "attr", "")) in names for func in called)
 
 
 def _package_roots(path: Path) -> list[Path]:
