@@ -27,7 +27,7 @@ from mcp_types import (
 
 import loopwright
 from loopwright.check.loading import load_graphs
-from loopwright.check.machine import as_json
+from loopwright.check.report import as_json
 from loopwright.check.targets import check_targets
 from loopwright.engine import RunEvent, RunResult, verify
 from loopwright.engine.events.schema import LoopDecided, NodeStarted

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from loopwright.check import findings
-from loopwright.check.findings import Checker
 from loopwright.check.targets import check_targets
 
 GOOD = """
@@ -68,7 +67,7 @@ def test_our_own_fault_is_one_line_too(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(findings, "prove", failing)
     outcome = check_targets([str(tmp_path)], None, False)
-    assert [Path(graph.file).name for graph in outcome.graphs] == ["b.py"]
+    assert [Path(graph.place.file).name for graph in outcome.graphs] == ["b.py"]
     assert len(outcome.errors) == 1 and "could not be checked: KeyError" in outcome.errors[0]
 
 
@@ -103,20 +102,21 @@ def test_hard_code_is_checked_in_time(case: str, tmp_path: Path) -> None:
     begun = time.process_time()
     outcome = check_targets([str(tmp_path)], None, False)
     assert time.process_time() - begun < 4  # twice what it may take, for a slow machine
-    verdicts = {Path(graph.file).name: graph.verdict for graph in outcome.graphs}
+    verdicts = {Path(graph.place.file).name: graph.verdict for graph in outcome.graphs}
     assert verdicts["good.py"] == "bounded"
-    assert verdicts.get("file.py") == ("not read" if case in TOO_HARD else "bounded")
-    assert outcome.errors == []
-
-
-def test_a_graph_in_a_file_with_too_much_work_is_not_read(tmp_path: Path) -> None:
-    file = tmp_path / "file.py"
-    file.write_text(
-        HEAD + "g = " + NODE + HARD["loops in loops"] + "\ng.add_edge('work', 'work')\nh = StateGraph(dict)\n"
+    assert verdicts.get("file.py") == (None if case in TOO_HARD else "bounded")
+    assert [error.partition("file.py")[2][:22] for error in outcome.errors] == [" could not be read: Gr"] * (
+        case in TOO_HARD
     )
-    found = Checker([tmp_path]).check(file)
-    assert [graph.verdict for graph in found] == ["not read", "not read"]
-    assert all("steps to read" in graph.findings[0].message for graph in found)
+
+
+def test_a_graph_in_a_file_with_too_much_work_is_told_of_nowhere_else(tmp_path: Path) -> None:
+    hard = HEAD + "g = " + NODE + HARD["loops in loops"] + "\ng.add_edge('work', 'work')\n"
+    (tmp_path / "hard.py").write_text(hard)
+    (tmp_path / "other.py").write_text("from hard import g\napp = g.compile()\n")
+    outcome = check_targets([str(tmp_path)], None, False)
+    assert outcome.graphs == []
+    assert len(outcome.errors) == 1 and "150,000 steps to read" in outcome.errors[0]
 
 
 @pytest.mark.slow
@@ -153,16 +153,16 @@ def test_a_notebook_is_read_cell_by_cell(tmp_path: Path) -> None:
     )
     (graph,) = check_targets([str(tmp_path)], None, False).graphs
     (finding,) = graph.findings
-    assert (graph.verdict, graph.cell, graph.line) == ("unbounded", 4, 2)
-    assert (finding.cell, finding.line) == (5, 3)
-    assert finding.place.endswith("n.ipynb: cell 5, line 3")
+    assert (graph.verdict, graph.place.cell, graph.place.line) == ("unbounded", 4, 2)
+    assert (finding.place.cell, finding.place.line) == (5, 3)
+    assert str(finding.place).endswith("n.ipynb: cell 5, line 3")
 
 
 def test_a_cell_that_is_no_python_leaves_the_notebook_not_read(tmp_path: Path) -> None:
     notebook(tmp_path / "n.ipynb", GOOD, "def (:\n")
-    (graph,) = check_targets([str(tmp_path / "n.ipynb")], None, False).graphs
-    assert graph.verdict == "not read"
-    assert "cell 3" in graph.findings[0].message
+    outcome = check_targets([str(tmp_path / "n.ipynb")], None, False)
+    assert outcome.graphs == []
+    assert "n.ipynb: cell 3, line 1" in outcome.errors[0]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"cells": [{}]}', '{"worksheets": []}'])

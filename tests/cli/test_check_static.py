@@ -222,7 +222,7 @@ def test_what_cannot_be_read_is_named_with_its_line(case: str, tmp_path: Path) -
     (graph,) = checked(tmp_path, THREE + NOT_READ[case]).values()
     (finding,) = graph.findings
     assert graph.verdict == "not read"
-    assert (finding.rule, finding.line) == (
+    assert (finding.rule, finding.place.line) == (
         "graph-not-read",
         line_of(tmp_path, NOT_READ[case].splitlines()[-1].strip()),
     )

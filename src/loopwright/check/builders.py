@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 from loopwright.check.expressions import Call, evaluate, iterated, return_annotation
@@ -171,12 +170,12 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Call) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
     words = command_words(action.node, action.values, action.fixed, doubts)
-    for inner in action.graphs() if call.project.makers is not None else ():  # what it calls may jump out, too
+    for inner in action.graphs() if call.project.jumps else ():  # what it calls may jump out, too
         jumps = inner.graph.parent_words()
         words = None if words is None or jumps is None else words | jumps
     parent = parent_words(action.node, action.values, action.fixed)
     node.functions += (action,)
-    if words is None and node.parent == NO_WORDS and parent == NO_WORDS and call.project.makers is None:
+    if words is None and node.parent == NO_WORDS and parent == NO_WORDS and not call.project.jumps:
         words = NO_WORDS
     node.words = None if words is None or node.words is None else node.words | words
     node.parent = None if parent is None or node.parent is None else node.parent | parent
@@ -184,39 +183,10 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Call) -> None:
     if isinstance(annotated, Words) and annotated.command:
         node.declared = (*node.declared, *(str(text_of(word)) for word in annotated.words))
         return
-    doubt = "a decorator of its function was not read" if action.unread else _doubt(doubts, action, call)
-    node.unread = node.unread or doubt
-
-
-def _doubt(doubts: Sequence[ast.expr], action: FunctionValue, call: Call) -> str | None:
-    """Why a value that was not read may be a Command: it names what makes one, or may run or hold anything.
-
-    Where no file has a function that makes a Command with a goto, nothing can.
-    """
-    makers = call.project.makers
-    if makers is None:
-        return None
-    for node in (node for doubt in doubts for node in ast.walk(doubt)):
-        name: str = getattr(node, "id", getattr(node, "attr", ""))
-        if name in makers and not isinstance(action.values(cast("ast.expr", node)), Symbol):
-            return f"{action.name}() returns what {name}() makes, which may be a Command"
-        if isinstance(node, ast.Call) and _runs_anything(node, action):
-            return f"{action.name}() returns what {ast.unparse(node.func)}() makes, and that was not found"
-    if any(isinstance(doubt, ast.Subscript) for doubt in doubts):
-        return f"{action.name}() returns an item of something, which may be a Command"
-    return None
-
-
-def _runs_anything(node: ast.Call, action: FunctionValue) -> bool:
-    """Whether a call may run any function: what a variable or a table holds, say."""
-    if any(keyword.arg == "goto" for keyword in node.keywords):
-        return True
-    if isinstance(node.func, ast.Attribute):
-        return False  # of its name, nothing makes a Command
-    if not isinstance(node.func, ast.Name) or node.func.id in ("getattr", "globals", "vars", "eval"):
-        return True
-    value = action.values(node.func)
-    return isinstance(value, FunctionValue) or (value is UNKNOWN and not hasattr(builtins, node.func.id))
+    if action.unread:
+        node.unread = node.unread or "a decorator of its function was not read"
+    elif doubts and call.project.jumps:
+        node.unread = node.unread or f"{action.name}() returns {ast.unparse(doubts[0])}, which may be a Command"
 
 
 def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
@@ -240,7 +210,7 @@ def read_tools(node: FoundNode, tools: Any, call: Call) -> None:
         elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":
             name = text_of(tool.options.get("agent_name"))
             node.parent = None if name is None or node.parent is None else node.parent | {name}
-        elif tool is UNKNOWN and call.project.makers is not None and tools not in ([], ()):
+        elif tool is UNKNOWN and call.project.jumps and tools not in ([], ()):
             node.unread = node.unread or "its tools were not read, and may return Commands"
 
 

@@ -7,8 +7,7 @@ It may be reset, count the wrong thing or be compared the wrong way round, so it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from loopwright.check.found import FoundGraph
 from loopwright.check.values import FunctionValue
@@ -17,43 +16,30 @@ from loopwright.engine.proof.source import own_nodes, values_given
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
-@dataclass(frozen=True, slots=True)
-class HandWritten:
-    """A counter that may bound a cycle."""
-
-    key: str
-    """The state key, or ``len(key)`` for the length of a list there."""
-    where: str
-    """The function that compares it."""
-    limit: int | str | None
-    """What it is compared with: a number, the state key that holds it, or None if that is neither."""
-
-    @property
-    def message(self) -> str:
-        """What to say of it."""
-        return f"the counter `{self.key}` in `{self.where}` may bound it; we do not count on it"
-
-    @property
-    def bound(self) -> str:
-        """The limit of a `Loop` that would replace it, as source code."""
-        if isinstance(self.limit, str):
-            return f"StateLimit({self.limit!r}, default=3, ceiling=10)"
-        return str(self.limit if self.limit is not None else 5)
-
-
-def counter_of(cycle: Sequence[str], graph: FoundGraph) -> HandWritten | None:
+def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | None:
     """The hand-written counter that may bound a cycle.
 
     Args:
         cycle: The nodes of the cycle.
         graph: The graph that it is in.
+
+    Returns:
+        What to say of it, and the limit of a `Loop` that would replace it, as source code.
     """
     counting = [function for node in graph.nodes.values() for function in node.functions]
     for function in _deciders(cycle, graph):
-        for key, limit in _compared(function):
-            is_length = key.startswith("len(") and isinstance(limit, int)
-            if is_length or any(_counts(other, key) for other in (*counting, function)):
-                return HandWritten(key, function.name, limit)
+        counted = {key for each in (*counting, function) for key in _counted(each)}
+        for one, other in _compared(function):
+            limit = _limit(other, function)
+            length = isinstance(limit, int) and _is_length(one)
+            for key in _keys(one, function):
+                if length or key in counted:
+                    named = f"len({key})" if length else key
+                    bound = (
+                        f"StateLimit({limit!r}, default=3, ceiling=10)" if isinstance(limit, str) else str(limit or 5)
+                    )
+                    said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
+                    return said, bound
     return None
 
 
@@ -66,25 +52,29 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
             yield from graph.nodes[name].functions
 
 
-def _compared(function: FunctionValue) -> Iterator[tuple[str, int | str | None]]:
-    """The state keys that a function compares, with what they are compared with."""
+def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a function compares with what, both ways round."""
     for node in ast.walk(function.node):
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _ORDER):
-            for one, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
-                length = any(getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(one))
-                for key in _keys(one, function):
-                    yield f"len({key})" if length else key, _limit(other, function)
+            yield node.left, node.comparators[0]
+            yield node.comparators[0], node.left
 
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
+    """What a counter is compared with: a number, the state key that holds it, or None if that is neither."""
     known = node.value if isinstance(node, ast.Constant) else function.frame.settled(node)
     if isinstance(known, int):
         return known if known > 0 else None
-    return next(_keys(node, function), None)
+    return None if _is_length(node) else next(_keys(node, function), None)
+
+
+def _is_length(node: ast.expr) -> bool:
+    return any(getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(node))
 
 
 def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iterator[str]:
     """The keys of the state that an expression reads, straight or by variables of the function's own."""
+    parameters = [argument.arg for argument in function.node.args.args]
     for node in ast.walk(expression):
         match node:
             case (
@@ -93,7 +83,7 @@ def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iter
                 | ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(), ast.Constant(value=str(key)), *_])
             ):
                 yield key
-            case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in _parameters(function):
+            case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in parameters:
                 yield key
             case ast.Name(id=name) if depth < 3:
                 for value in values_given(function.node, name) or ():
@@ -102,45 +92,37 @@ def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iter
                 pass
 
 
-def _parameters(function: FunctionValue) -> list[str]:
-    return [argument.arg for argument in function.node.args.args]
+def _counted(function: FunctionValue) -> Iterator[str]:
+    """The keys that a function counts up or down: it adds to one, or gives it a sum, or a one that a reducer adds."""
+    for node in ast.walk(function.node):
+        match node:
+            case ast.AugAssign(target=ast.Subscript(slice=ast.Constant(value=str(key))) | ast.Attribute(attr=key)):
+                yield key
+            case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str(key)))], value=value) if _is_count(
+                value, function
+            ):
+                yield key
+            case ast.keyword(arg=str(key), value=value) if _is_count(value, function):
+                yield key
+            case ast.Dict(keys=keys, values=values):
+                given = zip(keys, values, strict=True)
+                yield from (
+                    str(key.value)
+                    for key, value in given
+                    if isinstance(key, ast.Constant) and _is_count(value, function)
+                )
+            case _:
+                pass
 
 
-def _counts(function: FunctionValue, key: str) -> bool:
-    """Whether a function counts a key of the state up or down."""
-    return any(_counted(value, function) for node in ast.walk(function.node) for value in _given_to(node, key))
-
-
-def _given_to(node: ast.AST, key: str) -> Iterable[ast.expr | None]:
-    """What a node of the syntax gives a key of the state, or a variable of its name."""
-    match node:
-        case ast.Dict(keys=keys, values=values):
-            named = zip(keys, values, strict=True)
-            return [value for name, value in named if isinstance(name, ast.Constant) and name.value == key]
-        case ast.AugAssign(target=ast.Subscript(slice=ast.Constant(value=name))) if name == key:
-            return [None]
-        case ast.AugAssign(target=ast.Attribute(attr=name)) if name == key:
-            return [None]
-        case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=name))], value=value) if name == key:
-            return [value]
-        case ast.keyword(arg=name, value=value) if name == key:
-            return [value]
-        case _:
-            return []
-
-
-def _counted(value: ast.expr | None, function: FunctionValue) -> bool:
-    """Whether a value is a count: one more than something, or a one that a reducer adds."""
+def _is_count(value: ast.expr, function: FunctionValue) -> bool:
     match value:
-        case None | ast.BinOp(op=ast.Add() | ast.Sub()):
+        case ast.BinOp(op=ast.Add() | ast.Sub()) | ast.Constant(value=1):
             return True
-        case ast.Constant(value=int(number)):
-            return number == 1
         case ast.Name(id=name):
-            added = any(
-                isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name
-                for node in own_nodes(function.node)
+            added = (node.target for node in own_nodes(function.node) if isinstance(node, ast.AugAssign))
+            return any(isinstance(target, ast.Name) and target.id == name for target in added) or any(
+                isinstance(inner, ast.BinOp) for inner in values_given(function.node, name) or ()
             )
-            return added or any(isinstance(inner, ast.BinOp) for inner in values_given(function.node, name) or ())
         case _:
             return False

@@ -8,23 +8,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from loopwright.check.agents import AGENTS
-from loopwright.check.builders import place_of
 from loopwright.check.found import FoundGraph, Place
-from loopwright.check.project import Project, SourceFile
-from loopwright.check.proving import Proof, prove
-from loopwright.check.reader import WORK, Reader, TooMuch, asks_for_main
+from loopwright.check.project import Project
+from loopwright.check.proving import Finding, Verdict, prove
+from loopwright.check.reader import WORK, Reader, asks_for_main
 from loopwright.check.values import MAKERS, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
 from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, reassigned_inside
-
-Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
-"""What is known of a graph.
-
-``not proven``: each of its cycles may be bounded by something that nobody counts on, a counter that was written by
-hand; ``unreachable``: no path from the start reaches one of its nodes.
-"""
 
 _BUILDING = re.compile(
     rf"\b({'|'.join(MAKERS)}|bounded|create_\w*(agent|graph|supervisor|swarm|codeact|executor)"
@@ -34,46 +25,17 @@ _BUILDING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong with a graph."""
-
-    rule: Literal["unbounded-cycle", "unproven-cycle", "unreachable-node", "graph-not-read"]
-    """Which rule it breaks."""
-    file: Path
-    """The file."""
-    line: int
-    """The line, counted from 1."""
-    message: str
-    """What is wrong, in one line."""
-    cycle: tuple[str, ...] = ()
-    """The nodes of the cycle, in order."""
-    suggestion: str | None = None
-    """A ``Loop`` ready to paste, said once for all cycles that it bounds."""
-    cell: int | None = None
-    """The cell of a notebook that the line is in, counted from 1; the line is then counted from the cell's first."""
-
-    @property
-    def place(self) -> str:
-        """The place as people write it."""
-        return f"{self.file}:{self.line}" if self.cell is None else f"{self.file}: cell {self.cell}, line {self.line}"
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedGraph:
     """A graph and what was found."""
 
     name: str
     """``FILE:variable``, or ``FILE:function.variable``."""
-    file: Path
-    """The file."""
-    line: int
-    """Where the graph is made."""
+    place: Place
+    """Where it is made."""
     verdict: Verdict
     """What is known of it."""
     findings: tuple[Finding, ...] = ()
     """What is wrong with it."""
-    cell: int | None = None
-    """The cell of a notebook that the line is in."""
     bounds: tuple[str, ...] = ()
     """What bounds it, as its source says."""
     notes: tuple[str, ...] = ()
@@ -107,7 +69,7 @@ class Checker:
             Every graph; findings on a line with the comment ``# loopwright: ignore`` are left out.
 
         Raises:
-            GraphError: If the file cannot be read as Python.
+            GraphError: If the file cannot be read as Python, or takes too much work.
         """
         if path not in self._checked_files:
             self._checked_files[path] = self._check(path)
@@ -120,24 +82,18 @@ class Checker:
             return []
         frame = self.reader.module(path)
         self.reader.left = WORK
-        problem = self.reader.incomplete.get(path.absolute()) or source.problem
         named = [*self._named(frame, "", None)]
         instances: dict[ast.AST, InstanceValue] = {}
-        try:
-            for node, around in functions_in(source.tree, frame):
-                builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
-                if builds and node not in self.reader.called:
-                    named += self._read(node, around, frame, instances)
-            for node in source.tree.body:
-                if isinstance(node, ast.If) and asks_for_main(node.test):
-                    named += self._root(node, frame, None)
-        except TooMuch:
-            problem = f"the file takes more than {WORK:,} steps to read"
+        for node, around in functions_in(source.tree, frame):
+            builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
+            if builds and node not in self.reader.called:
+                named += self._read(node, around, frame, instances)
+        for node in source.tree.body:
+            if isinstance(node, ast.If) and asks_for_main(node.test):
+                named += self._root(node, frame, None)
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
-        if problem:
-            named += self._left_over(source, frame, problem, named)
         return [*dict.fromkeys(checked for name, graph in named if (checked := self._checked(name, graph, path)))]
 
     def _read(
@@ -161,24 +117,6 @@ class Checker:
     def _root(self, node: ast.AST, around: Frame, bound: Any) -> Iterator[tuple[str, FoundGraph]]:
         inner, returned = self.reader.function(node, around, bound)
         return self._named(inner, f"{inner.name}.", returned)
-
-    def _left_over(
-        self, source: SourceFile, frame: Frame, problem: str, named: list[tuple[str, FoundGraph]]
-    ) -> Iterator[tuple[str, FoundGraph]]:
-        """The graphs of a file that was not read to its end: those that were begun, and those that were not reached."""
-        for graph in self.reader.graphs:
-            if graph.place.file == source.path:
-                graph.refuse(graph.place, problem)
-        known = {graph.site for _, graph in named} | self._reported.keys()
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in (
-                *MAKERS,
-                *AGENTS,
-            ):
-                place = place_of(node, frame)
-                graph = FoundGraph(place, node.col_offset, owner=frame, problem=(place, problem))
-                if graph.site not in known:
-                    yield str(place.line), graph
 
     def _living(self, around: Frame, frame: Frame) -> Frame:
         """The scope around a function: the module's own names, and what the function around it gave a value once.
@@ -235,28 +173,26 @@ class Checker:
         if not (graph.nodes or graph.compiled_as or graph.origin or proof.problem):
             return None  # a builder that is still empty: who fills it is looked at
         known = self._reported.setdefault(graph.site, [])
-        seen = (proof.problem, proof.lost, proof.unread, *(cycle.nodes for cycle in proof.cycles))
+        seen = (proof.problem, proof.lost, proof.unread, *(cycle.cycle for cycle in proof.cycles))
         if any(other == seen and (at, owner) != (path, graph.owner) for at, owner, other in known):
             return None  # the same graph again, as another function or file makes it
         known.append((path, graph.owner, seen))
-        verdict, findings = _verdict(proof, partial=graph.compiled_as is None and graph.owner.name != "")
-        kept = [self._placed(finding) for finding, places in findings if not self._silenced([graph.place, *places])]
-        line, cell = self._cell(graph.place.file, graph.place.line)
+        verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
+        kept = [
+            replace(finding, place=self._shown(finding.place))
+            for finding in findings
+            if not self._silenced([graph.place, finding.place])
+        ]
         return CheckedGraph(
-            f"{path}:{name}", graph.place.file, line, verdict, tuple(kept), cell,
+            f"{path}:{name}", self._shown(graph.place), verdict, tuple(kept),
             bounds=graph.bounds if verdict == "bounded" else (), notes=proof.notes,
             assumptions=proof.assumptions if verdict == "bounded" else (), steps=graph.steps,
         )  # fmt: skip
 
-    def _placed(self, finding: Finding) -> Finding:
-        line, cell = self._cell(finding.file, finding.line)
-        return replace(finding, line=line, cell=cell)
-
-    def _cell(self, file: Path, line: int) -> tuple[int, int | None]:
-        """A line as people find it in a notebook: the line of its cell, and which cell."""
-        cells = self.project.open(file).cells
-        cell = bisect_right(cells, line)
-        return (line - cells[cell - 1] + 1, cell) if cells else (line, None)
+    def _shown(self, place: Place) -> Place:
+        """A place as people find it in a notebook: the line of its cell, and which cell."""
+        line, cell = self.project.open(place.file).cell_of(place.line)
+        return replace(place, line=line, cell=cell)
 
     def _silenced(self, places: Sequence[Place]) -> bool:
         return any(
@@ -272,39 +208,6 @@ def _names_of(frame: Frame) -> Iterator[tuple[str, Any]]:
         yield name, value
         if isinstance(value, InstanceValue):
             yield from ((f"{name}.{attribute}", held) for attribute, held in value.attributes.items())
-
-
-def _verdict(proof: Proof, partial: bool) -> tuple[Verdict, list[tuple[Finding, list[Place]]]]:
-    if proof.problem:
-        return "not read", [_not_read(*proof.problem)]
-    if proof.lost and not partial and not proof.unread:
-        found = [
-            (Finding("unreachable-node", place.file, place.line, f"no path from the start reaches {node!r}"), [place])
-            for node, place in proof.lost
-        ]
-        return "unreachable", found
-    if not proof.cycles and proof.unread:
-        return "not read", [_not_read(*proof.unread[0])]
-    cycles = [
-        (cycle_finding(cycle.nodes, cycle.place.file, cycle.place.line, cycle.suggestion, cycle.hope), [cycle.place])
-        for cycle in proof.cycles
-    ]
-    if not cycles:
-        return "bounded", []
-    return ("not proven" if all(cycle.hope for cycle in proof.cycles) else "unbounded"), cycles
-
-
-def _not_read(place: Place, why: str) -> tuple[Finding, list[Place]]:
-    message = f"not read: {why}. --import reads it exactly"
-    return Finding("graph-not-read", place.file, place.line, message), [place]
-
-
-def cycle_finding(cycle: tuple[str, ...], file: Path, line: int, suggestion: str | None, hope: str | None) -> Finding:
-    """The finding for a cycle that crosses no bound."""
-    way = " -> ".join((*cycle, cycle[0]))
-    if hope:
-        return Finding("unproven-cycle", file, line, f"not proven: {hope}: {way}", cycle, suggestion)
-    return Finding("unbounded-cycle", file, line, f"cycle without a bound: {way}", cycle, suggestion)
 
 
 def _name_where_made(graph: FoundGraph) -> str:

@@ -22,6 +22,11 @@ class Place:
     """The first line, counted from 1."""
     last: int
     """The last line."""
+    cell: int | None = None
+    """The cell of a notebook that they are in, counted from 1, where they are counted from the cell's first."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.cell is None else f"{self.file}: cell {self.cell}, line {self.line}"
 
 
 @dataclass(frozen=True, slots=True)

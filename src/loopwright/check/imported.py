@@ -1,26 +1,23 @@
-"""The exact proof of graphs that are imported, with the best known line for each finding."""
+"""The exact proof of graphs that are imported."""
 
 from __future__ import annotations
 
 import ast
-import inspect
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from loopwright.check.findings import CheckedGraph, Finding, cycle_finding
+from loopwright.check.findings import CheckedGraph
+from loopwright.check.found import Place
 from loopwright.check.loading import load_graphs
 from loopwright.check.project import SourceFile
-from loopwright.check.proving import WHOLE, handlers_in, suggested
-from loopwright.engine.proof.reach import functions_of
-from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
+from loopwright.check.proving import WHOLE, Finding, cycle_finding, handlers_in, suggested
+from loopwright.engine.proof.choice import choose
+from loopwright.engine.proof.read import builder_of, read_topology
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError
-
-Line = tuple[Path, int]
 
 
 def check_imported(target: str, allow_empty: bool = False) -> list[CheckedGraph]:
@@ -40,21 +37,18 @@ def check_imported(target: str, allow_empty: bool = False) -> list[CheckedGraph]
 
 
 def _checked(name: str, graph: Any) -> CheckedGraph:
-    line = _line_of_graph(name)
+    place = _place_of(name)
     try:
         certificate = verify(graph)
     except GraphError as error:
-        finding = Finding("unreachable-node", *line, " ".join(str(error).split()))
-        return CheckedGraph(name, *line, "unreachable", _not_silenced([finding], line))
+        finding = Finding("unreachable-node", place, " ".join(str(error).split()))
+        return CheckedGraph(name, place, "unreachable", _not_silenced([finding]))
     if certificate.bounded:
-        return CheckedGraph(name, *line, "bounded", certificate=certificate)
+        return CheckedGraph(name, place, "bounded", certificate=certificate)
     bounds = suggestions(graph, certificate.unbounded_cycles)
-    found = [
-        cycle_finding(cycle, *_line_of_cycle(graph, cycle, line), bounds.get(cycle), None)
-        for cycle in certificate.unbounded_cycles
-    ]
+    found = [cycle_finding(cycle, place, bounds.get(cycle)) for cycle in certificate.unbounded_cycles]
     steps = (getattr(graph, "config", None) or {}).get("recursion_limit")
-    return CheckedGraph(name, *line, "unbounded", _not_silenced(found, line), steps=steps)
+    return CheckedGraph(name, place, "unbounded", _not_silenced(found), steps=steps)
 
 
 def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
@@ -64,24 +58,18 @@ def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str
     follow = topology.ways()
     own = [cycle for cycle in cycles if all(node in follow for node in cycle)]
     inside = [cycle for cycle in cycles if cycle not in own]
-    return suggested(follow, own, name, {}, handlers_in(topology.edges)) | dict.fromkeys(inside[:1], WHOLE)
+    return suggested(choose(follow), own, name, {}, handlers_in(topology.edges)) | dict.fromkeys(inside[:1], WHOLE)
 
 
-def _line_of_graph(target: str) -> Line:
+def _place_of(target: str) -> Place:
     """Where a module gives a graph its name, or defines the function that makes it."""
     place, _, name = target.partition(":")
     module = sys.modules.get(place)
     file = Path(place) if place.endswith(".py") else Path(getattr(module, "__file__", None) or place)
-    line = 1
+    line, path = 1, file.resolve()
     if file.is_file():
-        for node in _source(file.resolve()).tree.body:
-            if _names_it(node, name):
-                line = node.lineno
-    return _near(file), line
-
-
-_source = lru_cache(maxsize=64)(SourceFile)
-"""A file, parsed once for all findings in it."""
+        line = max((node.lineno for node in SourceFile(path).tree.body if _names_it(node, name)), default=1)
+    return Place(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else file, line, line)
 
 
 def _names_it(node: ast.stmt, name: str) -> bool:
@@ -91,33 +79,6 @@ def _names_it(node: ast.stmt, name: str) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
 
 
-def _line_of_cycle(graph: Any, cycle: Sequence[str], otherwise: Line) -> Line:
-    """The function of the node whose edge closes a cycle, or of the nearest before it that the user wrote."""
-    for node in reversed(cycle):
-        builder = builder_of(graph)
-        *around, name = node.split("/")
-        for outer in around:
-            builder = builder_of(subgraphs(builder)[outer])
-        for function in functions_of(builder.nodes[name].runnable):
-            code = getattr(inspect.unwrap(function), "__code__", None)
-            if code is not None and "site-packages" not in code.co_filename and Path(code.co_filename).is_file():
-                return _near(Path(code.co_filename)), code.co_firstlineno
-    return otherwise
-
-
-def _near(file: Path) -> Path:
-    """The path from here, if the file is below."""
-    path = file.resolve()
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else file
-
-
-def _not_silenced(findings: Sequence[Finding], graph: Line) -> tuple[Finding, ...]:
-    return tuple(
-        finding
-        for finding in findings
-        if not any(
-            line in _source(file.resolve()).ignored
-            for file, line in (graph, (finding.file, finding.line))
-            if file.is_file()
-        )
-    )
+def _not_silenced(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    place = findings[0].place
+    return () if place.file.is_file() and place.line in SourceFile(place.file).ignored else tuple(findings)

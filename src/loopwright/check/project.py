@@ -8,7 +8,7 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from loopwright.errors import GraphError
@@ -34,7 +34,6 @@ class SourceFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cells: list[int] = []
-        self.problem: str | None = None
         try:
             if path.stat().st_size > MOST_BYTES * (10 if path.suffix == NOTEBOOK else 1):
                 raise GraphError(f"{path} is too large to be read ({path.stat().st_size:,} bytes)")
@@ -61,17 +60,20 @@ class SourceFile:
                     ast.parse("\n".join(plain))
                 except SyntaxError as error:
                     if _MATTERS.search("\n".join(plain)):
-                        self.problem = self.problem or f"cell {number}, line {error.lineno}, is no Python: {error.msg}"
+                        raise GraphError(f"{self.path}: cell {number}, line {error.lineno}: {error.msg}") from error
                     plain = [""] * len(plain)
                 lines += plain
         return "\n".join([*lines, ""])
 
     def at(self, line: int) -> str:
         """A line as people find it: in a notebook, its cell, counted from 1, and the line there."""
-        if not self.cells:
-            return f"{self.path}: line {line}"
+        line, cell = self.cell_of(line)
+        return f"{self.path}: line {line}" if cell is None else f"{self.path}: cell {cell}, line {line}"
+
+    def cell_of(self, line: int) -> tuple[int, int | None]:
+        """The line of the cell that a line is in, and which cell; the line itself where there are none."""
         cell = bisect_right(self.cells, line)
-        return f"{self.path}: cell {cell}, line {line - self.cells[cell - 1] + 1}"
+        return (line - self.cells[cell - 1] + 1, cell) if cell else (line, None)
 
     @cached_property
     def ignored(self) -> frozenset[int]:
@@ -110,9 +112,9 @@ class Project:
     def __init__(self, roots: list[Path]) -> None:
         self.roots = roots
         self._files: dict[Path, SourceFile | GraphError] = {}
-        self._found: dict[tuple[str, int, Path], Path | None] = {}
-        self._makers: frozenset[str] | None = None
-        self._counted = 0
+        self.find = cache(self._find)
+        self.jumps = False
+        """Whether a file may make a Command with a goto, of those that are open by now; else nothing returns one."""
 
     def open(self, path: Path) -> SourceFile:
         """A file, parsed.
@@ -123,38 +125,22 @@ class Project:
         key = path.absolute()
         if key not in self._files:
             try:
-                self._files[key] = SourceFile(path)
+                file = self._files[key] = SourceFile(path)
+                self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
             except GraphError as error:
                 self._files[key] = error
         if isinstance(found := self._files[key], GraphError):
             raise found
         return found
 
-    @property
-    def makers(self) -> frozenset[str] | None:
-        """The names of all functions that may return a Command with a goto, or what makes one; None if no file has one.
-
-        Of the files that are open by now: a call of something unknown can only run one of these by its name.
-        """
-        files = [file for file in self._files.values() if isinstance(file, SourceFile)]
-        if len(files) != self._counted:
-            self._counted, self._makers = len(files), _makers([file for file in files if "Command" in file.text], files)
-        return self._makers
-
-    def find(self, module: str, level: int, importer: Path) -> Path | None:
-        """The file of a module, if it is in the folder tree.
+    def _find(self, module: str, level: int, importer: Path) -> Path | None:
+        """The file of a module, if it is in the folder tree; kept, as `find`.
 
         Args:
             module: Its dotted name, empty in ``from . import name``.
             level: The number of dots before it.
             importer: The file that imports it.
         """
-        key = (module, level, importer.parent)
-        if key not in self._found:
-            self._found[key] = self._find(module, level, importer)
-        return self._found[key]
-
-    def _find(self, module: str, level: int, importer: Path) -> Path | None:
         if level:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
         else:
@@ -173,41 +159,6 @@ class Project:
         """Whether a package or module of that name lies in the folder tree."""
         top = module.partition(".")[0]
         return any((root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots)
-
-
-def _makers(files: list[SourceFile], everywhere: list[SourceFile]) -> frozenset[str] | None:
-    if not any("goto" in file.text for file in files):
-        return None
-    found: set[str] = set()
-    for file in files:
-        for function in _functions(file):
-            if any(getattr(node, "id", getattr(node, "attr", "")) == "Command" for node in ast.walk(function)):
-                found.add(function.name)
-        aliases = (alias for node in ast.walk(file.tree) if isinstance(node, ast.ImportFrom) for alias in node.names)
-        if any(alias.name == "Command" and alias.asname for alias in aliases):
-            found |= {function.name for function in _functions(file)}
-    fresh = set(found)
-    while fresh:
-        naming = re.compile(rf"\b({'|'.join(map(re.escape, fresh))})\b")
-        more: set[str] = set()
-        for file in everywhere:
-            if naming.search(file.text):
-                more |= {function.name for function in _functions(file) if _returns_call(function, fresh)}
-        fresh = more - found
-        found |= fresh
-    return frozenset(found)
-
-
-def _functions(file: SourceFile) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in ast.walk(file.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-
-
-def _returns_call(function: ast.AST, names: set[str]) -> bool:
-    """Whether a function calls one of these and hands on what that returns, or might."""
-    if not any(isinstance(node, ast.Return) for node in ast.walk(function)):
-        return False
-    called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    return any(getattr(func, "id", getattr(func, "attr", "")) in names for func in called)
 
 
 def _package_roots(path: Path) -> list[Path]:

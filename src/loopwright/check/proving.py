@@ -4,45 +4,90 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
-from loopwright.engine.proof.choice import choose, loop_name
-from loopwright.engine.proof.cycles import cyclic_components, reached, shortest_path, unbounded_cycles
-from loopwright.engine.proof.graph import Edge
-from loopwright.engine.proof.refusals import refusal_of
+from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name
+from loopwright.engine.proof.cycles import reached
+from loopwright.engine.proof.graph import Edge, refusal_of
+
+Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
+"""What is known of a graph.
+
+``not proven``: each of its cycles may be bounded by something that nobody counts on, a counter that was written by
+hand; ``unreachable``: no path from the start reaches one of its nodes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Cycle:
-    """A cycle that crosses no bound."""
+class Finding:
+    """One thing that is wrong with a graph."""
 
-    nodes: tuple[str, ...]
-    """Its nodes, in order; those of a graph within a node as ``node/inner``."""
+    rule: Literal["unbounded-cycle", "unproven-cycle", "unreachable-node", "graph-not-read"]
+    """Which rule it breaks."""
     place: Place
-    """Where the edge is written that closes it."""
+    """Where; of a cycle, where the edge is written that closes it."""
+    why: str
+    """What is wrong, in one line."""
+    cycle: tuple[str, ...] = ()
+    """The nodes of the cycle, in order; those of a graph within a node as ``node/inner``."""
     suggestion: str | None = None
     """The source code of what would bound it, said once for all cycles that it bounds."""
-    hope: str | None = None
-    """What may bound it, and nobody counts on."""
+
+    @property
+    def way(self) -> str:
+        """The cycle as people write it."""
+        return " -> ".join((*self.cycle, *self.cycle[:1]))
+
+    @property
+    def message(self) -> str:
+        """What is wrong, with the cycle."""
+        return f"{self.why}: {self.way}" if self.cycle else self.why
+
+
+def cycle_finding(cycle: tuple[str, ...], place: Place, suggestion: str | None, hope: str | None = None) -> Finding:
+    """The finding for a cycle that crosses no bound, or none but what nobody counts on."""
+    if hope:
+        return Finding("unproven-cycle", place, f"not proven: {hope}", cycle, suggestion)
+    return Finding("unbounded-cycle", place, "cycle without a bound", cycle, suggestion)
+
+
+def _not_read(place: Place, why: str) -> Finding:
+    return Finding("graph-not-read", place, f"not read: {why}. --import reads it exactly")
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What is known of a graph."""
 
-    cycles: tuple[Cycle, ...] = ()
+    cycles: tuple[Finding, ...] = ()
     """Cycles that cross no bound."""
-    lost: tuple[tuple[str, Place], ...] = ()
-    """Nodes that no path from the start reaches, and where they are added."""
-    problem: tuple[Place, str] | None = None
+    lost: tuple[Finding, ...] = ()
+    """Nodes that no path from the start reaches."""
+    problem: Finding | None = None
     """What could not be read; then nothing is proven."""
-    unread: tuple[tuple[Place, str], ...] = ()
+    unread: tuple[Finding, ...] = ()
     """What may lead anywhere; without a cycle that is known, nothing is proven then."""
     assumptions: tuple[str, ...] = ()
     """What the proof rests on."""
     notes: tuple[str, ...] = ()
     """What else is worth saying."""
+
+    def verdict(self, partial: bool) -> tuple[Verdict, tuple[Finding, ...]]:
+        """What is known, and what is wrong.
+
+        Args:
+            partial: Whether more may be added to the graph.
+        """
+        if self.problem:
+            return "not read", (self.problem,)
+        if self.lost and not partial and not self.unread:
+            return "unreachable", self.lost
+        if self.cycles:
+            hoped = all(cycle.rule == "unproven-cycle" for cycle in self.cycles)
+            return "not proven" if hoped else "unbounded", self.cycles
+        return ("not read" if self.unread else "bounded"), self.unread[:1]
 
 
 def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
@@ -56,21 +101,24 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     while base.problem is None and base.origin is not None:
         base = base.origin
     if base.problem:
-        return Proof(problem=base.problem)
+        return Proof(problem=_not_read(*base.problem))
     if graph in around:
-        return Proof(problem=(graph.place, "it is a node of itself"))
+        return Proof(problem=_not_read(graph.place, "it is a node of itself"))
     edges = base.all_edges()
     for message in _unknown_nodes(base, edges):
-        return Proof(problem=message)
+        return Proof(problem=_not_read(*message))
     loops, fallbacks = _bound_by(graph)
     entered = {way for loop in loops for way in (*loop.exhausted.values(), *loop.routes)} | fallbacks
-    lost = tuple((node, base.nodes[node].place) for node in _lost(base, edges, entered))
+    lost = tuple(
+        Finding("unreachable-node", base.nodes[node].place, f"no path from the start reaches {node!r}")
+        for node in _lost(base, edges, entered)
+    )
     limited = graph.origin is not None and graph.loops is None  # bounded(limit=...) bounds the graphs inside, too
-    cycles, notes = list[Cycle](), base.notes
+    cycles, notes = list[Finding](), base.notes
     if not limited and not base.bounds:
         for loop in loops:
             if problem := _misfit(loop, base, edges, fallbacks):
-                return Proof(problem=(graph.place, problem))
+                return Proof(problem=_not_read(graph.place, problem))
         cycles, entered_at = _cycles(base, _gated(edges, loops))
         notes += entered_at
     inner = {name: prove(node.graph, (*around, graph)) for name, node in base.nodes.items() if node.graph}
@@ -78,7 +126,9 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
         return Proof(problem=problems[0])
     inside = [] if limited else [_inside(name, cycle) for name, proof in inner.items() for cycle in proof.cycles]
     cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
-    unread = [(node.place, f"node {name!r}: {node.unread}") for name, node in base.nodes.items() if node.unread]
+    unread = [
+        _not_read(node.place, f"node {name!r}: {node.unread}") for name, node in base.nodes.items() if node.unread
+    ]
     unread += (why for proof in inner.values() for why in proof.unread)
     rests_on = (*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions))
     # What bounded() compiles refuses a jump that nobody declared.
@@ -86,9 +136,9 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     return Proof(tuple(cycles), lost, unread=known, assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
 
 
-def _inside(name: str, cycle: Cycle) -> Cycle:
+def _inside(name: str, cycle: Finding) -> Finding:
     """The cycle of a graph that is a node."""
-    return replace(cycle, nodes=tuple(f"{name}/{node}" for node in cycle.nodes), suggestion=None)
+    return replace(cycle, cycle=tuple(f"{name}/{node}" for node in cycle.cycle), suggestion=None)
 
 
 def _bound_by(graph: FoundGraph) -> tuple[list[FoundLoop], set[str]]:
@@ -112,7 +162,7 @@ def _unknown_nodes(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> li
 
 
 def _lost(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], entered: Collection[str]) -> list[str]:
-    known = reached(((edge.source, edge.target) for edge, _ in edges), (START, *entered))
+    known = reached(_ways(graph, edges), (START, *entered))
     return [node for node in graph.nodes if node not in known]
 
 
@@ -154,30 +204,28 @@ WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
 """What bounds the cycles of graphs that are nodes."""
 
 
-def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Cycle], tuple[str, ...]]:
+def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, dict[str, None]]:
+    """Node -> the nodes that it leads to, both in the order of declaration."""
     follow: dict[str, dict[str, None]] = {node: {} for node in (START, *graph.nodes, END)}
-    places: dict[tuple[str, str], Place] = {}
-    for edge, place in edges:
+    for edge, _ in edges:
         follow.setdefault(edge.source, {})[edge.target] = None
         follow.setdefault(edge.target, {})
-        places.setdefault((edge.source, edge.target), place)
-    crowded = sum(len(component & {*follow[node]}) for component in cyclic_components(follow) for node in component)
-    found = unbounded_cycles(follow) if crowded <= MOST_EDGES else _one_each(follow)
-    counters = {cycle: counter_of(cycle, graph) for cycle in found}
+    return follow
+
+
+def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Finding], tuple[str, ...]]:
+    follow = _ways(graph, edges)
+    places = {(edge.source, edge.target): place for edge, place in reversed(edges)}
+    choices = choose(follow)
+    counters = {cycle: counter_of(cycle, graph) for cycle in cycles_of(choices, follow)}
     hopes = "; ".join(graph.hopes) or None
-    limits = {cycle: counter.bound for cycle, counter in counters.items() if counter}
-    suggestions = suggested(follow, found, graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
+    limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
+    suggestions = suggested(choices, [*counters], graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
     cycles = [
-        Cycle(
-            nodes,
-            places[nodes[-1], nodes[0]],
-            suggestions.get(nodes),
-            counter.message if (counter := counters[nodes]) else hopes,
-        )
-        for nodes in found
+        cycle_finding(nodes, places[nodes[-1], nodes[0]], suggestions.get(nodes), counter[0] if counter else hopes)
+        for nodes, counter in counters.items()
     ]
-    more = ("only one cycle is shown for each loop; there are many more",) if crowded > MOST_EDGES else ()
-    return cycles, (*entrances(follow), *more) if found else ()
+    return cycles, entrances(choices)
 
 
 def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
@@ -188,29 +236,17 @@ def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
     return frozenset(pair for pair, its in kinds.items() if its == {"handler"})
 
 
-MOST_EDGES = 500
-"""With more edges than this in cycles, one cycle is told for each loop: nobody reads them all."""
-
-
-def _one_each(follow: Mapping[str, Mapping[str, None]]) -> list[tuple[str, ...]]:
-    """A shortest cycle for each loop that `choose` finds."""
-    return [
-        min((shortest_path(follow, choice.target, source) for source in choice.sources), key=len)
-        for choice in choose(follow)
-    ]
-
-
-def entrances(follow: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+def entrances(choices: Sequence[Choice]) -> tuple[str, ...]:
     """What to say of cycles that can be entered at several nodes."""
     return tuple(
         f"a cycle through {choice.target!r} has several entrances; bounded(limit=5) lets its first visit pass uncounted"
-        for choice in choose(follow)
+        for choice in choices
         if choice.first_free
     )
 
 
 def suggested(
-    follow: Mapping[str, Iterable[str]],
+    choices: Sequence[Choice],
     cycles: Sequence[tuple[str, ...]],
     name: str | None,
     limits: Mapping[tuple[str, ...], str],
@@ -219,23 +255,16 @@ def suggested(
     """One `Loop` for each node at which it goes round, with the first cycle that it bounds.
 
     Args:
-        follow: Node -> the nodes that it leads to.
+        choices: Where it goes round.
         cycles: The cycles that cross no bound.
         name: The graph's name.
         limits: Cycle -> the limit that its hand-written counter has.
         handlers: The edges that only error handlers take, whose nodes have names of LangGraph's own.
     """
-    if not cycles:
-        return {}
     found: dict[tuple[str, ...], str] = {}
     names: dict[str, int] = {}
-    for choice in choose(follow):
-        crossed = [
-            cycle
-            for cycle in cycles
-            if any(source in choice.sources and target == choice.target
-                   for source, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
-        ]  # fmt: skip
+    for choice in choices:
+        crossed = [cycle for cycle in cycles if cycle[0] == choice.target and cycle[-1] in choice.sources]
         if not crossed:
             continue
         label = loop_name(choice.target, name)
@@ -246,6 +275,5 @@ def suggested(
         text = f"Loop(name={str.__str__(label)!r}, target={target!r}, sources={sources!r}, limit={limit})"
         if not handlers.isdisjoint((source, target) for source in sources):
             text = BY_LIMIT
-        cycle = next((cycle for cycle in crossed if cycle not in found), crossed[0])
-        found[cycle] = f"{found[cycle]}\n{text}" if cycle in found else text
+        found[crossed[0]] = text
     return found

@@ -30,7 +30,6 @@ from loopwright.check.values import (
     GraphValue,
     InstanceValue,
     Made,
-    ModuleValue,
     member,
     stored_attributes,
     symbol,
@@ -50,10 +49,6 @@ DEEPEST = 12
 
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
-
-
-class TooMuch(Exception):
-    """A file takes more work than one file may."""
 
 
 _LOOKING = frozenset({
@@ -109,7 +104,7 @@ class Reader:
         self.read: dict[ast.AST, Frame] = {}
         self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
-        self.incomplete: dict[Path, str] = {}
+        self.failed: dict[Path, GraphError] = {}
         self.journal: list[tuple[dict[str, Any], str, Any]] = []
         self._owner: Any = None
         self._following: list[ast.AST] = []
@@ -121,11 +116,11 @@ class Reader:
         """Count what is evaluated.
 
         Raises:
-            TooMuch: If the file has had all that one file may have.
+            GraphError: If the file has had all that one file may have.
         """
         self.left -= count
         if self.left < 0:
-            raise TooMuch
+            raise GraphError(f"it takes more than {WORK:,} steps to read")
 
     # Scopes
 
@@ -133,7 +128,7 @@ class Reader:
         """Read a file, once.
 
         Raises:
-            GraphError: If it cannot be read as Python.
+            GraphError: If it cannot be read as Python, or takes too much work.
         """
         key = path.absolute()
         if key not in self.modules:
@@ -143,14 +138,15 @@ class Reader:
             self._owner, self._following, self._branch, self.left = frame, [], (), WORK
             try:
                 self.run(tree.body, frame)
-            except TooMuch:
-                self.incomplete[key] = f"the module takes more than {WORK:,} steps to read"
             except Exception as error:
-                self.incomplete[key] = f"{type(error).__name__}: {error}"
+                self.failed[key] = GraphError(f"{path} could not be read: {type(error).__name__}: {error}")
+                frame.names.clear()  # what follows may have given them other values
             for name, value in frame.names.items():
                 if value in ([], {}):  # there to be filled, by a function that nobody calls here
                     frame.names[name] = UNKNOWN
             self._owner, self._following, self._branch, self.left = outer
+        if key in self.failed:
+            raise self.failed[key]
         return self.modules[key]
 
     def function(self, node: ast.AST, around: Frame, bound: Any = None) -> tuple[Frame, Any]:
@@ -426,7 +422,7 @@ class Reader:
             if isinstance(node, ast.Import):
                 whole = alias.name if alias.asname else name
                 inner = self._project_module(whole, 0, frame)
-                frame.names[name] = ModuleValue(inner) if inner else symbol(whole)
+                frame.names[name] = inner or symbol(whole)
             else:
                 frame.names[name] = self._imported(node, alias.name, frame)
 
@@ -437,7 +433,7 @@ class Reader:
             return inner.names[name]
         nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
         if nested is not None:
-            return ModuleValue(nested)
+            return nested
         return UNKNOWN if inner is not None else symbol(f"{'.' * node.level}{module}.{name}")
 
     def _project_module(self, module: str, level: int, frame: Frame) -> Frame | None:

@@ -278,14 +278,6 @@ class MemberValue:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleValue:
-    """Another module of the same folder tree."""
-
-    frame: Frame
-    """Its names."""
-
-
-@dataclass(frozen=True, slots=True)
 class Made:
     """What a class of another package makes, with the arguments that it was given."""
 
@@ -322,8 +314,8 @@ def member(owner: Any, name: str) -> Any:
     match owner:
         case Symbol():
             return symbol(f"{owner}.{name}")
-        case ModuleValue():
-            return owner.frame.names.get(name, UNKNOWN)
+        case Frame():  # another module of the same folder tree
+            return owner.names.get(name, UNKNOWN)
         case MemberValue():
             return owner.value if name == "value" else UNKNOWN
         case str() if name == "value":  # a member of a StrEnum

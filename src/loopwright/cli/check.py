@@ -53,16 +53,16 @@ def check(
     targets = [registry.place_of(each) if each in known and not Path(each).exists() else each for each in targets]
     if certificate or write_certificate:
         raise typer.Exit(_reviewed(targets, certificate, write_certificate))
-    from loopwright.check import machine, text
+    from loopwright.check.report import as_json, lines
     from loopwright.check.targets import check_targets
 
     outcome = check_targets(targets, import_them, allow_empty)
     if format is Format.TEXT:
-        for line in text.lines(outcome):
+        for line in lines(outcome):
             verdict = next((each for each in _COLOURS if line.startswith(f"{each} ")), "")
             typer.echo(typer.style(verdict, _COLOURS.get(verdict), bold=True) + line.removeprefix(verdict))
     else:
-        print(machine.as_json(outcome))
+        print(as_json(outcome))
     for error in outcome.errors:
         print(f"loopwright: {error}", file=sys.stderr)
     raise typer.Exit(outcome.exit_code)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
+from html import escape
 from typing import Any
 
 from loopwright.diagram.flowchart import arrows, mermaid
@@ -61,3 +63,11 @@ def _drawn(topology: Topology) -> Any:
     loops = [str(number) for number, arrow in enumerate(arrows(topology)) if arrow.loop]
     style = f"    linkStyle {','.join(loops)} {_LOOP}\n" if loops else ""
     return mermaidx.render(mermaid(topology) + style, config=_CONFIG)
+
+
+def shown(graph: Any) -> dict[str, str]:
+    """A bounded graph as a notebook shows it: its picture, or its Mermaid text without mermaidx, and the proof."""
+    drawn, proof = graph.topology(), graph.certificate._repr_mimebundle_()  # pyright: ignore[reportPrivateUsage]
+    text = mermaid(drawn)
+    picture = svg(drawn) if importlib.util.find_spec("mermaidx") else f"<pre>{escape(text)}</pre>"
+    return {"text/plain": f"{text}\n{proof['text/plain']}", "text/html": f"<div>{picture}{proof['text/html']}</div>"}

@@ -170,7 +170,7 @@ def _label(way: list[Edge], gates: dict[str, Loop]) -> str:
         elif edge.kind == "granted" and loop is not None:
             words = [word for word in words if word != loop.name]
             words.append(f"{loop.name}, {_limit(loop.limit_text)}")
-        elif edge.kind in ("handler", "assumed", "join"):
+        elif edge.kind in ("handler", "assumed") or (edge.kind == "join" and len(way) == 1):
             words.append("on error" if edge.kind == "handler" else edge.kind)
         elif edge.label and edge.label not in (edge.target, way[-1].target, caption(way[-1].target)):
             words.append(edge.label)

@@ -38,7 +38,7 @@ from loopwright.engine.ledger import (
 )
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
-from loopwright.engine.proof.fan_out import allowed, check_fan_out
+from loopwright.engine.proof.fan_out import check_fan_out
 from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
 from loopwright.engine.reasons import MESSAGES
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
@@ -151,7 +151,8 @@ def _ways(bound: BoundBuilder, node: str, sender: str, known: frozenset[str] | N
     gates = bound.gated.get(node, {})
     noted = frozenset(target for target, loop in gates.items() if loop.name in bound.noted)
     crossed = frozenset(target for target in noted if (node, target) in bound.crossed)
-    return Ways(node, sender, known, gates, allowed(sends, known, bound.fan_out), sends, crossed, noted)
+    sent = {to: most if sends and (known is None or to in known) else 0 for to, most in bound.fan_out.items()}
+    return Ways(node, sender, known, gates, sent, sends, crossed, noted)
 
 
 def _add_node(bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = ()) -> None:

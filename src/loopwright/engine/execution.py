@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +24,7 @@ from langgraph.types import Command
 
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
-from loopwright.engine.events.schema import BudgetSpent, listener, observed, show
+from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show
 from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.engine.langgraph_private import (
     DEFAULT_STEP_LIMIT,
@@ -150,6 +151,10 @@ class Course:
             self.options["control"] = self.meter.control
         if graph.budget and self.saver is None:
             self._lend_memory()
+
+    def contexts(self) -> list[Callable[[], AbstractContextManager[None]]]:
+        """What each chunk of the stream is made within."""
+        return [*pausing(self.config), *([self.meter.in_force()] if self.meter else [])]
 
     @property
     def is_followed(self) -> bool:

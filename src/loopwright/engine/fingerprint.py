@@ -31,7 +31,9 @@ def structure_of(graph: Any) -> str:
         graph: The graph with its gates; graphs that are nodes of it count too.
     """
     topology = read_topology(graph)
-    edges = sorted([edge.source, edge.target, edge.kind] for edge in topology.edges if edge.kind in FIXED)
+    gates = {loop.gate for loop in topology.loops}
+    fixed = (edge for edge in topology.edges if edge.kind in FIXED and edge.target not in gates)
+    edges = sorted([edge.source, edge.target, edge.kind] for edge in fixed)
     loops = sorted(
         [loop.name, loop.target, *sources]
         for loop in topology.loops

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from functools import reduce
 from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.budget.budget import Budget
-from loopwright.engine.events.schema import apausing, closing, pausing
+from loopwright.engine.events.schema import afollowing, closing, following
 from loopwright.engine.execution import Course
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.langgraph_private import RECURSION_LIMIT
@@ -62,15 +63,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """A copy with some attributes changed, as LangGraph's ``with_config`` makes one."""
         return as_bounded(self, update or {})
 
-    def limited_to(self, supersteps: int) -> Self:
-        """A copy that stops after so many supersteps, if that is less than the certificate's worst case.
-
-        Args:
-            supersteps: How many; LangGraph counts one more than it runs.
-        """
-        present = (self.config or {}).get(RECURSION_LIMIT) or self.step_limit or supersteps
-        return self.with_config(recursion_limit=min(supersteps, present))
-
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """LangGraph's own drawing of the graph as it was given, without gates; `loopwright.diagram` draws its loops.
 
@@ -86,7 +78,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """How a notebook shows it: drawn with its loops and their limits, and its certificate; nothing is sent."""
-        from loopwright.diagram.notebook import shown
+        from loopwright.diagram.drawing import shown
 
         return shown(self)
 
@@ -110,10 +102,10 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
         followed = course.is_followed
         while True:
-            chunks = pausing(super().stream(course.input, course.config, **course.options), course.config)
+            chunks = reduce(following, course.contexts(), super().stream(course.input, course.config, **course.options))
             try:
                 if followed:
-                    for chunk in course.meter.follow(chunks) if course.meter else chunks:
+                    for chunk in chunks:
                         course.last.see(chunk)
                         yield chunk
                 else:
@@ -150,9 +142,10 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
         followed = course.is_followed
         while True:
-            chunks = apausing(super().astream(course.input, course.config, **course.options), course.config)
+            chunks = super().astream(course.input, course.config, **course.options)
+            chunks = reduce(afollowing, course.contexts(), chunks)
             try:
-                async with closing(course.meter.afollow(chunks) if course.meter else chunks) as stream:
+                async with closing(chunks) as stream:
                     async for chunk in stream:
                         if followed:
                             course.last.see(chunk)

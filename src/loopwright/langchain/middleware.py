@@ -9,13 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableLambda
-from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
 from langgraph.types import Command
 
@@ -36,7 +34,7 @@ except ImportError as missing:
     ) from missing
 
 from loopwright.engine.budget.budget import Budget, Spent, merge_spent
-from loopwright.engine.budget.meter import Meter
+from loopwright.engine.budget.meter import Meter, current_meter
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begun, decide, is_count
@@ -46,9 +44,6 @@ from loopwright.fallbacks import close_tool_calls, say_what_is_missing
 from loopwright.fallbacks.reading import NOT_RUN, open_calls
 
 logger = logging.getLogger("loopwright.loops")
-
-_meter: ContextVar[Meter | None] = ContextVar("loopwright_agent_meter", default=None)
-register_configure_hook(_meter, inheritable=False)
 
 AGENT = "agent"
 """The loop's name where the agent has none."""
@@ -229,12 +224,9 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         if budget is None:
             yield None
             return
-        meter = Meter(None, budget.price, (state.get(BOOKS) or {}).get("spent", {}))
-        token = _meter.set(meter)
-        try:
+        meter = Meter(None, budget.price, (state.get(BOOKS) or {}).get("spent", {}), outer=current_meter())
+        with meter.in_force()():
             yield meter
-        finally:
-            _meter.reset(token)
 
     def _warned(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         entry = ((cast("Any", request.state).get(BOOKS) or {}).get("ledger") or {}).get(AGENT)

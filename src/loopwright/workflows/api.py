@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self
 
@@ -24,7 +25,7 @@ from typing_extensions import TypeVar
 from loopwright.diagram.shown import ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
-from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing
+from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing, holding
 from loopwright.engine.ledger import STOP_REASON
 from loopwright.errors import InputError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
@@ -451,7 +452,7 @@ class Workflow(ABC, Generic[S]):
         with self.session(run, **options) as session:
             events: list[RunEvent] = []
             stream = engine_astream(session.graph, session.input, texts=run.texts, **session.options)
-            async with closing(afollowing(stream, usage_of_the_run, run.usage)) as counted:
+            async with closing(afollowing(stream, partial(holding, usage_of_the_run, run.usage))) as counted:
                 async for event in counted:
                     events.append(event)
                     yield event

@@ -256,7 +256,7 @@ def compiled(
     graph = bounded(builder, loops, **options)
     change_result(graph, START, _known_keys("the input has an", "key", builder.schemas[builder.input_schema]))
     if config.langgraph.recursion_limit:
-        graph = graph.limited_to(config.langgraph.recursion_limit)
+        graph = graph.with_config(recursion_limit=config.langgraph.recursion_limit)
     if config.langgraph.debug_mode:
         enable_debug_log(config.langgraph.log_dir)
     if config.langgraph.save_graph_visualization:

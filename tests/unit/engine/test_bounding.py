@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
-from langgraph.prebuilt import create_react_agent
 from langgraph.store.memory import InMemoryStore
 from shapes import State, note
 
@@ -88,12 +86,11 @@ def test_interrupts_before_every_node_leave_the_gates_out() -> None:
 # It stays a bounded graph
 
 
-def test_limited_to_lowers_the_step_limit_and_never_lifts_it() -> None:
+def test_a_limit_in_the_configuration_lowers_the_step_limit_and_never_lifts_it() -> None:
     app = bounded(graph(), [loop(limit=9)])
-    few = app.limited_to(4)
+    few = app.with_config(recursion_limit=4)
     assert few.invoke({"log": []})["stop_reason"]["limit"] == 4
-    assert few.limited_to(1000).invoke({"log": []})["stop_reason"]["limit"] == 4
-    assert app.limited_to(1000).invoke({"log": []})["stop_reason"]["loop"] == "again"
+    assert app.with_config(recursion_limit=1000).invoke({"log": []})["stop_reason"]["loop"] == "again"
 
 
 # The step limit
@@ -160,30 +157,3 @@ def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
 
 
 # A graph that we did not write
-
-
-class Editor:
-    """Makes the graphs that it calls, as gpt-researcher's editor does."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make = make
-
-    def team(self) -> Any:
-        return self.make()
-
-    def work(self, _state: State) -> Any:
-        return self.team().invoke({"log": []})
-
-
-@pytest.mark.parametrize(
-    ("make", "named"),
-    [
-        (lambda: graph().compile(), True),
-        (lambda: create_react_agent("openai:none", []), True),
-        (lambda: bounded(graph(), limit=1), False),
-        (lambda: note("nothing"), False),
-    ],
-)
-def test_a_graph_that_a_node_makes_while_it_runs_is_named(make: Callable[[], Any], named: bool) -> None:
-    said = " ".join(bounded(graph(Editor(make).work), limit=1).certificate.assumptions)
-    assert ("work makes a graph while it runs (in " in said) == named, said

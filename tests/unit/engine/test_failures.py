@@ -35,9 +35,6 @@ def caused_by(cause: BaseException, error: BaseException | None = None) -> BaseE
     return error
 
 
-BOTO = made("ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 429, "HTTPHeaders": {"Retry-After": "3"}}})
-
-
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -52,7 +49,6 @@ BOTO = made("ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 429,
         (made("ContextOverflowError"), "context_length"),
         (made("ServiceUnavailable", code=HTTPStatus.SERVICE_UNAVAILABLE), "server_error"),
         (made("StrangeError", code="429"), None),
-        (BOTO, "rate_limit"),
         (httpx.HTTPStatusError("no", request=REQUEST, response=httpx.Response(404)), "not_found"),
         (ConnectionRefusedError(), "connection"),
         (TimeoutError(), "timeout"),
@@ -88,7 +84,6 @@ def test_what_a_server_asks_for(headers: dict[str, str], seconds: float | None) 
 
 
 def test_headers_are_found_where_clients_keep_them() -> None:
-    assert retry_after(BOTO) == 3
     assert retry_after(made("HTTPError", headers={"Retry-After": "4"})) == 4
     response = httpx.Response(429, headers={"RETRY-AFTER": "5"})
     assert retry_after(httpx.HTTPStatusError("no", request=REQUEST, response=response)) == 5

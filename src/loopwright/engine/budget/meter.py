@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
-from langchain_core.messages import BaseMessage
-from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
@@ -39,7 +39,7 @@ from loopwright.engine.budget.budget import (
     at_closing,
     overspent,
 )
-from loopwright.engine.events.schema import afollowing, following
+from loopwright.engine.events.schema import holding
 from loopwright.engine.ledger import SPENT
 from loopwright.engine.loop import END, Loop
 from loopwright.errors import GraphError, unknown_name_message
@@ -259,23 +259,6 @@ class Meter(BaseCallbackHandler):
             self.closed, self.refusal, self.refused_a_call = True, None, False
             return self.total()
 
-    def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Count a call that is about to be sent, or refuse it.
-
-        Raises:
-            GraphDrained: If the run's budget does not cover another call.
-        """
-        model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        self._start(run_id, model, count_tokens_approximately(messages[0]) if messages else 0, kwargs)
-
     def on_llm_start(
         self,
         serialized: dict[str, Any],
@@ -285,7 +268,11 @@ class Meter(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """As `on_chat_model_start`, for models that complete a text."""
+        """Count a call that is about to be sent, or refuse it; LangChain calls this for chat models, too.
+
+        Raises:
+            GraphDrained: If the run's budget does not cover another call.
+        """
         model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
         self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4, kwargs)
 
@@ -366,17 +353,10 @@ class Meter(BaseCallbackHandler):
             if call and meter._allowance:
                 meter._allowance.settle(run_id, call[0], None)
 
-    # Following a run
-
-    def follow(self, stream: Iterator[Any]) -> Iterator[Any]:
-        """Iterate over a run's stream with this meter in force."""
+    def in_force(self) -> Callable[[], AbstractContextManager[None]]:
+        """What a run's stream is followed within: this meter counts from now on what its chunks take."""
         self._began = clock.now()
-        return following(stream, _meter, self)
-
-    def afollow(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Iterate over a run's stream with this meter in force."""
-        self._began = clock.now()
-        return afollowing(stream, _meter, self)
+        return partial(holding, _meter, self)
 
 
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")

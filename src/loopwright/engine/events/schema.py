@@ -9,8 +9,8 @@ every node from LangGraph's ``tasks`` stream and yields them all in order, typed
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
@@ -431,39 +431,19 @@ def show(event: Mapping[str, Any], config: RunnableConfig | None) -> None:
                 handler.on_run_event(event, run_id)
 
 
-def pausing(stream: Iterator[T], config: RunnableConfig) -> Iterator[T]:
-    """A run's stream whose observers are told before each chunk is given away, and at the end."""
+def pausing(config: RunnableConfig) -> list[Callable[[], AbstractContextManager[None]]]:
+    """What a run's stream is followed within where it has observers: they are told of each chunk that is given away."""
     own = [handler for handler in _handlers(config) if isinstance(handler, Observer)] if observers else []
-    return _pausing(stream, own) if own else stream
 
-
-def apausing(stream: AsyncIterator[T], config: RunnableConfig) -> AsyncIterator[T]:
-    """The same of an asynchronous stream."""
-    own = [handler for handler in _handlers(config) if isinstance(handler, Observer)] if observers else []
-    return _apausing(stream, own) if own else stream
-
-
-def _pausing(stream: Iterator[T], own: list[Observer]) -> Iterator[T]:
-    try:
-        for chunk in stream:
+    @contextmanager
+    def paused() -> Generator[None]:
+        try:
+            yield
+        finally:
             for observer in own:
                 observer.on_pause()
-            yield chunk
-    finally:
-        for observer in own:
-            observer.on_pause()
 
-
-async def _apausing(stream: AsyncIterator[T], own: list[Observer]) -> AsyncIterator[T]:
-    try:
-        async with closing(stream):
-            async for chunk in stream:
-                for observer in own:
-                    observer.on_pause()
-                yield chunk
-    finally:
-        for observer in own:
-            observer.on_pause()
+    return [paused] if own else []
 
 
 def _handlers(config: RunnableConfig) -> list[Any]:
@@ -474,35 +454,44 @@ def _handlers(config: RunnableConfig) -> list[Any]:
 # Following a run's stream
 
 
-def following(stream: Iterator[Any], variable: ContextVar[T], value: T) -> Iterator[Any]:
-    """Yield a stream's chunks with a context variable set, so that everything that the run does can see it.
+@contextmanager
+def holding(variable: ContextVar[T], value: T) -> Generator[None]:
+    """Set a context variable for a while."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def following(stream: Iterator[T], within: Callable[[], AbstractContextManager[None]]) -> Iterator[T]:
+    """Yield a stream's chunks, each of which is made within a context, a variable that is set, say.
 
     LangGraph starts its tasks in a copy of the context in which the stream's next chunk is asked for. The caller's own
     context stays as it is between two chunks.
     """
     while True:
-        token = variable.set(value)
-        try:
-            chunk = next(stream)
-        except StopIteration:
-            return
-        finally:
-            variable.reset(token)
+        with within():
+            try:
+                chunk = next(stream)
+            except StopIteration:
+                return
         yield chunk
 
 
-async def afollowing(stream: AsyncIterator[Any], variable: ContextVar[T], value: T) -> AsyncIterator[Any]:
+async def afollowing(stream: AsyncIterator[T], within: Callable[[], AbstractContextManager[None]]) -> AsyncIterator[T]:
     """Yield a stream's chunks; see `following`."""
-    async with closing(stream):
+    try:
         while True:
-            token = variable.set(value)
-            try:
-                chunk = await anext(stream)
-            except StopAsyncIteration:
-                return
-            finally:
-                variable.reset(token)
+            with within():
+                try:
+                    chunk = await anext(stream)
+                except StopAsyncIteration:
+                    return
             yield chunk
+    finally:
+        with within():
+            await cast("AsyncGenerator[T]", stream).aclose()
 
 
 def closing(stream: AsyncIterator[T]) -> AbstractAsyncContextManager[AsyncIterator[T]]:

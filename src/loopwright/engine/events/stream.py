@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -29,6 +30,7 @@ from loopwright.engine.events.schema import (
     afollowing,
     closing,
     following,
+    holding,
     is_told,
     listener,
     run_event,
@@ -101,7 +103,7 @@ def stream(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **o
     yield watched.start
     chunks = graph.stream(input, watched.config, **watched.options)
     try:
-        for chunk in following(chunks, listener, watched.listener):
+        for chunk in following(chunks, watched.listening):
             yield from watched.events(chunk)
     except Exception as error:
         yield from watched.heard()
@@ -119,7 +121,7 @@ async def astream(
     yield watched.start
     chunks = graph.astream(input, watched.config, **watched.options)
     try:
-        async with closing(afollowing(chunks, listener, watched.listener)) as heard:
+        async with closing(afollowing(chunks, watched.listening)) as heard:
             async for chunk in heard:
                 for event in watched.events(chunk):
                     yield event
@@ -187,6 +189,7 @@ class _Watch:
         self.options |= {"stream_mode": modes, "subgraphs": self._texts}
         self._pieces: dict[str, str] = {}
         self.listener = Listener()
+        self.listening = partial(holding, listener, self.listener)
         self.values: dict[str, Any] = {}
         self.start = RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
         self._began = time.perf_counter()

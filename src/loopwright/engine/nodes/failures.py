@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, TypeGuard
 
 from loopwright.errors import NodeTimeout
 
@@ -41,7 +41,7 @@ _NAMES: Mapping[FailureKind, frozenset[str]] = {
     "auth": frozenset({"ModelAuthenticationError", "ModelPermissionDeniedError"}),
     "connection": frozenset({
         "APIConnectionError", "ChunkedEncodingError", "ClientConnectionError", "ConnectionError",
-        "EndpointConnectionError", "IncompleteRead", "ModelConnectionError", "NetworkError", "NewConnectionError",
+        "IncompleteRead", "ModelConnectionError", "NetworkError", "NewConnectionError",
         "ProxyError", "RemoteProtocolError", "gaierror",
     }),
     "context_length": frozenset({"ContextOverflowError"}),
@@ -53,7 +53,7 @@ _NAMES: Mapping[FailureKind, frozenset[str]] = {
         "ServerTimeoutError", "Timeout", "TimeoutError", "TimeoutException",
     }),
 }  # fmt: skip
-"""Classes of the builtins, anthropic, aiohttp, botocore, httpx, langchain-core, openai, requests and urllib3; a class
+"""Classes of the builtins, anthropic, aiohttp, httpx, langchain-core, openai, requests and urllib3; a class
 counts by any name in its line of ancestors."""
 
 _SPENT = re.compile(r"insufficient_quota|billing_(not_active|hard_limit)|credit balance is too low", re.IGNORECASE)
@@ -82,13 +82,8 @@ def status_code(error: BaseException) -> int | None:
         The status; None if there is none.
     """
     response = getattr(error, "response", None)
-    if isinstance(response, Mapping):  # botocore
-        response = cast("Mapping[str, Any]", response).get("ResponseMetadata", {})
-        candidates = [response.get("HTTPStatusCode") if isinstance(response, Mapping) else None]
-    else:
-        holders = ((error, "status_code"), (response, "status_code"), (error, "code"), (error, "status"))
-        candidates = [getattr(holder, name, None) for holder, name in holders]
-    return next((code for code in candidates if _is_status(code)), None)
+    holders = ((error, "status_code"), (response, "status_code"), (error, "code"), (error, "status"))
+    return next((code for holder, name in holders if _is_status(code := getattr(holder, name, None))), None)
 
 
 def retry_after(error: BaseException, now: float | None = None) -> float | None:
@@ -148,10 +143,7 @@ def _is_status(code: Any) -> TypeGuard[int]:
 
 def _headers(error: BaseException) -> dict[str, str]:
     response = getattr(error, "response", None)
-    if isinstance(response, Mapping):  # botocore
-        headers: Any = cast("Mapping[str, Any]", response).get("ResponseMetadata", {}).get("HTTPHeaders")
-    else:
-        headers = getattr(response, "headers", None) or getattr(error, "headers", None)
+    headers: Any = getattr(response, "headers", None) or getattr(error, "headers", None)
     items = headers.items() if hasattr(headers, "items") else ()
     return {str(name).lower(): str(value).strip() for name, value in items}
 

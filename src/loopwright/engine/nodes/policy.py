@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -262,22 +261,8 @@ class Visit:
         return None if self._rules[position].objection(cause) else position
 
 
-_visit: ContextVar[Visit | None] = ContextVar("loopwright_visit", default=None)
-
-
-def current_visit() -> Visit | None:
-    """The visit of the innermost node with a policy that runs this code."""
-    return _visit.get()
-
-
-@contextmanager
-def visiting(visit: Visit | None) -> Generator[None]:
-    """Let `will_retry` know the visit while its node runs."""
-    token = _visit.set(visit)
-    try:
-        yield
-    finally:
-        _visit.reset(token)
+current_visit: ContextVar[Visit | None] = ContextVar("loopwright_visit", default=None)
+"""The visit of the innermost node with a policy that runs this code."""
 
 
 def will_retry(error: BaseException) -> bool:
@@ -288,7 +273,7 @@ def will_retry(error: BaseException) -> bool:
     Returns:
         False outside of a node, too.
     """
-    visit = _visit.get()
+    visit = current_visit.get()
     return visit is not None and visit.grants(error)
 
 

@@ -21,7 +21,7 @@ from langgraph.types import Command, RetryPolicy
 
 from loopwright.engine import clock
 from loopwright.engine.bind import Builder
-from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit
+from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit, holding
 from loopwright.engine.nodes.policy import (
     Granted,
     NodePolicy,
@@ -30,7 +30,6 @@ from loopwright.engine.nodes.policy import (
     cause_of,
     current_visit,
     objection,
-    visiting,
 )
 from loopwright.engine.nodes.redact import snapshot
 from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
@@ -161,7 +160,7 @@ class Guarded(Runnable[Any, Any]):
         started = time.perf_counter()
         visit = self._enter(input)
         try:
-            with visiting(visit):
+            with holding(current_visit, visit):
                 if self.policy.timeout is None:
                     result = self.bound.invoke(input, config, **kwargs)
                 else:
@@ -186,7 +185,7 @@ class Guarded(Runnable[Any, Any]):
         visit = self._enter(input)
         deadline = asyncio.timeout(self.policy.timeout)
         try:
-            with visiting(visit):
+            with holding(current_visit, visit):
                 async with deadline:
                     if self.policy.timeout is not None and _is_sync(self.bound):
                         result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
@@ -207,9 +206,9 @@ class Guarded(Runnable[Any, Any]):
         if self.policy.debug:
             debug_logger.debug("node %s: input %s", self.node, snapshot(state))
         if not self.policy.retries and not self.policy.give_up:
-            return current_visit()
+            return current_visit.get()
         return self._failed_visits.pop(_key(), None) or Visit(
-            self.policy, outer=None if self.policy.give_up else current_visit()
+            self.policy, outer=None if self.policy.give_up else current_visit.get()
         )
 
     def _leave(self, result: Any, started: float) -> Any:

@@ -21,6 +21,7 @@ from loopwright.engine.proof.reach import unwrapped
 Graph = dict[str, set[str]]
 
 _MIDDLEWARE = "langchain.agents.middleware"
+_OURS = "loopwright.langchain.middleware"
 
 
 def own_limits(builder: StateGraph[Any, Any, Any, Any], ways: Iterable[tuple[str, str]]) -> dict[str, int]:
@@ -41,41 +42,34 @@ def _limit(name: str, builder: Any, graph: Graph) -> int | None:
     """How often control goes on from a node; None where it has no limit, or none that holds."""
     owner, hook = _hook(builder, name)
     exits = {node for node in graph[name] if node == END or node.endswith(".after_agent")}
-    if owner is None or not exits or name in _behind(graph, exits):
+    if owner is None or not exits or name in reached(graph, exits):
         return None
-    inherited = _Is(owner)
-    if hook == "before_model" and inherited(
-        "model_call_limit", "ModelCallLimitMiddleware", "before_model", "after_model"
+    if hook == "before_model" and _is(
+        owner, f"{_MIDDLEWARE}.model_call_limit", "ModelCallLimitMiddleware", "before_model", "after_model"
     ):
         # It decides before the model and counts after it: a way round that leaves out the counting is no pass to it.
         counts = f"{owner.name}.after_model"
-        if _hook(builder, counts)[0] is owner and name not in _behind(graph, graph[name], without=counts):
+        if _hook(builder, counts)[0] is owner and name not in reached(graph, graph[name], without=counts):
             return _least(owner, builder, "run_model_call_count", "thread_model_call_count")
-    if hook == "after_model" and inherited("tool_call_limit", "ToolCallLimitMiddleware", "after_model"):
+    if hook == "after_model" and _is(owner, f"{_MIDDLEWARE}.tool_call_limit", "ToolCallLimitMiddleware", "after_model"):
         # Where it comes last, a reply without calls ends the agent; elsewhere control goes on with nothing counted.
         ends = owner.tool_name is None and owner.exit_behavior in ("end", "error")
         if ends and "tools" in graph[name]:
             return _least(owner, builder, "run_tool_call_count", "thread_tool_call_count")
-    if hook == "before_model" and inherited("", "LoopMiddleware", "before_agent", "before_model"):
+    if hook == "before_model" and _is(
+        owner, "loopwright.langchain.middleware", "LoopMiddleware", "before_agent", "before_model"
+    ):
         start = f"{owner.name}.before_agent"
-        if start not in _behind(graph, graph.get(start, ())) and _kept(builder, "loop_middleware", "merge_books"):
+        if start not in reached(graph, graph.get(start, ())) and _kept(builder, "loop_middleware", "merge_books"):
             return owner.loop.ceiling + 1  # the first model call is no pass
     return None
 
 
-class _Is:
+def _is(owner: Any, module: str, name: str, *hooks: str) -> bool:
     """Whether a middleware is of a class, with the hooks of that class and no others of the same name."""
-
-    def __init__(self, owner: Any) -> None:
-        self._kind = type(owner)
-
-    def __call__(self, module: str, name: str, *hooks: str) -> bool:
-        place = f"{_MIDDLEWARE}.{module}" if module else "loopwright.langchain.middleware"
-        kind = getattr(sys.modules.get(place), name, None)
-        names = [each for hook in hooks for each in (hook, f"a{hook}")]
-        return kind is not None and all(
-            getattr(self._kind, each, None) is getattr(kind, each) for each in names
-        )  # fmt: skip
+    kind = getattr(sys.modules.get(module), name, None)
+    named = [each for hook in hooks for each in (hook, f"a{hook}")]
+    return kind is not None and all(getattr(type(owner), each, None) is getattr(kind, each) for each in named)
 
 
 def _hook(builder: Any, name: str) -> tuple[Any, str]:
@@ -101,9 +95,3 @@ def _kept(builder: Any, key: str, merged_by: str = "") -> bool:
     operator = getattr(channel, "operator", None)
     keeps = isinstance(channel, LastValue | UntrackedValue) or merged_by == getattr(operator, "__qualname__", None)
     return keeps and key not in builder.schemas.get(builder.input_schema, {})
-
-
-def _behind(graph: Graph, starts: Iterable[str], without: str = "") -> set[str]:
-    """The nodes that can be reached from some, these included, without passing another."""
-    ways = ((start, end) for start, ends in graph.items() for end in ends if without not in (start, end))
-    return reached(ways, (start for start in starts if start != without))

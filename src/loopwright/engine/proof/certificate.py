@@ -8,7 +8,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loopwright.engine.gate import ENGINE_NODES, is_engine_node
-from loopwright.engine.proof.cycles import suggested_loop
 from loopwright.errors import GraphError, UnboundedCycleError
 
 
@@ -107,7 +106,10 @@ class Certificate(BaseModel):
         if not self.bounded:
             first = self.unbounded_cycles[0]
             gates = [node.removeprefix(ENGINE_NODES) for node in first if is_engine_node(node)]
-            fix = f"Declare a Loop, for example {suggested_loop(first)}"
+            target, source = first[0], first[-1]
+            fix = (
+                f"Declare a Loop, for example Loop(name={target!r}, target={target!r}, sources=({source!r},), limit=5)"
+            )
             if gates:
                 loop = gates[0].partition(":")[0]  # where the fallback depends on the source, that is named behind it
                 fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"

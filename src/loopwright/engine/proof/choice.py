@@ -9,10 +9,12 @@ without counting it. Nothing here needs LangGraph.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
-from loopwright.engine.proof.cycles import cyclic_components, reverse_postorder
+from loopwright.engine.proof.cycles import cyclic_components, reached, shortest_path
 from loopwright.engine.proof.graph import START
 
 
@@ -28,43 +30,49 @@ class Choice:
     """Whether the target may not have run when a source asks, so that its first visit has to be let pass."""
 
 
-def choose(follow: Mapping[str, Iterable[str]], start: str = START) -> tuple[Choice, ...]:
+def choose(follow: Mapping[str, Iterable[str]]) -> tuple[Choice, ...]:
     """Choose the edges without which a graph has no cycle.
 
     Args:
         follow: Node -> the nodes that it leads to; both in the order of declaration.
-        start: The entry.
 
     Returns:
         One choice for each node at which it goes round; none for a graph without cycles.
     """
+    with suppress(CycleError):
+        TopologicalSorter(follow).prepare()
+        return ()  # in linear time
     order = {node: place for place, node in enumerate(follow)}
     left = {node: dict.fromkeys(targets) for node, targets in follow.items()}
     sources: dict[str, set[str]] = {}
     irreducible: set[str] = set()
 
-    def cut(source: str, target: str) -> None:
-        del left[source][target]
-        sources.setdefault(target, set()).add(source)
+    def cut(nodes: Iterable[str], target: str) -> None:
+        for source in nodes:
+            if target in left[source]:
+                del left[source][target]
+                sources.setdefault(target, set()).add(source)
 
-    above = dominators(left, start)
-    for node in above:
-        for target in [target for target in left[node] if dominates(above, target, node)]:
-            cut(node, target)
-    while components := cyclic_components(left):
-        for component in components:
-            entrances = {
-                target for node, targets in left.items() if node not in component for target in targets
-            } & component
-            target = min(entrances or component, key=order.__getitem__)
+    components, known = cyclic_components(left), reached(left, [START])
+    for target in (node for component in components for node in component):
+        cut(known - reached(left, [START], without=target), target)
+    while components:
+        component = components.pop()
+        inside = {node: [*(left[node].keys() & component)] for node in component}
+        for smaller in cyclic_components(inside):
+            entering = (targets.keys() & smaller for node, targets in left.items() if node not in smaller)
+            target = min(set[str]().union(*entering) or smaller, key=order.__getitem__)
             irreducible.add(target)
-            for node in component:
-                if target in left[node]:
-                    cut(node, target)
+            cut(smaller, target)
+            components.append(smaller)
     return tuple(
         Choice(target, tuple(sorted(sources[target], key=order.__getitem__)), target in irreducible)
         for target in sorted(sources, key=order.__getitem__)
     )
+
+
+MOST_CYCLES = 200
+"""More cycles than these are not told: nobody reads them all."""
 
 
 def loop_name(target: str, graph: str | None) -> str:
@@ -74,42 +82,15 @@ def loop_name(target: str, graph: str | None) -> str:
     return graph if graph and graph != "LangGraph" else "agent"
 
 
-def dominators(follow: Mapping[str, Iterable[str]], start: str) -> dict[str, str]:
-    """Node -> the last node that every way to it passes, for what can be reached; the start is above itself.
+def cycles_of(choices: Sequence[Choice], follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
+    """For every edge that `choose` found, a shortest cycle that it closes; where they are very many, one for each loop.
 
-    Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm (Rice University, 2001).
+    Returns:
+        The names of their nodes in order, the target of the edge first; empty if there is none.
     """
-    walk = reverse_postorder(follow, [start])
-    number = {node: place for place, node in enumerate(walk)}
-    before: dict[str, list[str]] = {node: [] for node in walk}
-    for node in walk:
-        for target in follow.get(node, ()):
-            before[target].append(node)
-    above = {start: start}
-
-    def common(one: str, other: str) -> str:
-        while one != other:
-            while number[one] > number[other]:
-                one = above[one]
-            while number[other] > number[one]:
-                other = above[other]
-        return one
-
-    changed = True
-    while changed:
-        changed = False
-        for node in walk[1:]:
-            known = [source for source in before[node] if source in above]
-            found = known[0]
-            for source in known[1:]:
-                found = common(source, found)
-            if above.get(node) != found:
-                above[node], changed = found, True
-    return above
-
-
-def dominates(above: Mapping[str, str], one: str, other: str) -> bool:
-    """Whether every way to `other` passes `one`."""
-    while other != one and above[other] != other:
-        other = above[other]
-    return other == one
+    many = sum(len(choice.sources) for choice in choices) > MOST_CYCLES
+    return [
+        shortest_path(follow, choice.target, source)
+        for choice in choices
+        for source in (choice.sources[:1] if many else choice.sources)
+    ]

@@ -41,12 +41,8 @@ class Counted:
 
     topology: Topology
     """The nodes and edges, gates included."""
-    left: Mapping[str, set[str]]
-    """Node -> the nodes that it leads to, without the granted edges."""
     joins: Mapping[str, Sequence[tuple[str, ...]]]
     """Node -> the groups of nodes that it waits for together."""
-    joined: Set[tuple[str, str]]
-    """Sources and targets, gates too, between which there is a join and nothing else."""
     passes: Mapping[str, int]
     """Loop -> the passes that it can grant."""
     deferred: Set[str]
@@ -64,11 +60,11 @@ class Counted:
         Args:
             start: The node that has just run; its own run is not counted.
         """
-        order = self._order()
+        order = [*TopologicalSorter(self.topology.ways()).static_order()][::-1]  # each node behind all that lead to it
         why = self._levels(start, order)
         alone: dict[str, set[str]] = {}
         for edge in self.topology.edges:
-            if edge.kind not in ("join", "granted") and (edge.source, edge.target) not in self.joined:
+            if edge.kind not in ("join", "granted"):
                 alone.setdefault(edge.target, set()).add(edge.source)
         gates = {edge.source: self.passes[edge.label or ""] for edge in self._granted()}
         granted = Counter[str]()
@@ -113,20 +109,13 @@ class Counted:
             supersteps = min(supersteps, max(why.level.values()) + added)
         return Count(runs, supersteps, why)
 
-    def _order(self) -> list[str]:
-        """The nodes, each behind all that lead to it."""
-        before: dict[str, set[str]] = {node: set() for node in self.left}
-        for node, targets in self.left.items():
-            for target in targets:
-                before[target].add(node)
-        return list(TopologicalSorter(before).static_order())
-
     def _granted(self) -> Iterator[Edge]:
         return (edge for edge in self.topology.edges if edge.kind == "granted" and self.passes[edge.label or ""])
 
     def _levels(self, start: str, order: Sequence[str]) -> Witness:
         """Levels and detours that prove few supersteps: the loops with the most passes get the shortest detours."""
-        gains = [(node, target, 1) for node in order for target in self.left.get(node, ()) if target != END]
+        left = self.topology.ways()
+        gains = [(node, target, 1) for node in order for target in left[node] if target != END]
         detour: dict[str, int] = {}
         for edge in sorted(self._granted(), key=lambda edge: -self.passes[edge.label or ""]):
             detour[edge.label or ""] = most = max(0, _longest(edge.target, gains).get(edge.source, -1) + 1)

@@ -61,8 +61,6 @@ class Behaviour:
     """The nodes that its source names in a ``Send``; there may be more."""
     graphs: tuple[Pregel[Any, Any, Any, Any], ...]
     """The graphs that its function can call."""
-    makers: tuple[str, ...] = ()
-    """The functions that make a graph while it runs and leave it unbounded."""
 
 
 def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
@@ -86,8 +84,7 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
     words = [_read_node(function) for function in reach.mentioning]
     unread = None in words or not reach.complete or any(map(jumps_out, graphs))
     jumps = None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words))
-    makers = () if reach.bounds else tuple(reach.makers)
-    return Behaviour(jumps, sends, sent, graphs, makers)
+    return Behaviour(jumps, sends, sent, graphs)
 
 
 def jumps_out(runnable: Any) -> bool:
@@ -259,16 +256,8 @@ def _functions_in(tree: ast.AST) -> Iterator[tuple[Function, tuple[ast.AST, ...]
 
 
 def _lambda_of(code: CodeType, found: Found) -> Found:
-    """The innermost of several lambdas on a line that holds all of a code object's instructions."""
+    """The one of several lambdas on a line whose body begins where the code's instructions do."""
     places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
-
-    def holds(node: Function) -> bool:
-        body = cast("ast.Lambda", node).body
-        begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
-        return all((line, column) >= begin and (last, final) <= end for line, last, column, final in places)
-
-    holding = [(node, scopes) for node, scopes in found if holds(node)]
-    # A lambda inside another is in both; its own code is in the smaller one.
-    depths = [len(scopes) for _, scopes in holding]
-    deepest = [item for item, depth in zip(holding, depths, strict=True) if depth == max(depths)]
-    return deepest if places else []
+    begin = min(((line, column) for line, _, column, _ in places), default=None)
+    bodies = [cast("ast.Lambda", node).body for node, _ in found]
+    return [item for item, body in zip(found, bodies, strict=True) if (body.lineno, body.col_offset) == begin]

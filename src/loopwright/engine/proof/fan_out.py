@@ -5,7 +5,7 @@ A declaration is worth what enforces it: `loopwright.engine.jumps` refuses more 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -36,18 +36,6 @@ def check_fan_out(builder: Builder, fan_out: Mapping[str, int]) -> None:
             raise GraphError(f"fan_out of {node!r} must be a whole number from 1 up, not {most!r}")
 
 
-def allowed(sends: bool, targets: Iterable[str] | None, fan_out: Mapping[str, int]) -> dict[str, int]:
-    """Node whose fan-out is declared -> the most tasks that a sender may send to it; 0 if it is not known to.
-
-    Args:
-        sends: Whether it can send at all.
-        targets: Where it goes; None: any node.
-        fan_out: The declaration.
-    """
-    known = None if targets is None else set(targets)
-    return {node: most if sends and (known is None or node in known) else 0 for node, most in fan_out.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class FanOut:
     """Who sends how much to whom."""
@@ -56,16 +44,6 @@ class FanOut:
     """Node -> sender -> the most tasks that reach the node from one run of the sender; infinite where not declared."""
     ordinary: dict[str, set[str]]
     """Node with senders -> the nodes that enter it without a Send, all of one superstep together once."""
-
-    @property
-    def unknown(self) -> list[str]:
-        """The nodes that an undeclared number of Sends can reach."""
-        return sorted(node for node, senders in self.widths.items() if inf in senders.values())
-
-    @property
-    def known(self) -> dict[str, dict[str, float]]:
-        """Of `widths` the nodes that only declared numbers of Sends reach."""
-        return {node: senders for node, senders in self.widths.items() if inf not in senders.values()}
 
 
 def read_fan_out(builder: Builder, topology: Topology) -> FanOut:

@@ -16,7 +16,6 @@ from typing import Any, cast
 
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
-from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
@@ -25,9 +24,6 @@ MOST_FUNCTIONS = 2_000
 
 PARTS = ("func", "afunc", "coroutine", "bound", "runnable", "default", "steps", "steps__", "branches", "fallbacks")
 """Where runnables and tools keep what they run."""
-
-BOUNDS = "loopwright.engine.bounds"
-"""The module that bounds graphs; it uses this one, so it can only be named here."""
 
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
@@ -112,10 +108,6 @@ class Reach:
     """Whether one of them mentions a ``Send``."""
     graphs: dict[int, Pregel[Any, Any, Any, Any]] = field(default_factory=dict[int, Any])
     """The graphs that they can call, by id."""
-    makers: list[str] = field(default_factory=list[str])
-    """The names of those that make a graph while they run."""
-    bounds: bool = False
-    """Whether one of them bounds graphs, so that those which are made are taken for bounded."""
     complete: bool = True
     """Whether they could all be followed."""
 
@@ -152,10 +144,6 @@ def _follow(function: Any, plain: FunctionType, reach: Reach) -> list[Any]:
     wrapped = getattr(plain, "__wrapped__", None)
     kept = [vars(owner)[name] for name in names if name in getattr(owner, "__dict__", {})]
     values = [*_values_of([*cells, *around, *defaults, *kept, wrapped])]
-    named = [*around, *(vars(value).get(name) for value in values if isinstance(value, ModuleType) for name in names)]
-    if any(map(_makes_graphs, named)):
-        reach.makers.append(plain.__qualname__)
-    reach.bounds = reach.bounds or any(map(_bounds_graphs, named))
     if "Send" in names or any(value is Send or isinstance(value, Send) for value in values):
         reach.sends = True
         reach.mentioning.append(function)
@@ -182,21 +170,6 @@ def _follow(function: Any, plain: FunctionType, reach: Reach) -> list[Any]:
                 if _is_ours(methods[name], plain)
             ]
     return queue
-
-
-def _makes_graphs(value: Any) -> bool:
-    """Whether to call it gives a graph: LangGraph's class, and what libraries' functions declare to return."""
-    if isinstance(value, type):
-        return issubclass(value, StateGraph)
-    if not isinstance(value, FunctionType) or not is_of_library(value):
-        return False
-    returned = str(value.__annotations__.get("return", ""))
-    return any(kind in returned for kind in ("StateGraph", "Pregel"))
-
-
-def _bounds_graphs(value: Any) -> bool:
-    """Whether it is this package's ``bounded``."""
-    return (getattr(value, "__module__", None), getattr(value, "__name__", None)) == (BOUNDS, "bounded")
 
 
 def _values_of(values: list[Any]) -> Iterator[Any]:

@@ -84,9 +84,7 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
     gates = {loop.gate: loop for loop in loops}
     hidden = {node for node, spec in builder.nodes.items() if node == DISPATCHER or spec.is_error_handler}
     edges = {
-        Edge(edge.source, edge.target, "request", edge.label)
-        if edge.target in gates and edge.source not in gates
-        else edge
+        replace(edge, kind="request") if edge.target in gates and edge.kind != "join" else edge
         for edge in _edges(builder)
         if edge.source not in gates
     }

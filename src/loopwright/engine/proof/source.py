@@ -360,15 +360,17 @@ class _Reading:
                 return set()  # a state that is handed on
             raise Unreadable
         found = values_given(self.function, name)
-        if found is None and part is _Reading.words:
+        if found is None and (part is _Reading.words or self.doubts is None):
             raise Unreadable
         if found is None:
             giving = (
                 node for node in own_nodes(self.function) if isinstance(node, ast.stmt) and name in _stored_in(node)
             )
-            for statement in giving:
-                for inner in ast.iter_child_nodes(statement):
-                    self.doubt(inner) if isinstance(inner, ast.expr) else None
+            given = (inner for statement in giving for inner in ast.iter_child_nodes(statement))
+            for inner in given:  # whatever is done to a table, it becomes no Command
+                stored = isinstance(getattr(inner, "ctx", None), ast.Store)
+                if isinstance(inner, ast.expr) and not (stored or isinstance(inner, ast.Dict | ast.Constant)):
+                    self.doubt(inner)
             return set()
         self.following.add(name)
         try:

@@ -17,11 +17,11 @@ from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.agent_limits import own_limits
 from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.cycles import reached, unbounded_cycles
+from loopwright.engine.proof.choice import choose, cycles_of
+from loopwright.engine.proof.cycles import reached
 from loopwright.engine.proof.fan_out import check_fan_out, read_fan_out
-from loopwright.engine.proof.graph import Topology
+from loopwright.engine.proof.graph import Topology, limits_apart, refusals_apart
 from loopwright.engine.proof.read import Builder, builder_of, read_topology, subgraphs
-from loopwright.engine.proof.refusals import limits_apart, refusals_apart
 from loopwright.engine.proof.worst_case import assumptions_of, worst_case
 from loopwright.errors import GraphError
 
@@ -48,9 +48,9 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     topology = refusals_apart(topology, builder.loops if isinstance(builder, BoundBuilder) else ())
     limits = own_limits(builder, ((edge.source, edge.target) for edge in topology.edges))
     topology = limits_apart(topology, limits)
-    left = {node: {*targets} for node, targets in topology.ways().items()}
+    left = topology.ways()
     inner = {node: verify(child) for node, child in subgraphs(builder).items()}
-    cycles = [*unbounded_cycles(left)]
+    cycles = [*cycles_of(choose(left), left)]
     cycles += [
         (f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles
     ]
@@ -61,7 +61,7 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
             unbounded_cycles=found,
             assumptions=tuple(assumptions_of(builder, topology, read_fan_out(builder, topology))),
         )
-    return worst_case(builder, topology, left, inner, limits)
+    return worst_case(builder, topology, inner, limits)
 
 
 def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> Builder:
@@ -86,7 +86,7 @@ def check_shape(topology: Topology) -> None:
     Raises:
         GraphError: It names them.
     """
-    known = reached(((edge.source, edge.target) for edge in topology.edges), (START, DISPATCHER)) | topology.hidden
+    known = reached(topology.ways(granted=True), (START, DISPATCHER)) | topology.hidden
     lost = [node for node in topology.nodes if node not in known]
     if lost:
         raise GraphError(

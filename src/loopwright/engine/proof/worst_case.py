@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -14,11 +14,9 @@ from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate
 from loopwright.engine.loop import RUN, Loop
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.counting import Counted
-from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
-from loopwright.engine.proof.graph import Topology
+from loopwright.engine.proof.graph import Topology, limit_of
 from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
-from loopwright.engine.proof.refusals import limit_of
 
 
 def passes_in_a_run(loops: Sequence[Loop]) -> dict[str, int]:
@@ -41,7 +39,6 @@ def waits_in_a_run(loops: Sequence[Loop]) -> float:
 def worst_case(
     builder: Builder,
     topology: Topology,
-    left: dict[str, set[str]],
     inner: Mapping[str, Certificate],
     limits: Mapping[str, int],
 ) -> Certificate:
@@ -50,7 +47,6 @@ def worst_case(
     Args:
         builder: The graph with its gates.
         topology: Its nodes and edges.
-        left: Node -> the nodes that it leads to, without the granted edges; free of cycles.
         inner: The certificates of the nodes that are graphs themselves.
         limits: Node -> how many times control goes on from it, by a limit of an agent's own.
     """
@@ -59,16 +55,14 @@ def worst_case(
     fan_out = read_fan_out(builder, topology)
     counted = Counted(
         topology=topology,
-        left=left,
         joins=_joins(builder),
-        joined=frozenset(_joined(builder)),
         passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
         deferred={node for node, spec in builder.nodes.items() if spec.defer},
         fan_out=fan_out,
     )
     count = counted.count(START)
     runs, supersteps, closing = Counter[Any](count.runs), count.supersteps, dict[str, int]()
-    if left.get(DISPATCHER, set()) - {END}:
+    if {*topology.ways().get(DISPATCHER, ())} - {END}:
         # When the run's budget is spent, the engine ends what is going on, and goes to the fallback from here.
         last = counted.closing().count(DISPATCHER)
         runs.update(last.runs)
@@ -85,7 +79,7 @@ def worst_case(
         bounded=True,
         max_supersteps=supersteps,
         max_runs_by_node=by_node,
-        max_node_runs=_total_runs(by_node, inner),
+        max_node_runs=_total(builder, by_node, inner, "node_runs"),
         max_model_calls=_least(_total(builder, by_node, inner, "model_calls"), budget and budget.model_calls),
         max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
         max_tokens=budget and budget.tokens,
@@ -106,59 +100,22 @@ def _joins(builder: Builder) -> dict[str, list[tuple[str, ...]]]:
     return joins
 
 
-def _joined(builder: Builder) -> Iterator[tuple[str, str]]:
-    """Sources and targets between which there is a join and nothing else."""
-    known = read_destinations(builder)
-    for starts, end in builder.waiting_edges:
-        for source in starts:
-            branches = builder.branches.get(source, {}).values()
-            routed = any(branch.ends is None or end in branch.ends.values() for branch in branches)
-            jumps = source in known and known[source].jumps != frozenset()
-            handled = source in builder.nodes and builder.nodes[source].error_handler_node
-            if (
-                not routed
-                and not jumps
-                and not handled
-                and (source, end) not in builder.edges
-                and end not in (builder.nodes[source].ends or ())
-            ):
-                yield source, end
-
-
 def _written(builder: Builder) -> dict[str, Any]:
     """The nodes that the engine did not add, with their specs."""
     return {name: spec for name, spec in builder.nodes.items() if not isinstance(spec.runnable, Gate | Dispatcher)}
 
 
-def _total_runs(by_node: Mapping[str, int | None], inner: Mapping[str, Certificate]) -> int | None:
-    total = 0
-    for node, runs in by_node.items():
-        per_run = 1
-        if node in inner:
-            inside = inner[node].max_node_runs
-            if inside is None:
-                return None
-            per_run += inside
-        if runs is None:
-            return None
-        total += runs * per_run
-    return total
-
-
 def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str) -> Any:
     """The sum over nodes of runs times what one run costs at most; None as soon as one is unknown."""
     total: float = 0
-    written = _written(builder)
+    written = _written(builder).keys() - inner.keys()
     for node, runs in by_node.items():
-        if node in inner:
-            cost = getattr(inner[node], f"max_{what}")
-        elif node not in written:
-            cost = 0
-        else:
-            cost = (builder.nodes[node].metadata or {}).get(f"loopwright_max_{what}")
-        if cost is None or runs is None:
+        unsaid = 1 if what == "node_runs" else None if node in written else 0
+        own = (builder.nodes[node].metadata or {}).get(f"loopwright_max_{what}", unsaid)
+        inside = getattr(inner[node], f"max_{what}") if node in inner else 0
+        if own is None or inside is None or runs is None:
             return None
-        total += runs * cost
+        total += runs * (own + inside)
     return total
 
 
@@ -173,7 +130,7 @@ def assumptions_of(
 ) -> list[str]:
     """What a certificate rests on and the engine cannot check, one sentence each."""
     nodes = [*_written(builder)]
-    found = ["a node's own code ends: a loop inside a node is not seen"]
+    found = ["a node's own code ends: a loop inside a node, or in a graph that it makes while it runs, is not seen"]
     if not _held(builder):
         # What is compiled by `bounded` is held to it while it runs.
         found.append("no router or node goes, or sends, where it does not declare and its source does not show it")
@@ -184,11 +141,14 @@ def assumptions_of(
     assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
     if assumed:
         found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
-    if fan_out.unknown:
+    unknown = sorted(node for node, senders in fan_out.widths.items() if inf in senders.values())
+    if unknown:
         found.append(
-            f"how many Sends reach {', '.join(fan_out.unknown)} at once is not declared, so their runs are not counted"
+            f"how many Sends reach {', '.join(unknown)} at once is not declared, so their runs are not counted"
         )
-    for node, senders in fan_out.known.items():
+    for node, senders in fan_out.widths.items():
+        if node in unknown:
+            continue
         sent = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
         found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}")
     if isinstance(builder, BoundBuilder) and builder.budget:
@@ -210,20 +170,8 @@ def assumptions_of(
         found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
     for node, number in _calls(builder, ()):
         found.append(f"{node} calls {number} graph(s) inside; their steps and passes are not counted here")
-    for node, does in _makers(builder):
-        found.append(
-            f"{node} makes a graph while it runs (in {', '.join(does.makers)}), which is not seen here: bound it "
-            "there, with bounded(...) in place of compile()"
-        )
     found.append("a resume or an interrupt's answer runs the tasks that were in flight again")
     return found
-
-
-def _makers(builder: Builder) -> Iterator[tuple[str, Behaviour]]:
-    """The nodes that make graphs while they run, and what each does."""
-    for node, does in read_destinations(builder).items():
-        if isinstance(node, str) and does.makers:
-            yield node, does
 
 
 def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int]]:

@@ -1,13 +1,22 @@
-"""The report for people."""
+"""The report of a check: text for people, JSON for programs."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from loopwright.check.findings import CheckedGraph
+from loopwright.check.found import Place
+from loopwright.check.proving import Finding
 from loopwright.check.targets import Outcome
+
+VERSION = 1
+"""The version of the JSON report's form; it rises when a key changes its meaning or goes away."""
+
 
 _FIGURES = {
     "max_supersteps": "supersteps", "max_node_runs": "node runs", "max_model_calls": "model calls",
@@ -18,7 +27,7 @@ _FIGURES = {
 def lines(outcome: Outcome) -> Iterator[str]:
     """Every graph with its verdict, what is wrong with it, and a `Loop` ready to paste."""
     for graph in outcome.graphs:
-        yield from _graph(graph)
+        yield from _lines_of(graph)
     yield from (f"no graph found in {place}" for place in outcome.empty)
     if outcome.files > 1 and outcome.graphs:
         counts = Counter(graph.verdict for graph in outcome.graphs)
@@ -26,7 +35,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
         yield f"{len(outcome.graphs)} graphs in {outcome.files} files: {verdicts}"
 
 
-def _graph(graph: CheckedGraph) -> Iterator[str]:
+def _lines_of(graph: CheckedGraph) -> Iterator[str]:
     after = ""
     if graph.verdict in ("unbounded", "not proven"):
         # What LangGraph allows a graph that is not bounded: its default, which this variable changes.
@@ -36,11 +45,10 @@ def _graph(graph: CheckedGraph) -> Iterator[str]:
         after = f": by {', '.join(graph.bounds)}"
     yield f"{graph.verdict} {graph.name}{after}"
     for finding in graph.findings:
-        way = " -> ".join((*finding.cycle, *finding.cycle[:1]))
         if finding.cycle:
-            yield f"  cycle  {way}"
+            yield f"  cycle  {finding.way}"
         if not finding.cycle or finding.rule == "unproven-cycle":
-            yield f"  why    {finding.message.removesuffix(f': {way}')}"
+            yield f"  why    {finding.why}"
         yield f"  at     {finding.place}"
         yield from (f"  bound  {suggestion}" for suggestion in (finding.suggestion or "").splitlines())
     yield from (f"  note   {note}" for note in graph.notes)
@@ -52,3 +60,45 @@ def _graph(graph: CheckedGraph) -> Iterator[str]:
             yield f"  {'not known' if value is None else f'at most {value:,}':<16}  {label}"
     for assumption in (*graph.assumptions, *(graph.certificate.assumptions if graph.certificate else ())):
         yield f"  rests on: {assumption}"
+
+
+def as_json(outcome: Outcome) -> str:
+    """One object: the form's version, every graph with its verdict and cycles, and the errors."""
+    graphs = [_graph(graph) for graph in outcome.graphs]
+    return json.dumps({"version": VERSION, "graphs": graphs, "errors": outcome.errors}, indent=2, ensure_ascii=False)
+
+
+def _graph(graph: CheckedGraph) -> dict[str, Any]:
+    certificate = graph.certificate
+    return {
+        "name": graph.name,
+        **_place(graph.place),
+        "verdict": graph.verdict,
+        "bounds": [*graph.bounds],
+        "notes": [*graph.notes],
+        "assumptions": [*graph.assumptions],
+        "steps": graph.steps,
+        "cycles": [
+            {"nodes": [*found.cycle], **_problem(found), "suggestion": found.suggestion}
+            for found in graph.findings
+            if found.cycle
+        ],
+        "problems": [_problem(found) for found in graph.findings if not found.cycle],
+        "certificate": None if certificate is None else certificate.model_dump(mode="json"),
+    }
+
+
+def _problem(finding: Finding) -> dict[str, Any]:
+    return {"rule": finding.rule, **_place(finding.place), "message": finding.message}
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"file": path_from_here(place.file), "line": place.line, "cell": place.cell}
+
+
+def path_from_here(path: Path) -> str:
+    """A path relative to the working directory, with slashes."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # another drive
+        return path.as_posix()
