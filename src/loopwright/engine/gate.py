@@ -19,9 +19,9 @@ from langgraph.types import Command, Send
 from loopwright.engine import clock
 from loopwright.engine.budget.meter import current_meter
 from loopwright.engine.events.schema import emit
-from loopwright.engine.ledger import LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
+from loopwright.engine.ledger import HIDDEN, LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
 from loopwright.engine.loop import Loop, Spend, StateLimit, Verdict, decide, refused
-from loopwright.engine.reasons import MESSAGES, wanted, warning
+from loopwright.engine.reasons import MESSAGES, marks, wanted, warning
 from loopwright.errors import UndeclaredFanOutError
 
 logger = logging.getLogger("loopwright.loops")
@@ -63,6 +63,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         self.name = loop.gate
         self._view = view
         self._looks = bool(loop.reason or loop.stall_rules)
+        self._ends_early = bool(metered or loop.stall_rules or loop.source_limits or isinstance(loop.limit, StateLimit))
         self._metered = metered
         self._fan_out = fan_out
 
@@ -98,7 +99,22 @@ class Gate(Runnable[GateState, Command[Any]]):
             # The run's budget is spent, or the wait would go beyond it: nothing goes round any more.
             entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
             verdict = Verdict("over_budget", refused(entry), closing=True)
-        return verdict, (loop.reason(view) if loop.reason else wanted(state)) or ""
+        reason = (loop.reason(view) if loop.reason else wanted(state)) or ""
+        if loop.reason is None and not state.get(MESSAGES):
+            reason = reason or self._changed(state, verdict, ledger.get(loop.name))
+        return verdict, reason
+
+    def _changed(self, state: GateState, verdict: Verdict, before: Spend | None) -> str:
+        """The state keys that changed since the last pass, for a refusal; a granted pass that may be it takes note."""
+        spend = verdict.spend
+        if verdict.decision == "granted" and spend["spent"] < spend["limit"] and not self._ends_early:
+            return ""
+        found = marks(state, without={*HIDDEN, STOP_REASON, self.loop.counter or "", self.loop.history or ""})
+        if verdict.decision == "granted":
+            verdict.spend["marks"] = found
+            return ""
+        known = (before or {}).get("marks", {})
+        return wanted({}, [key for key, mark in found.items() if known and known.get(key) != mark])
 
     def _asked(self, state: GateState) -> list[str]:
         """The sources that ask; all that could, where nobody took note of it."""

@@ -60,7 +60,7 @@ class StopReason(TypedDict):
     step: int
     """The superstep of the refusal."""
     derived: NotRequired[bool]
-    """True where the loop declares no reason and the engine read it: the tools that were asked for."""
+    """True where the loop declares no reason and the engine read it: the tools that were asked for, or what changed."""
     asked: NotRequired[int]
     """The limit that the state asked for, where the loop's ceiling is lower."""
     source: NotRequired[str]

@@ -395,6 +395,8 @@ class Spend(TypedDict):
     """Stall rule -> what it noted at the last granted requests of this scope."""
     by_source: NotRequired[dict[str, int]]
     """Source -> passes that were granted to it in this scope, for a loop with limits by source."""
+    marks: NotRequired[dict[str, Any]]
+    """State key -> a short mark of its value at the last granted pass, where no reason is known otherwise."""
     began: NotRequired[Spent]
     """What the run had spent at this scope's first request, for a loop with a budget."""
 

@@ -1,4 +1,4 @@
-"""Why a pass is wanted, where the loop's declaration does not say: read from the messages.
+"""Why a pass is wanted, where the loop's declaration does not say: read from the messages, or from what changed.
 
 Messages are read by their attributes, so that any state that holds some will do. What a model is told of its last
 passes stands here, too.
@@ -6,7 +6,8 @@ passes stands here, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, cast
 
 from loopwright.engine.nodes.redact import redacted
@@ -18,25 +19,41 @@ SHOWN = 300
 """Characters of a call or a reason that are shown."""
 
 LISTED = 3
-"""So many calls are listed; the rest is counted."""
+"""So many calls or keys are listed; the rest is counted."""
 
 
-def wanted(state: Any) -> str:
-    """What the pass was wanted for: the tools that the model asked for last.
+def wanted(state: Any, changed: Iterable[str] = (), *, messages: str = MESSAGES) -> str:
+    """What the pass was wanted for: the tools that the model asked for last, else the keys that changed.
 
     Args:
         state: The graph's state, a mapping or an object with attributes.
+        changed: The state keys that changed since the loop's last pass, if that is known.
+        messages: The state key of the messages.
 
     Returns:
         One line, without secrets; empty where nothing is known.
     """
-    held: Any = cast("Mapping[str, Any]", state).get(MESSAGES) if isinstance(state, Mapping) else getattr(
-        state, MESSAGES, None
+    held: Any = cast("Mapping[str, Any]", state).get(messages) if isinstance(state, Mapping) else getattr(
+        state, messages, None
     )  # fmt: skip
-    texts = [call_text(call) for call in _last_calls(held)] if isinstance(held, list | tuple) else []
-    more = len(texts) - LISTED
-    rest = [f"and {more} more {'calls' if more > 1 else 'call'}"] if more > 0 else []
-    return "; ".join([*texts[:LISTED], *rest])
+    asked = _last_calls(held) if isinstance(held, list | tuple) else []
+    if asked:
+        return _listed([call_text(call) for call in asked], "calls")
+    keys = [*changed]
+    return f"{_listed(keys, 'keys', ', ')} changed" if keys else ""
+
+
+def marks(state: Mapping[str, Any], without: Iterable[str]) -> dict[str, Any]:
+    """A short mark of every value, in plain JSON: where two differ, the value has changed."""
+    return {key: _mark(value) for key, value in state.items() if key not in without}
+
+
+def _mark(value: Any) -> Any:
+    if isinstance(value, str):
+        return zlib.crc32(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, Sized):
+        return len(value)
+    return value if isinstance(value, bool | int | float) else type(value).__name__
 
 
 def warning(left: int) -> str:
@@ -70,3 +87,10 @@ def _last_calls(messages: Sequence[Any]) -> list[Mapping[str, Any]]:
         if getattr(message, "type", None) in ("ai", "AIMessageChunk"):
             return list(getattr(message, "tool_calls", None) or [])
     return []
+
+
+def _listed(texts: Sequence[str], what: str, between: str = "; ") -> str:
+    more = len(texts) - LISTED
+    return between.join(
+        [*texts[:LISTED], *([f"and {more} more {what if more > 1 else what[:-1]}"] if more > 0 else [])]
+    )

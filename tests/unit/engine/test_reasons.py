@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Annotated
 
@@ -22,25 +23,48 @@ def asks(*calls: tuple[str, dict]) -> AIMessage:
 
 
 @pytest.mark.parametrize(
-    ("state", "reason"),
+    ("state", "changed", "reason"),
     [
-        ({"messages": "text"}, ""),
-        ({"messages": [asks(("old", {})), asks(("read", {"page": 4}))]}, "read(page=4)"),
-        ({"messages": [asks(("read", {"page": 4})), ToolMessage("x", tool_call_id="read")]}, "read(page=4)"),
-        ({"messages": [asks(("a", {}), ("b", {"x": [1]}))]}, "a(); b(x=[1])"),
-        ({"messages": [asks(*[(name, {}) for name in "abcd"])]}, "a(); b(); c(); and 1 more call"),
-        ({"messages": [asks(("login", {"user": "me", "password": "hush", "more": {"api_key": "k"}}))]},
+        ({"messages": "text"}, (), ""),
+        ({"plan": 1}, ("plan", "draft"), "plan, draft changed"),
+        ({}, ("a", "b", "c", "d", "e"), "a, b, c, and 2 more keys changed"),
+        ({"messages": [AIMessage("no calls")]}, ("draft",), "draft changed"),
+        ({"messages": [asks(("old", {})), asks(("read", {"page": 4}))]}, ("messages",), "read(page=4)"),
+        ({"messages": [asks(("read", {"page": 4})), ToolMessage("x", tool_call_id="read")]}, (), "read(page=4)"),
+        ({"messages": [asks(("a", {}), ("b", {"x": [1]}))]}, (), "a(); b(x=[1])"),
+        ({"messages": [asks(*[(name, {}) for name in "abcd"])]}, (), "a(); b(); c(); and 1 more call"),
+        ({"messages": [asks(("login", {"user": "me", "password": "hush", "more": {"api_key": "k"}}))]}, (),
          "login(user='me', password='***', more={'api_key': '***'})"),
-        (SimpleNamespace(messages=(HumanMessage("q"), asks(("a", {})))), "a()"),
-        ({"messages": [AIMessageChunk("", tool_call_chunks=[])]}, ""),
+        (SimpleNamespace(messages=(HumanMessage("q"), asks(("a", {})))), (), "a()"),
+        ({"messages": [AIMessageChunk("", tool_call_chunks=[])]}, (), ""),
     ],
 )  # fmt: skip
-def test_the_reason_is_the_last_calls(state, reason):
-    assert wanted(state) == reason
+def test_the_reason_is_the_last_calls_or_what_changed(state, changed, reason):
+    assert wanted(state, changed) == reason
 
 
 class State(TypedDict, total=False):
+    draft: str
+    notes: list[str]
+    same: str
     messages: Annotated[list[AnyMessage], add_messages]
+
+
+def rewriting() -> StateGraph:
+    return shapes.graph(
+        "START-write write?write write?END",
+        schema=State,
+        write=lambda state: {"draft": state.get("draft", "") + "x", "notes": [*state.get("notes", []), "n"]},
+    )
+
+
+def test_a_refused_pass_without_messages_says_what_changed_since_the_last_one():
+    again = Loop(name="again", target="write", sources=("write",), limit=1)
+    final = bounded(rewriting(), [again]).invoke({"same": "text"})
+    assert final["stop_reason"]["reason"] == "draft, notes changed"
+    assert bounded(rewriting(), [replace(again, limit=0)]).invoke({})["stop_reason"]["reason"] == ""
+    said = replace(again, reason=lambda _: "said")
+    assert bounded(rewriting(), [said]).invoke({})["stop_reason"]["reason"] == "said"
 
 
 def test_before_its_last_passes_a_model_is_told_how_many_are_left():
