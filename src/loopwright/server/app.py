@@ -56,7 +56,7 @@ def create_app(
             answered.
         cors: The origins whose pages may use the server, for example ``https://conference.example``; none by default.
         settings: How much the server takes, and from whom how often.
-        counted: Where the hub's store counts what runs do; see `loopwright.server.metrics.counting`.
+        counted: What the hub's store tells of what it keeps; see `RunStore.told`.
 
     Returns:
         An ASGI application for one process and one event loop.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -94,6 +94,9 @@ class RunStore(Choices):
     database fails, ``transient=True`` where another attempt may succeed.
     """
 
+    told: Callable[[Iterable[RunRecord], Iterable[NewEvents]], None] | None = None
+    """Called with runs and events once they are kept."""
+
     def create(self, run: RunRecord, graph: ShownGraph) -> None:
         """Keep a new run.
 
@@ -115,6 +118,8 @@ class RunStore(Choices):
             if key is None:
                 raise InputError(f"there is a run {run.id!r} already: give another id")
             _tag(connection, key, run.tags)
+        if self.told:
+            self.told([run], ())
 
     def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
         """Keep what happened, in one transaction: all of it or nothing; what is kept already is passed over.
@@ -126,6 +131,7 @@ class RunStore(Choices):
         Raises:
             AttemptLost: If a record or events are of an earlier attempt than the newest that began.
         """
+        runs = [*runs]
         rows = {run.id: row_of(run) for run in runs}
         added = [item for item in events if item.events]
         if not rows and not added:
@@ -139,6 +145,8 @@ class RunStore(Choices):
                 connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
             append(connection, keys, added)
             self._tell(connection, keys)
+        if self.told:
+            self.told(runs, added)
 
     def begin(self, run: RunRecord) -> None:
         """Keep that a further attempt of a run begins: from now on nothing of an earlier one is kept.
@@ -159,6 +167,8 @@ class RunStore(Choices):
                 raise AttemptLost(run.id, run.epoch, row.epoch)
             connection.execute(update(RUNS).where(RUNS.c.key == row.key).values(**row_of(run)))
             self._tell(connection, [run.id])
+        if self.told:
+            self.told([run], ())
 
     def get(self, run_id: str) -> RunRecord | None:
         """A run with its children, or None if it is not kept."""
