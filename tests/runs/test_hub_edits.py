@@ -106,7 +106,7 @@ async def test_what_was_not_edited_stays_as_the_state_has_it(tmp_path: Path) -> 
         said = [*shown["messages"][:-1], {**shown["messages"][-1], "content": "because of that"}]
         live = await hub.fork(parent.id, place, state={"hits": hits, "messages": said, "note": shown["note"]})
         assert (await live.wait()).status == "finished"
-        snapshots = [each async for each in hub.workflows["mixed"].graph(hub._saver).aget_state_history(
+        snapshots = [each async for each in hub.workflows["mixed"].graph(hub.saver).aget_state_history(
             {"configurable": {"thread_id": live.id}})]  # fmt: skip
         state = snapshots[-1].values
         assert [hit.text for hit in state["hits"]] == ["mine", *(f"hit {number}" for number in range(1, 600)), "last"]

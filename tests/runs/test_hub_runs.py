@@ -167,7 +167,7 @@ async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> Non
         await log(hub, live.id)
         await hub.delete(live.id)
         assert await hub.record(live.id) is None
-        assert [saved async for saved in hub._saver.alist({"configurable": {"thread_id": live.id}})] == []
+        assert [saved async for saved in hub.saver.alist({"configurable": {"thread_id": live.id}})] == []
         for asked in (hub.delete, hub.cancel, hub.resume, hub.checkpoints, hub.follow):
             with pytest.raises(InputError, match=live.id):
                 await asked(live.id)

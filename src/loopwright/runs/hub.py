@@ -19,8 +19,6 @@ from typing import Any, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.config import Allowance
-from loopwright.diagram.shown import ShownGraph
-from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.errors import (
     AttemptLost,
@@ -38,7 +36,7 @@ from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
 from loopwright.runs.live import LiveRun
-from loopwright.runs.reading import KeptRun, RunReader
+from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
@@ -69,7 +67,7 @@ _BROKEN = 100
 """Runs that could not be kept to their end and whose followers are still told so."""
 
 
-class RunHub(RunReader):
+class RunHub(Launcher):
     """Starts, resumes, forks, cancels and follows runs. Belongs to one event loop.
 
     Attributes:
@@ -108,16 +106,13 @@ class RunHub(RunReader):
         """
         if prices is None and any(allowance.usd is not None for allowance in allowances):
             raise ConfigError("an allowance in usd needs prices: pip install 'loopwright[prices]'")
-        self.limits = limits or RunLimits()
-        super().__init__(store)
-        self._jobs: Jobs = jobs or LocalJobs(self.limits.running)
+        limits = limits or RunLimits()
+        self._jobs: Jobs = jobs or LocalJobs(limits.running)
         self._works = works or not self._jobs.shared
-        self._writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
-        self._launcher = Launcher(
-            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer, allowances
+        writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
+        super().__init__(
+            store, workflows, saver, limits, prices, {} if uploads is None else uploads, writer, allowances
         )
-        self.workflows = self._launcher.workflows
-        self._saver = saver
         self._loops: list[asyncio.Task[None]] = []
         self._carried: set[asyncio.Task[None]] = set()
         self._reserved: set[str] = set()
@@ -134,7 +129,7 @@ class RunHub(RunReader):
             StoreError: If the store cannot be read, or another server has it.
         """
         await asyncio.to_thread(self.store.claim)
-        queues = await asyncio.to_thread(self._launcher.queues) if self._works and self._jobs.shared else ()
+        queues = await asyncio.to_thread(self.queues) if self._works and self._jobs.shared else ()
         await self._jobs.open(Served(queues=queues, cancel=self._told_to_cancel, changed=self.changed))
         if self._jobs.shared:
             self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
@@ -207,7 +202,7 @@ class RunHub(RunReader):
         """
         run_id = run_id or uuid.uuid4().hex
         with self._reserved_for(run_id):
-            record = await self._launcher.new(workflow, given, changes, run_id, request, priority)
+            record = await self.new(workflow, given, changes, run_id, request, priority)
             return await self._submitted(record, given=given)
 
     async def resume(
@@ -235,8 +230,8 @@ class RunHub(RunReader):
             pauses = {"pause_before": changes.pause_before, "pause_after": changes.pause_after}
             record = record.model_copy(update={"lost": 0, "changes": record.changes.model_copy(update=pauses)})
             if not self._jobs.shared:  # another process may have what this one has not
-                await self._launcher.require_resumable(record, force)
-            return await self._submitted(await self._launcher.waiting(record), answer=answer, force=force)
+                await self.require_resumable(record, force)
+            return await self._submitted(await self.waiting(record), answer=answer, force=force)
 
     async def fork(
         self,
@@ -262,7 +257,7 @@ class RunHub(RunReader):
         """
         record, fork_id = await self._known(run_id), fork_id or uuid.uuid4().hex
         with self._reserved_for(fork_id):
-            made = await forking.forked(self._launcher, record, checkpoint_id, state or {}, changes, fork_id)
+            made = await forking.forked(self, record, checkpoint_id, state or {}, changes, fork_id)
             return await self._submitted(made)
 
     async def continued(
@@ -289,24 +284,8 @@ class RunHub(RunReader):
         """
         record = await self._known(run_id)
         with self._reserved_for(turn):
-            made = await forking.continued(self._launcher, record, given, turn, checkpoint_id, changes)
+            made = await forking.continued(self, record, given, turn, checkpoint_id, changes)
             return await self._submitted(made, given=given)
-
-    def graph(self, workflow: str) -> BoundedGraph:
-        """A workflow's graph as its runs have it, with what keeps their states.
-
-        Raises:
-            UnknownNameError: If there is no such workflow.
-        """
-        return self._launcher.hosted(workflow).graph(self._saver)
-
-    def shown(self, workflow: str) -> ShownGraph:
-        """A workflow's graph as pages show it, proven once; blocks.
-
-        Raises:
-            UnknownNameError: If there is no such workflow.
-        """
-        return self._launcher.shown(self._launcher.hosted(workflow))
 
     async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> KeptRun:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.
@@ -323,7 +302,7 @@ class RunHub(RunReader):
         """
         record, new_id = await self._known(run_id), uuid.uuid4().hex
         with self._reserved_for(new_id):
-            return await self._submitted(await forking.without_loop(self._launcher, record, loop, kept, new_id))
+            return await self._submitted(await forking.without_loop(self, record, loop, kept, new_id))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
@@ -354,7 +333,7 @@ class RunHub(RunReader):
         if not await asyncio.to_thread(self.store.delete, run_id) and run_id not in self._broken:
             raise InputError(f"there is no run {run_id!r}")
         self._broken.pop(run_id, None)
-        await self._saver.adelete_thread(run_id)
+        await self.saver.adelete_thread(run_id)
 
     # Inside
 
@@ -408,12 +387,12 @@ class RunHub(RunReader):
         if record is None or record.status in ENDED:
             return await self._jobs.finish(job)
         if record.status == "running":
-            record = await self._launcher.taken_over(record)
+            record = await self.taken_over(record)
             logger.warning("run %s goes on here: the process in which it ran is gone", record.id)
             if record.lost == SUSPECT:
                 return await self._jobs.give_back(job, alone=True)
         try:
-            drive = await self._launcher.resumed(record, job)
+            drive = await self.resumed(record, job)
         except Exception as error:
             if isinstance(error, AttemptLost) or (isinstance(error, BackendError) and error.transient):
                 raise
