@@ -7,15 +7,7 @@ from typing import Any
 
 from loopwright.engine.events.schema import RunEvent
 from loopwright.runs.comparing.judging import judged, loop_effect
-from loopwright.runs.comparing.measuring import (
-    NOTHING,
-    Shared,
-    compared_citations,
-    figure_rows,
-    loop_sides,
-    nodes_of,
-    shared_part,
-)
+from loopwright.runs.comparing.measuring import compared_citations, figure_rows, loop_sides, whole
 from loopwright.runs.comparing.schemas import Comparison
 from loopwright.runs.schemas import RunRecord, RunSummary
 
@@ -44,16 +36,15 @@ def compare(
     Returns:
         What they have in common, and what not.
     """
-    took_a, took_b = shared_part(b, b_events, a), shared_part(a, a_events, b)
-    a_shared, b_shared = took_a or NOTHING, took_b or NOTHING
-    figures = figure_rows(a, a_shared, b, b_shared)
-    verdict = judged(a, b)
+    whole_a, took_a = whole(a, a_events, b, b_events)
+    whole_b, took_b = whole(b, b_events, a, a_events)
+    figures, verdict = figure_rows(whole_a, whole_b), judged(a, b)
     return Comparison(
         a=summary_of(a),
         b=summary_of(b),
-        a_path=a_shared.path + nodes_of(a_events),
-        b_path=b_shared.path + nodes_of(b_events),
-        shared=len(a_shared.path) + len(b_shared.path),
+        a_path=whole_a.path,
+        b_path=whole_b.path,
+        shared=(took_a or 0) + (took_b or 0),
         a_state=dict(a_state),
         b_state=dict(b_state),
         a_answer=_answer(a),
@@ -76,7 +67,7 @@ def _answer(run: RunRecord) -> str:
     return run.outcome.answer if run.outcome else ""
 
 
-def _notes(a: RunRecord, took_a: Shared | None, b: RunRecord, took_b: Shared | None) -> list[str]:
+def _notes(a: RunRecord, took_a: int | None, b: RunRecord, took_b: int | None) -> list[str]:
     notes: list[str] = []
     if a.workflow != b.workflow:
         notes.append(f"Run a is of the workflow {a.workflow}, run b of {b.workflow}.")

@@ -3,83 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from loopwright.engine.events.schema import ModelCalled, NodeStarted, RunEvent, RunStarted, StateSaved
-from loopwright.engine.gate import is_engine_node
+from loopwright.engine.events.schema import RunEvent, RunStarted, StateSaved
 from loopwright.runs.comparing.schemas import CitationSides, FigureRow, LoopSides
 from loopwright.runs.schemas import RunRecord
+from loopwright.runs.tally import Tally
 from loopwright.workflows.api import Citation
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """The part of a run before one of its checkpoints."""
-
-    path: tuple[str, ...] = ()
-    """The nodes in the order in which they ran, gates left out."""
-    seconds: float = 0.0
-    """Wall time, without the time between an end and a resume."""
-    tokens: int = 0
-    """Tokens, in and out."""
-    cost: float | None = 0.0
-    """The price in US dollars; None if that of a call is not known."""
-    model_calls: int = 0
-    """Calls of chat models."""
-    unmetered_calls: int = 0
-    """Those of them that told no tokens."""
-
-
-NOTHING = Shared()
-"""Of a run that is not forked from the other one."""
-
-
-def nodes_of(events: Sequence[RunEvent]) -> tuple[str, ...]:
-    """The nodes in the order in which they ran, gates left out; a visit that a resume repeats is one."""
-    visits: dict[str, str] = {}
-    for event in events:
-        if isinstance(event, NodeStarted) and not is_engine_node(event.node):
-            visits.setdefault(event.task_id, event.node)
-    return tuple(visits.values())
-
-
-def shared_part(parent: RunRecord, parent_events: Sequence[RunEvent], child: RunRecord) -> Shared | None:
-    """What a run took over from another one.
+def whole(
+    run: RunRecord, events: Sequence[RunEvent], other: RunRecord, other_events: Sequence[RunEvent]
+) -> tuple[RunRecord, int | None]:
+    """A run with what it took over from another one counted in: its path and its figures.
 
     Args:
-        parent: The run that it may have been forked from.
-        parent_events: That run's events.
-        child: The run.
+        run: The run.
+        events: Its events.
+        other: The run that it may have been forked from.
+        other_events: That run's events.
 
     Returns:
-        The part before the checkpoint; `NOTHING` if the run is no fork, and None if it is one, but what came before is
-        not known from the other run.
+        The run, and how many steps it took over; None if it is a fork, and what came before is not known from the other
+        run.
     """
-    if child.parent is None:
-        return NOTHING
-    if child.parent.run_id != parent.id:
-        return None
-    checkpoint = child.parent.checkpoint_id
-    for number, event in enumerate(parent_events):
-        if isinstance(event, StateSaved) and event.checkpoint_id == checkpoint:
-            return _part(parent_events[: number + 1])
+    path = _figures(events)["path"]
+    before = _before(run, other, other_events)
+    if before is None:
+        return run.model_copy(update={"path": path}), None
+    shared = _figures(before)
+    names = ("tokens", "cost", "model_calls", "unmetered_calls")
+    counted: dict[str, Any] = {name: _plus(getattr(run, name), shared[name]) for name in names}
+    seconds = _plus(run.seconds, _seconds(before))
+    return run.model_copy(update={**counted, "seconds": seconds, "path": shared["path"] + path}), len(shared["path"])
+
+
+def _before(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) -> Sequence[RunEvent] | None:
+    """What happened in the other run before the checkpoint that a run was forked at; nothing if it is no fork."""
+    if run.parent is None:
+        return ()
+    if run.parent.run_id == other.id:
+        for number, event in enumerate(other_events, 1):
+            if isinstance(event, StateSaved) and event.checkpoint_id == run.parent.checkpoint_id:
+                return other_events[:number]
     return None
 
 
-def _part(events: Sequence[RunEvent]) -> Shared:
-    calls = [event for event in events if isinstance(event, ModelCalled)]
-    costs = [call.cost for call in calls]
+def _figures(events: Sequence[RunEvent]) -> dict[str, Any]:
+    tally = Tally()
+    for event in events:
+        tally.see(event)
+    return tally.figures()
+
+
+def _seconds(events: Sequence[RunEvent]) -> float:
+    """Wall time, without the time between an end and a resume."""
     begun = [number for number, event in enumerate(events) if isinstance(event, RunStarted)]
-    spans = zip(begun, [*begun[1:], len(events)], strict=True)
-    return Shared(
-        path=nodes_of(events),
-        seconds=sum((events[end - 1].at - events[start].at).total_seconds() for start, end in spans),
-        tokens=sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in calls),
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-        model_calls=len(calls),
-        unmetered_calls=sum(call.input_tokens is None for call in calls),
-    )
+    spans = zip(begun, [*begun[1:], len(events)], strict=False)
+    return sum((events[end - 1].at - events[start].at).total_seconds() for start, end in spans)
 
 
 def compared_citations(a: Iterable[Citation], b: Iterable[Citation]) -> CitationSides:
@@ -108,14 +89,8 @@ def _by_source(citations: Iterable[Citation]) -> dict[tuple[str | None, ...], Ci
     return sources
 
 
-def figure_rows(a: RunRecord, a_shared: Shared, b: RunRecord, b_shared: Shared) -> tuple[FigureRow, ...]:
-    """Put the figures of two runs side by side.
-
-    Args:
-        a: A run.
-        a_shared: What it took over from `b`, which is counted in.
-        b: Another run.
-        b_shared: What it took over from `a`, which is counted in.
+def figure_rows(a: RunRecord, b: RunRecord) -> tuple[FigureRow, ...]:
+    """Put the figures of two `whole` runs side by side.
 
     Returns:
         The quality, the scores, what was spent, and the passes.
@@ -126,10 +101,10 @@ def figure_rows(a: RunRecord, a_shared: Shared, b: RunRecord, b_shared: Shared) 
     return (
         _row("quality", a.quality, b.quality, "higher"),
         *(_row(name, scores_a.get(name), scores_b.get(name)) for name in names),
-        _row("seconds", _plus(a.seconds, a_shared.seconds), _plus(b.seconds, b_shared.seconds), "lower"),
-        _row("tokens", _tokens(a, a_shared), _tokens(b, b_shared), "lower"),
-        _row("cost", _plus(a.cost, a_shared.cost), _plus(b.cost, b_shared.cost), "lower"),
-        _row("model_calls", a.model_calls + a_shared.model_calls, b.model_calls + b_shared.model_calls, "lower"),
+        _row("seconds", a.seconds, b.seconds, "lower"),
+        _row("tokens", _tokens(a), _tokens(b), "lower"),
+        _row("cost", a.cost, b.cost, "lower"),
+        _row("model_calls", a.model_calls, b.model_calls, "lower"),
         _row("passes", sum(a.passes.values()), sum(b.passes.values())),
     )
 
@@ -145,10 +120,9 @@ def _row(name: str, a: float | None, b: float | None, better: Literal["higher", 
     return FigureRow(name=name, a=a, b=b, difference=difference, better=better)
 
 
-def _tokens(run: RunRecord, shared: Shared) -> int | None:
+def _tokens(run: RunRecord) -> int | None:
     """None where models were asked and none told a number; where some did, it is a lower bound."""
-    tokens = run.tokens + shared.tokens
-    return None if not tokens and run.unmetered_calls + shared.unmetered_calls else tokens
+    return None if not run.tokens and run.unmetered_calls else run.tokens
 
 
 def _plus(own: float | None, shared: float | None) -> float | None:
