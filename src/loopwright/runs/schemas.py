@@ -250,8 +250,9 @@ class RunFilter(Frozen):
     """How it ended, or that it goes on."""
     stop_reason: str | None = None
     """A loop whose bound was reached; ``any`` for any."""
-    text: str | None = None
-    """Words that stand in the title, the input or the answer; letter case means nothing."""
+    text: Annotated[str | None, Field(max_length=1000)] = None
+    """Words that stand in the title, the input or the answer; letter case means nothing. SQLite takes
+    at most 1,000 conditions at once."""
     tag: str | None = None
     """What people called them."""
     parent: str | None = None
@@ -260,9 +261,9 @@ class RunFilter(Frozen):
     """They were asked for at this moment or later; UTC if it names no time zone."""
     until: datetime | None = None
     """They were asked for before this moment."""
-    min_seconds: float | None = None
+    min_seconds: Annotated[float | None, Field(ge=0)] = None
     """They took as long at least."""
-    min_cost: float | None = None
+    min_cost: Annotated[float | None, Field(ge=0)] = None
     """They cost as much at least, in US dollars."""
 
 

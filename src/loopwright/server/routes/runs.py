@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -21,7 +20,6 @@ from loopwright.runs.schemas import (
     RunFilter,
     RunPage,
     RunRecord,
-    RunStatus,
     Tag,
 )
 from loopwright.runs.states import CheckpointView, logged
@@ -118,6 +116,17 @@ class TagRun(BaseModel):
     """Its tags, all of them."""
 
 
+class ListRuns(RunFilter):
+    """Which runs are wanted, in which order, and how many of them."""
+
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+    """How many at most."""
+    before: str | None = None
+    """What the page before gave as ``next``."""
+    order: Order = "started_at"
+    """What comes first."""
+
+
 class Log(BaseModel):
     """A part of a run's events."""
 
@@ -149,28 +158,9 @@ async def start_run(asked: StartRun, context: Here, idempotency_key: Idempotency
 
 
 @router.get("", operation_id="list_runs")
-async def list_runs(
-    context: Here,
-    workflow: str | None = None,
-    status: RunStatus | None = None,
-    stop_reason: str | None = None,
-    text: Annotated[str | None, Query(max_length=1000)] = None,
-    tag: str | None = None,
-    parent: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    min_seconds: Annotated[float | None, Query(ge=0)] = None,
-    min_cost: Annotated[float | None, Query(ge=0)] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    before: str | None = None,
-    order: Order = "started_at",
-) -> RunPage:
+async def list_runs(context: Here, asked: Annotated[ListRuns, Query()]) -> RunPage:
     """Runs, newest or highest first."""
-    wanted = RunFilter(
-        workflow=workflow, status=status, stop_reason=stop_reason, text=text, tag=tag, parent=parent, since=since,
-        until=until, min_seconds=min_seconds, min_cost=min_cost,
-    )  # fmt: skip
-    return await asyncio.to_thread(context.hub.store.list, wanted, limit, before, order)
+    return await asyncio.to_thread(context.hub.store.list, asked, asked.limit, asked.before, asked.order)
 
 
 @router.get("/tags", operation_id="list_tags")
