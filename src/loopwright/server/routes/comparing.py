@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from loopwright.runs.compare import compare
-from loopwright.runs.comparing.schemas import Comparison
+from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.schemas import RunRecord
 from loopwright.runs.states import logged
 from loopwright.runs.store.history import RunStore
