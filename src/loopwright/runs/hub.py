@@ -16,10 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from loopwright.config import Allowance
 from loopwright.engine.budget.budget import PriceTable
+from loopwright.engine.events.schema import NodeStarted, StateSaved
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.ledger import LEDGER
 from loopwright.errors import (
     AttemptLost,
     BackendError,
@@ -29,15 +32,18 @@ from loopwright.errors import (
     InputError,
     LoopwrightError,
     RunGivenUp,
+    UnknownNameError,
 )
-from loopwright.runs import forking, preparing
+from loopwright.runs import preparing
+from loopwright.runs.checkpoints import before_pass, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
 from loopwright.runs.live import LiveRun
 from loopwright.runs.reading import KeptRun
-from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
+from loopwright.runs.schemas import ENDED, RESUMABLE, Parent, RunLimits, RunRecord
+from loopwright.runs.states import logged
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
@@ -257,8 +263,12 @@ class RunHub(Launcher):
         """
         record, fork_id = await self._known(run_id), fork_id or uuid.uuid4().hex
         with self._reserved_for(fork_id):
-            made = await forking.forked(self, record, checkpoint_id, state or {}, changes, fork_id)
-            return await self._submitted(made)
+            saved = await self.saved(run_id, checkpoint_id)
+            parent = Parent(
+                run_id=run_id, checkpoint_id=checkpoint_id, step=_step(saved), kind="fork",
+                edited=(*sorted(state or {}),), **await asyncio.to_thread(self._taken_over, record, saved),
+            )  # fmt: skip
+            return await self._submitted(await self.branch(record, parent, saved, changes, fork_id, state=state))
 
     async def continued(
         self,
@@ -284,7 +294,9 @@ class RunHub(Launcher):
         """
         record = await self._known(run_id)
         with self._reserved_for(turn):
-            made = await forking.continued(self, record, given, turn, checkpoint_id, changes)
+            saved = await self.saved(run_id, checkpoint_id)
+            parent = Parent(run_id=run_id, checkpoint_id=saved.checkpoint["id"], step=_step(saved), kind="turn")
+            made = await self.branch(record, parent, saved, changes, turn, given=given)
             return await self._submitted(made, given=given)
 
     async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> KeptRun:
@@ -302,7 +314,21 @@ class RunHub(Launcher):
         """
         record, new_id = await self._known(run_id), uuid.uuid4().hex
         with self._reserved_for(new_id):
-            return await self._submitted(await forking.without_loop(self, record, loop, kept, new_id))
+            graph = self.graph(record.workflow)
+            if loop not in (loops := [each.name for each in graph.loops]):
+                raise UnknownNameError("loop", loop, loops)
+            before = await asyncio.to_thread(before_pass, self.store, run_id, loop, kept)
+            if before is None:
+                more = f"more than {kept} passes" if kept else "a pass"
+                told = f"loop {loop!r} never was granted {more} in run {run_id!r}: there is nothing to leave out"
+                raise InputError(told)
+            without_passes(graph, loop)  # says if it cannot be compared
+            saved = await self.saved(run_id, before.checkpoint_id)
+            parent = Parent(
+                run_id=run_id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop,
+                kept=kept, **await asyncio.to_thread(self._taken_over, record, saved),
+            )  # fmt: skip
+            return await self._submitted(await self.branch(record, parent, saved, UNCHANGED, new_id))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
@@ -349,6 +375,18 @@ class RunHub(Launcher):
             yield
         finally:
             self._reserved.discard(run_id)
+
+    def _taken_over(self, origin: RunRecord, saved: CheckpointTuple) -> dict[str, Any]:
+        """What a fork goes on with: passes that the checkpoint's ledger had spent, and nodes that had run; blocks."""
+        ledger: Mapping[str, Any] = saved.checkpoint["channel_values"].get(LEDGER) or {}
+        nodes = dict.fromkeys(origin.parent.nodes if origin.parent else ())
+        for event in logged(self.store, origin.id):
+            if isinstance(event, StateSaved) and event.checkpoint_id == saved.checkpoint["id"]:
+                break
+            if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+                nodes[event.node] = None
+        passes = {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}
+        return {"passes": passes, "nodes": (*nodes,)}
 
     async def _submitted(self, record: RunRecord, **more: Any) -> KeptRun:
         await self._jobs.submit(_job(record, **more))
@@ -479,6 +517,10 @@ class RunHub(Launcher):
         self._leave(drive)
         if not task.cancelled() and (error := task.exception()):
             logger.error("run %s could not be brought to its end", drive.live.id, exc_info=error)
+
+
+def _step(saved: CheckpointTuple) -> int:
+    return int(saved.metadata.get("step", -1))
 
 
 def _job(record: RunRecord, **more: Any) -> Job:
