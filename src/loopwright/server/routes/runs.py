@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
+from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.reproducing import test_of
 from loopwright.runs.schemas import (
     MOST_TAGS,
@@ -23,6 +24,7 @@ from loopwright.runs.schemas import (
     Tag,
 )
 from loopwright.runs.states import CheckpointView, logged
+from loopwright.runs.store.history import RunStore
 from loopwright.server.answering import begin_once
 from loopwright.server.changes import Changes, changes_of, check_state
 from loopwright.server.context import RUN_ID, Context, Here, kept_run, unknown_run
@@ -32,8 +34,10 @@ from loopwright.server.problems import PROBLEM
 from loopwright.server.sse import event_stream
 
 router = APIRouter(prefix="/runs", tags=["runs"])
+comparison = APIRouter(prefix="/compare", tags=["runs"])
 
 RunId = Annotated[str, Path(pattern=RUN_ID)]
+ComparedId = Annotated[str, Query(pattern=RUN_ID)]
 LastEventId = Annotated[
     str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
 ]
@@ -278,3 +282,22 @@ def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:
     events = ",".join(f'{{"seq":{event.seq},"event":{event.data}}}' for event in kept)
     following = kept[-1].seq if kept and kept[-1].seq < total else None
     return f'{{"events":[{events}],"next":{"null" if following is None else following},"total":{total}}}'.encode()
+
+
+@comparison.get("", operation_id="compare_runs", responses=MISSING)
+async def compare_runs(a: ComparedId, b: ComparedId, context: Here) -> Comparison:
+    """What two runs have in common, what not, and which came out better."""
+    one, other = await kept_run(context, a), await kept_run(context, b)
+    states = await _final_state(context, a), await _final_state(context, b)
+    return await asyncio.to_thread(_compared, context.hub.store, one, other, states)
+
+
+async def _final_state(context: Context, run_id: str) -> dict[str, Any]:
+    checkpoints = await context.hub.checkpoints(run_id)
+    return await context.hub.state(run_id, checkpoints[-1].checkpoint_id) if checkpoints else {}
+
+
+def _compared(
+    store: RunStore, one: RunRecord, other: RunRecord, states: tuple[dict[str, Any], dict[str, Any]]
+) -> Comparison:
+    return compare(one, [*logged(store, one.id)], states[0], other, [*logged(store, other.id)], states[1])
