@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic_core import to_jsonable_python
 
@@ -32,7 +32,7 @@ from loopwright.workflows.iqa.batch.tables import Row, check_format, row_of, wri
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.workflow import initial_state
+from loopwright.workflows.iqa.workflow import initial_state, replaced
 
 _KEPT = (
     "plan", "executor_evidence", "summarizer_result", "iteration_count", "replan_history", "stop_reason", "error",
@@ -94,13 +94,7 @@ class Assessor:
 
     def _relative(self, value: Any) -> Any:
         """Plain JSON in which paths are the sample's own, so that rows are the same wherever the folder lies."""
-        if isinstance(value, str):
-            return value.replace(str(self._root / "_")[:-1], "") if self._root != Path() else value
-        if isinstance(value, dict):
-            return {key: self._relative(inner) for key, inner in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [self._relative(inner) for inner in cast("list[Any]", value)]
-        return value
+        return value if self._root == Path() else replaced(value, str(self._root / "_")[:-1], "")
 
 
 def told(error: Exception) -> str:

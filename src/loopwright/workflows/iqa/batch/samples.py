@@ -8,13 +8,13 @@ import json
 import os
 import re
 import unicodedata
-from collections import Counter, deque
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, NoReturn, Self, cast
 
 from PIL import Image
 from pydantic import (
@@ -164,29 +164,23 @@ def _walk(folder: Path) -> list[str]:
     found: list[str] = []
     seen: set[tuple[int, int]] = set()
     # Links wait until every real folder has been read: what lies below both is named by its own path.
-    real, linked = deque([""]), deque[str]()
-    while real or linked:
-        inside = real.popleft() if real else linked.popleft()
-        here = folder / inside
-        try:
-            status = here.stat()
+    starts = [folder]
+    for start in starts:
+        for here, inner, files in os.walk(start, onerror=_refuse):
+            status = os.stat(here)
             if (status.st_dev, status.st_ino) in seen:
+                inner.clear()
                 continue
             seen.add((status.st_dev, status.st_ino))
-            with os.scandir(here) as entries:
-                ordered = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            raise InputError(f"cannot read the folder {str(here)!r}: {error.strerror}; make it readable") from error
-        for entry in ordered:
-            name = f"{inside}/{entry.name}" if inside else entry.name
-            if entry.name.startswith("."):
-                continue
-            # A link to itself is no folder; the entry's own is_dir raises there.
-            if os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir():
-                (linked if entry.is_symlink() else real).append(name)
-            elif os.path.splitext(entry.name)[1].lower() in extensions():
-                found.append(name)
+            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            starts += [Path(here, name) for name in inner if os.path.islink(os.path.join(here, name))]
+            images = (name for name in files if os.path.splitext(name)[1].lower() in extensions())
+            found += [Path(here, name).relative_to(folder).as_posix() for name in images if not name.startswith(".")]
     return found
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise InputError(f"cannot read the folder {str(error.filename)!r}: {error.strerror}; make it readable") from error
 
 
 _PROBLEMS_SHOWN = 10
