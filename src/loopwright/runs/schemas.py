@@ -250,9 +250,8 @@ class RunFilter(Frozen):
     """How it ended, or that it goes on."""
     stop_reason: str | None = None
     """A loop whose bound was reached; ``any`` for any."""
-    text: Annotated[str | None, Field(max_length=1000)] = None
-    """Words that stand in the title, the input or the answer; letter case means nothing. SQLite takes
-    at most 1,000 conditions at once."""
+    text: str | None = None
+    """Words that stand in the title, the input or the answer; letter case means nothing."""
     tag: str | None = None
     """What people called them."""
     parent: str | None = None
