@@ -123,6 +123,8 @@ class TagRun(BaseModel):
 class ListRuns(RunFilter):
     """Which runs are wanted, in which order, and how many of them."""
 
+    model_config = ConfigDict(extra="ignore")
+
     text: Annotated[str | None, Field(max_length=1000)] = None
     """Words that stand in the title, the input or the answer; SQLite takes at most 1,000 conditions at once."""
     limit: Annotated[int, Field(ge=1, le=500)] = 50
