@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from langgraph.errors import GraphBubbleUp
 
-from loopwright.errors import ImageError, InputError, LoopwrightError
+from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows.iqa.answer.parts import in_scope, soft_note
 from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
@@ -37,7 +37,7 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.file_facts import file_facts
-from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage, check_pair, load_image
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
@@ -207,34 +207,13 @@ def _cut(scope: str, box: Box | None, image: LoadedImage, reference: LoadedImage
 
 def _inside(box: Box, image: LoadedImage, notes: list[str]) -> Box:
     """The part of a box that lies in the image, with a note if that is not all of it."""
-    left, top, width, height = box
-    first, last = max(0, left), min(image.width, left + width)
-    upper, lower = max(0, top), min(image.height, top + height)
-    if last - first < MIN_SIDE or lower - upper < MIN_SIDE:
-        raise ImageError(_unusable(box, image, max(0, last - first), max(0, lower - upper)))
-    inside = (first, upper, last - first, lower - upper)
+    inside = image.inside(box)
     if inside != box:
         notes.append(
             f"The {scope_of(box)} leaves the image of {image.width} x {image.height} pixels; "
             f"{scope_of(inside)} of it was measured"
         )
     return inside
-
-
-def _unusable(box: Box, image: LoadedImage, columns: int, rows: int) -> str:
-    """What is wrong with a box of which too little lies in the image, and one that would do."""
-    left, top, width, height = box
-    given = f"{scope_of(box)} (left, top, width, height)"
-    size = f"the image, which is {image.width} x {image.height} pixels"
-    if width < MIN_SIDE or height < MIN_SIDE:
-        lacking = f"{given} is too small to judge in {size}"
-    elif columns and rows:
-        lacking = f"{given} leaves {size}: only {columns} x {rows} pixels of it lie inside"
-    else:
-        lacking = f"{given} lies outside of {size}"
-    wide, high = min(max(width, MIN_SIDE), image.width), min(max(height, MIN_SIDE), image.height)
-    near = (min(max(0, left), image.width - wide), min(max(0, top), image.height - high), wide, high)
-    return f"{lacking}. Give at least {MIN_SIDE} pixels a side inside the image, for example {','.join(map(str, near))}"
 
 
 def _places(names: Sequence[str], image: LoadedImage, services: Services, notes: list[str]) -> dict[str, Box | None]:
