@@ -41,7 +41,6 @@ from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
 from loopwright.runs.live import LiveRun
-from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import ENDED, RESUMABLE, Parent, RunLimits, RunRecord
 from loopwright.runs.states import logged
 from loopwright.runs.store.history import RunStore
@@ -191,7 +190,7 @@ class RunHub(Launcher):
         run_id: str | None = None,
         request: str | None = None,
         priority: int = 0,
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Start a run, or let it wait its turn.
 
         Args:
@@ -213,7 +212,7 @@ class RunHub(Launcher):
 
     async def resume(
         self, run_id: str, *, answer: Any = None, force: bool = False, changes: RunChanges = UNCHANGED
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Go on with a run from its last checkpoint: finished nodes do not run again.
 
         Args:
@@ -247,7 +246,7 @@ class RunHub(Launcher):
         state: Mapping[str, Any] | None = None,
         changes: RunChanges = UNCHANGED,
         fork_id: str | None = None,
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Let a new run begin at a checkpoint of another one, which stays as it is.
 
         Args:
@@ -278,7 +277,7 @@ class RunHub(Launcher):
         turn: str,
         checkpoint_id: str | None = None,
         changes: RunChanges = UNCHANGED,
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Let a new run take up a state of another one, and give it new input: the next turn.
 
         Args:
@@ -299,7 +298,7 @@ class RunHub(Launcher):
             made = await self.branch(record, parent, saved, changes, turn, given=given)
             return await self._submitted(made, given=given)
 
-    async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> KeptRun:
+    async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> RunRecord:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.
 
         Args:
@@ -388,9 +387,9 @@ class RunHub(Launcher):
         passes = {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}
         return {"passes": passes, "nodes": (*nodes,)}
 
-    async def _submitted(self, record: RunRecord, **more: Any) -> KeptRun:
+    async def _submitted(self, record: RunRecord, **more: Any) -> RunRecord:
         await self._jobs.submit(_job(record, **more))
-        return KeptRun(self, record)
+        return record
 
     # Working
 

@@ -160,7 +160,7 @@ async def start_run(asked: StartRun, context: Here, idempotency_key: Idempotency
     changes = changes_of(asked, hosted)
     begin = partial(context.hub.start, hosted.name, asked.input, changes=changes, priority=asked.priority)
     if idempotency_key is None:
-        return (await begin()).record
+        return await begin()
     request = hashlib.sha256(json.dumps(asked.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
     return await begin_once(context, idempotency_key, request, partial(begin, request=request))
 
@@ -237,7 +237,7 @@ async def cancel_run(run_id: RunId, context: Here) -> RunRecord:
 async def resume_run(run_id: RunId, context: Here, asked: ResumeRun | None = None) -> RunRecord:
     """Go on with a run from its last checkpoint."""
     await kept_run(context, run_id)
-    return (await context.hub.resume(run_id, answer=asked.answer if asked else None)).record
+    return await context.hub.resume(run_id, answer=asked.answer if asked else None)
 
 
 @router.post("/{run_id}/fork", status_code=201, operation_id="fork_run", responses=STARTS)
@@ -247,14 +247,14 @@ async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
     hosted = context.workflow(record.workflow)
     check_state(hosted, asked.state or {})
     changes = changes_of(asked, hosted)
-    return (await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)).record
+    return await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)
 
 
 @router.post("/{run_id}/counterfactual", status_code=201, operation_id="leave_loop_out", responses=STARTS)
 async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRecord:
     """Run again what followed a loop's first pass, or a later one, without that pass and those behind it."""
     await kept_run(context, run_id)
-    return (await context.hub.counterfactual(run_id, asked.loop, asked.kept)).record
+    return await context.hub.counterfactual(run_id, asked.loop, asked.kept)
 
 
 @router.get("/{run_id}/checkpoints", operation_id="list_checkpoints", responses=MISSING)
