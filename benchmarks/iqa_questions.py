@@ -81,7 +81,7 @@ def images_of(folder: Path, out: Path) -> list[Path]:
     found = []
     for number, sample in enumerate(read_folder(folder, "?")):
         try:
-            rgb = load_image(folder / sample.path).rgb
+            rgb = load_image(folder / sample.image_path).rgb
         except ImageError:
             continue
         found.append(out / f"pristine-{number}.png")

@@ -118,10 +118,10 @@ async def recorded(demo: Demo, hub: RunHub, store: RunStore, folder: Path) -> di
         RuntimeError: If a run did not finish, or never went round the loop that is to be left out.
     """
     run_id = f"demo-{demo.name[2:]}"
-    await (await hub.start(demo.workflow, demo.input, run_id=run_id)).wait()
+    await hub.until_ended((await hub.start(demo.workflow, demo.input, run_id=run_id)).id)
     ids = {demo.name: run_id}
     if demo.without:
-        child = await (await hub.counterfactual(run_id, demo.without)).wait()
+        child = await hub.until_ended((await hub.counterfactual(run_id, demo.without)).id)
         ids[f"{demo.name}-without"] = child.id
     names = {old: f"{run_id}-without" for old in ids.values() if old != run_id}
     files: dict[str, bytes] = {}

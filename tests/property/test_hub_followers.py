@@ -61,7 +61,7 @@ def test_every_follower_sees_every_event_once_and_in_order(actions, asynchronous
                 else:
                     begins.append(number)
                     followers.append(asyncio.create_task(follow_to_the_end(hub, live.id, number, 1 + number, over)))
-            await live.wait()
+            await hub.until_ended(live.id)
             over.set()
             seen = await asyncio.gather(*followers)
             count = hub.store.count(live.id)

@@ -41,7 +41,7 @@ async def test_the_places_of_the_graph_are_kept_and_no_library_nor_key(tmp_path:
     sizes.json = json
     spec.loader.exec_module(sizes)
     async with opened(tmp_path, UserGraph("sizes", bounded(sizes.graph, []))) as hub:
-        record = await (await hub.start("sizes", {"text": "{}"})).wait()
+        record = await hub.until_ended((await hub.start("sizes", {"text": "{}"})).id)
         assert (record.status, record.error_node) == ("failed", "measure")
         assert [(Path(one.file).name, one.line, one.function) for one in record.error_frames] == [
             ("sizes.py", 14, "measure"), ("sizes.py", 11, "measured"),

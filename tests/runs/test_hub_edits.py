@@ -79,14 +79,14 @@ ROUND = ["plan", "work x", "work y", "join", "left", "right", "decide"]
 async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_path: Path, saver: str) -> None:
     # Dozens of forks, each of which keeps the whole state again and again: small values do here.
     async with opened(tmp_path, mixed(hits=2, note=2), saver=saver) as hub:
-        parent = await (await hub.start("mixed", {"message": "why?", "topic": "old"})).wait()
+        parent = await hub.until_ended((await hub.start("mixed", {"message": "why?", "topic": "old"})).id)
         places = await hub.checkpoints(parent.id)
         whole = (await hub.state(parent.id, places[-1].checkpoint_id))["trace"]
         assert whole == [*ROUND, *ROUND, "last"]
         for place in places:
             before = (await hub.state(parent.id, place.checkpoint_id)).get("trace", [])
             for state in ({"topic": "new"}, {"trace": ["edited"]}, {"password": "first set here"}):
-                fork = await (await hub.fork(parent.id, place.checkpoint_id, state=state)).wait()
+                fork = await hub.until_ended((await hub.fork(parent.id, place.checkpoint_id, state=state)).id)
                 assert fork.status == "finished", (place, fork.error)
                 ended = await hub.state(fork.id, (await hub.checkpoints(fork.id))[-1].checkpoint_id)
                 rest = whole[len(before) :]
@@ -98,15 +98,15 @@ async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_pa
 
 async def test_what_was_not_edited_stays_as_the_state_has_it(tmp_path: Path) -> None:
     async with opened(tmp_path, mixed()) as hub:
-        parent = await (await hub.start("mixed", {"message": "why?"})).wait()
+        parent = await hub.until_ended((await hub.start("mixed", {"message": "why?"})).id)
         place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
         shown = await hub.state(parent.id, place)
         assert shown["hits"][-1] == "… 100 more"
         hits = [{"text": "mine", "score": 9}, *shown["hits"][1:], {"text": "last", "score": 1}]
         said = [*shown["messages"][:-1], {**shown["messages"][-1], "content": "because of that"}]
         live = await hub.fork(parent.id, place, state={"hits": hits, "messages": said, "note": shown["note"]})
-        assert (await live.wait()).status == "finished"
-        snapshots = [each async for each in hub.workflows["mixed"].graph(hub._saver).aget_state_history(
+        assert (await hub.until_ended(live.id)).status == "finished"
+        snapshots = [each async for each in hub.workflows["mixed"].graph(hub.saver).aget_state_history(
             {"configurable": {"thread_id": live.id}})]  # fmt: skip
         state = snapshots[-1].values
         assert [hit.text for hit in state["hits"]] == ["mine", *(f"hit {number}" for number in range(1, 600)), "last"]
@@ -125,7 +125,7 @@ async def test_what_was_not_edited_stays_as_the_state_has_it(tmp_path: Path) -> 
 )
 async def test_a_shortened_view_cannot_become_a_value(tmp_path: Path, edit, message: str) -> None:
     async with opened(tmp_path, mixed()) as hub:
-        parent = await (await hub.start("mixed", {"message": "why?"})).wait()
+        parent = await hub.until_ended((await hub.start("mixed", {"message": "why?"})).id)
         place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
         with pytest.raises(InputError, match=message):
             await hub.fork(parent.id, place, state=edit(await hub.state(parent.id, place)))
@@ -148,7 +148,7 @@ def test_records_shown_in_short_come_back_whole() -> None:
 
 async def test_routes_that_fail_on_edited_values_are_told(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        parent = await (await hub.start("walk", {"question": "where?"})).wait()
+        parent = await hub.until_ended((await hub.start("walk", {"question": "where?"})).id)
         place = next(each for each in await hub.checkpoints(parent.id) if each.next == ("answer",)).checkpoint_id
         with pytest.raises(InputError, match="the graph cannot say what comes next: TypeError"):
             await hub.fork(parent.id, place, state={"given": {"rounds": "many"}})
@@ -182,11 +182,11 @@ def nested() -> UserGraph:
 
 async def test_a_counterfactual_of_a_scoped_loop_grants_no_pass_in_any_scope(tmp_path: Path) -> None:
     async with opened(tmp_path, nested()) as hub:
-        parent = await (await hub.start("nested", {"outer": 0})).wait()
+        parent = await hub.until_ended((await hub.start("nested", {"outer": 0})).id)
         assert parent.passes == {"inner": 6, "outer": 2}
         for _ in range(2):
-            other = await (await hub.counterfactual(parent.id, "inner")).wait()
+            other = await hub.until_ended((await hub.counterfactual(parent.id, "inner")).id)
             assert (other.status, other.passes) == ("finished", {"inner": 0, "outer": 2})
             assert other.path == ("end", "begin", "work", "end", "begin", "work", "end", "rest")
-        without_outer = await (await hub.counterfactual(parent.id, "outer")).wait()
+        without_outer = await hub.until_ended((await hub.counterfactual(parent.id, "outer")).id)
         assert (without_outer.path, without_outer.passes) == (("rest",), {"outer": 0})

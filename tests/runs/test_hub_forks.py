@@ -29,11 +29,11 @@ async def last_state(hub, run_id: str):
 async def test_a_fork_goes_on_as_its_parent_did_and_leaves_it_alone(tmp_path: Path, saver: str) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk), saver=saver) as hub:
-        parent = await (await hub.start("walk", ASKED)).wait()
+        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
         before = await log(hub, parent.id)
         began = desk.begun.total()
         checkpoint = await place(hub, parent.id, "plan", 1)
-        fork = await (await hub.fork(parent.id, checkpoint)).wait()
+        fork = await hub.until_ended((await hub.fork(parent.id, checkpoint)).id)
         assert fork.status == "finished"
         assert fork.path == (*PATH, *PATH, "answer")
         assert desk.begun.total() == began + 9
@@ -51,10 +51,10 @@ async def test_a_fork_goes_on_as_its_parent_did_and_leaves_it_alone(tmp_path: Pa
 @SAVERS
 async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: Path, saver: str) -> None:
     async with opened(tmp_path, Walk(), saver=saver) as hub:
-        parent = await (await hub.start("walk", ASKED)).wait()
+        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
         checkpoint = await place(hub, parent.id, "loop.again")
         state = {"rounds": 3, "trace": ["edited"], "findings": [{"text": "mine", "score": 1}]}
-        fork = await (await hub.fork(parent.id, checkpoint, state=state)).wait()
+        fork = await hub.until_ended((await hub.fork(parent.id, checkpoint, state=state)).id)
         assert fork.path == ("answer",), "with three rounds done, its router is content"
         assert fork.parent.edited == ("findings", "rounds", "trace")
         ended = await last_state(hub, fork.id)
@@ -74,7 +74,7 @@ async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: P
 )
 async def test_values_that_do_not_fit_are_refused_with_their_key(tmp_path: Path, state, message: str) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        parent = await (await hub.start("walk", ASKED)).wait()
+        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
         with pytest.raises(InputError, match=message):
             await hub.fork(parent.id, await place(hub, parent.id, "plan"), state=state)
         assert hub.store.list(RunFilter()).total == 1
@@ -89,17 +89,17 @@ async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> Non
         first = await hub.fork(parent.id, await place(hub, parent.id, "left"))
         await until(lambda: desk.waiting["check#2"] == 2)
         second = await hub.fork(first.id, await place(hub, first.id, "loop.again"), state={"rounds": 3})
-        assert (await second.wait()).path == ("answer",)
-        assert second.record.parent.run_id == first.id
+        assert (await hub.until_ended(second.id)).path == ("answer",)
+        assert second.parent.run_id == first.id
         desk.opened.add("check#2")
-        for record in await asyncio.gather(parent.wait(), first.wait()):
+        for record in await asyncio.gather(hub.until_ended(parent.id), hub.until_ended(first.id)):
             assert record.status == "finished"
         assert (await hub.record(first.id)).path == (*PATH[1:], *PATH, *PATH, "answer")
 
 
 async def test_what_has_no_checkpoint_cannot_be_forked(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        parent = await (await hub.start("walk", ASKED)).wait()
+        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
         with pytest.raises(InputError, match=r"checkpoint 'nope' of run .* is not kept here"):
             await hub.fork(parent.id, "nope")
         imported = parent.model_copy(update={"id": "imported", "source": "imported"})
@@ -111,10 +111,10 @@ async def test_what_has_no_checkpoint_cannot_be_forked(tmp_path: Path) -> None:
 @SAVERS
 async def test_a_counterfactual_leaves_out_every_pass_of_the_loop(tmp_path: Path, saver: str) -> None:
     async with opened(tmp_path, Walk(), saver=saver) as hub:
-        parent = await (await hub.start("walk", ASKED)).wait()
+        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
         assert parent.passes == {"again": 2}
         live = await hub.counterfactual(parent.id, "again")
-        other = await live.wait()
+        other = await hub.until_ended(live.id)
         assert (other.status, other.path, other.passes) == ("finished", ("answer",), {"again": 0})
         assert other.outcome.answer == "done after 1"
         assert (other.parent.kind, other.parent.loop, other.parent.step) == ("counterfactual", "again", 3)
@@ -130,7 +130,7 @@ async def test_a_counterfactual_leaves_out_every_pass_of_the_loop(tmp_path: Path
 
 async def test_a_counterfactual_needs_a_pass_to_leave_out(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        parent = await (await hub.start("walk", {"question": "where?"})).wait()
+        parent = await hub.until_ended((await hub.start("walk", {"question": "where?"})).id)
         with pytest.raises(InputError, match="'again' never was granted a pass"):
             await hub.counterfactual(parent.id, "again")
         with pytest.raises(UnknownNameError, match="loop 'agian'"):

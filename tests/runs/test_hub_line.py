@@ -27,7 +27,7 @@ async def test_a_run_that_waits_its_turn_can_be_cancelled_and_resumed(tmp_path: 
         again = await hub.resume(second.id)
         assert hub.store.get(second.id).status == "queued"
         desk.opened.add("plan")
-        assert [(await live.wait()).status for live in (first, third, again)] == ["finished"] * 3
+        assert [(await hub.until_ended(live.id)).status for live in (first, third, again)] == ["finished"] * 3
         assert (await hub.record(second.id)).path == (*PATH, "answer")
 
 
@@ -38,8 +38,8 @@ async def test_a_run_that_cannot_be_made_ready_leaves_its_place(tmp_path: Path) 
         with pytest.raises(InputError):
             await hub.start("walk", {"question": 5, "no": "such"})
         desk.opened.add("plan")
-        await live.wait()
-        assert (await (await hub.start("walk", FREE)).wait()).status == "finished"
+        await hub.until_ended(live.id)
+        assert (await hub.until_ended((await hub.start("walk", FREE)).id)).status == "finished"
 
 
 async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path
 async def test_a_run_that_waited_and_cannot_begin_any_more_says_why_at_once(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(reading, "LOOK", 60.0)
     async with opened(tmp_path, Walk()) as hub:
-        record = await (await hub.start("walk", FREE)).wait()
+        record = await hub.until_ended((await hub.start("walk", FREE)).id)
         gone = record.model_copy(update={"id": "gone", "status": "queued", "workflow": "retired"})
         hub.store.create(gone, hub.store.graph(record.id))
     async with opened(tmp_path, Walk()) as hub:
@@ -73,14 +73,14 @@ async def test_a_run_that_waited_and_cannot_begin_any_more_says_why_at_once(tmp_
 async def test_a_question_that_was_answered_in_line_is_asked_again_after_a_shutdown(tmp_path: Path) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
-        asking = await (await hub.start("walk", {**FREE, "ask": True})).wait()
+        asking = await hub.until_ended((await hub.start("walk", {**FREE, "ask": True})).id)
         assert asking.status == "waiting"
         await hub.start("walk", HELD)
         live = await hub.resume(asking.id, answer="yes")
-        assert live.record.status == "queued"
+        assert live.status == "queued"
     again = Desk()
     again.opened.add("plan")
     async with opened(tmp_path, Walk(again), limits=ONE) as hub:
         await until(lambda: hub.store.get(asking.id).status == "waiting")
-        record = await (await hub.resume(asking.id, answer="yes")).wait()
+        record = await hub.until_ended((await hub.resume(asking.id, answer="yes")).id)
         assert (record.status, record.outcome.answer) == ("finished", "yes after 1")

@@ -32,10 +32,10 @@ async def test_a_run_that_failed_goes_on_where_it_failed_and_its_log_too(tmp_pat
     desk = Desk()
     async with opened(tmp_path, Walk(desk), saver=saver) as hub:
         live = await hub.start("walk", {**ASKED, "fail": "check#2"})
-        failed = await live.wait()
+        failed = await hub.until_ended(live.id)
         assert (failed.status, failed.error_node) == ("failed", "check")
         begun = desk.begun.copy()
-        record = await (await hub.resume(live.id)).wait()
+        record = await hub.until_ended((await hub.resume(live.id)).id)
         events = await log(hub, live.id)
         clients = await log(hub, live.id, "client")
     assert desk.begun - begun == {"check": 1, "answer": 1}, "what had finished does not run again"
@@ -58,8 +58,8 @@ async def test_the_figures_of_a_resumed_run_are_those_of_its_log(tmp_path: Path)
     model = ScriptedChatModel("yes", repeat_last=True)
     async with opened(tmp_path, Walk(model=model), prices=lambda _name, _usage: 0.5) as hub:
         live = await hub.start("walk", {**ASKED, "model": True, "fail": "left#2"})
-        await live.wait()
-        record = await (await hub.resume(live.id)).wait()
+        await hub.until_ended(live.id)
+        record = await hub.until_ended((await hub.resume(live.id)).id)
         tally = Tally()
         for event in states.logged(hub.store, live.id):
             tally.see(event)
@@ -76,7 +76,7 @@ async def test_a_cancelled_run_can_go_on(tmp_path: Path) -> None:
         await until(lambda: desk.waiting["left#1"])
         await hub.cancel(live.id)
         desk.opened.add("left#1")
-        record = await (await hub.resume(live.id)).wait()
+        record = await hub.until_ended((await hub.resume(live.id)).id)
         events = await log(hub, live.id)
     assert record.status == "finished"
     assert sorted(set(visits(events))) == sorted(whole(1, 2))
@@ -86,7 +86,7 @@ async def test_a_cancelled_run_can_go_on(tmp_path: Path) -> None:
 async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
         live = await hub.start("walk", {**ASKED, "ask": True})
-        waiting = await live.wait()
+        waiting = await hub.until_ended(live.id)
         assert (waiting.status, waiting.outcome) == ("waiting", None)
         events = await log(hub, live.id)
         asked = json.loads(events[-2].data)
@@ -94,7 +94,7 @@ async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> 
         assert json.loads(events[-1].data)["interrupted"]
         with pytest.raises(InputError, match="waits for an answer"):
             await hub.resume(live.id)
-        record = await (await hub.resume(live.id, answer="yes")).wait()
+        record = await hub.until_ended((await hub.resume(live.id, answer="yes")).id)
         assert (record.status, record.outcome.answer) == ("finished", "yes after 2")
         assert record.path == (*PATH, *PATH, "answer")
 
@@ -102,7 +102,7 @@ async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> 
 async def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk)) as hub:
-        finished = await (await hub.start("walk", ASKED)).wait()
+        finished = await hub.until_ended((await hub.start("walk", ASKED)).id)
         with pytest.raises(InputError, match="is finished; what can be resumed is"):
             await hub.resume(finished.id)
         with pytest.raises(InputError, match="no run 'nobody'"):

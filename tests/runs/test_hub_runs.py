@@ -26,7 +26,7 @@ def names(events) -> list[str]:
 async def test_a_run_is_kept_with_its_figures_and_its_events(tmp_path: Path, saver: str, asynchronous: bool) -> None:
     async with opened(tmp_path, Walk(asynchronous=asynchronous), saver=saver) as hub:
         live = await hub.start("walk", {**ASKED, "rounds": 2, "chunks": 2})
-        record = await live.wait()
+        record = await hub.until_ended(live.id)
         events = await log(hub, live.id)
         clients = await log(hub, live.id, "client")
         assert record == hub.store.get(live.id) == await hub.record(live.id)
@@ -58,7 +58,7 @@ async def test_model_calls_are_told_of_with_their_node_and_prompt(tmp_path: Path
         tmp_path, Walk(model=model, asynchronous=asynchronous), prices=lambda _name, usage: usage.total_tokens / 10
     ) as hub:
         live = await hub.start("walk", {**ASKED, "model": True})
-        record = await live.wait()
+        record = await hub.until_ended(live.id)
         events = [json.loads(event.data) for event in await log(hub, live.id)]
     calls = [event for event in events if event["type"] == "model_called"]
     assert sorted(call["node"] for call in calls) == ["left", "right"]
@@ -79,9 +79,9 @@ async def test_a_run_uses_its_own_models_and_prompts(tmp_path: Path) -> None:
     async with opened(tmp_path, walk) as hub:
         changes = RunChanges(models={"left": None}, prompts={"look": "Search {{what}}!"})
         live = await hub.start("walk", {**ASKED, "model": True}, changes=changes)
-        record = await live.wait()
+        record = await hub.until_ended(live.id)
         events = await log(hub, live.id)
-        usual = await (await hub.start("walk", ASKED)).wait()
+        usual = await hub.until_ended((await hub.start("walk", ASKED)).id)
     (call,) = [json.loads(event.data) for event in events if event.name == "model_called"]
     assert (call["node"], call["messages"][0]["content"]) == ("right", "Search right!")
     assert (call["prompt"], call["prompt_version"]) == ("look", None)
@@ -135,7 +135,7 @@ async def test_a_run_whose_cancellation_was_lost_ends_with_its_next_event(tmp_pa
         await until(lambda: desk.waiting["check"])
         hub._going[live.id].live.stopping = "cancelled"
         desk.opened.add("check")
-        record = await live.wait()
+        record = await hub.until_ended(live.id)
         assert (record.status, record.path) == ("cancelled", PATH)
 
 
@@ -143,7 +143,7 @@ async def test_a_run_whose_cancellation_was_lost_ends_with_its_next_event(tmp_pa
 async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_path: Path, limits: RunLimits) -> None:
     async with opened(tmp_path, Walk(), limits=limits) as hub:
         live = await hub.start("walk", {**ASKED, "rounds": 9})
-        record = await live.wait()
+        record = await hub.until_ended(live.id)
         events = await log(hub, live.id)
     assert (record.status, record.error_type) == ("failed", "TooManyEvents")
     assert names(events)[-1] == "run_failed"
@@ -153,7 +153,7 @@ async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_p
 
 async def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk(), limits=RunLimits(seconds=0.2)) as hub:
-        record = await (await hub.start("walk", {**ASKED, "hold": "plan"})).wait()
+        record = await hub.until_ended((await hub.start("walk", {**ASKED, "hold": "plan"})).id)
     assert (record.status, record.error_type) == ("failed", "RunTimeout")
 
 
@@ -167,7 +167,7 @@ async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> Non
         await log(hub, live.id)
         await hub.delete(live.id)
         assert await hub.record(live.id) is None
-        assert [saved async for saved in hub._saver.alist({"configurable": {"thread_id": live.id}})] == []
+        assert [saved async for saved in hub.saver.alist({"configurable": {"thread_id": live.id}})] == []
         for asked in (hub.delete, hub.cancel, hub.resume, hub.checkpoints, hub.follow):
             with pytest.raises(InputError, match=live.id):
                 await asked(live.id)
@@ -184,7 +184,7 @@ async def test_a_run_whose_store_fails_for_good_ends_and_says_so(tmp_path: Path)
         hub.store.close()
         desk.opened.add("check")
         events = await log(hub, live.id, after=before)
-        record = await live.wait()
+        record = await hub.until_ended(live.id)
     assert (record.status, record.error_type) == ("failed", "StoreError")
     assert [event.seq for event in events] == [*range(before + 1, before + 1 + len(events))]
     assert names(events)[-1] == "run_failed"
@@ -195,7 +195,7 @@ async def test_a_run_whose_store_fails_for_good_ends_and_says_so(tmp_path: Path)
 async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
         live = await hub.start("walk", ASKED)
-        await live.wait()
+        await hub.until_ended(live.id)
         with pytest.raises(UnknownNameError, match="checkpoint 'nope'"):
             await hub.state(live.id, "nope")
         places = await hub.checkpoints(live.id)
@@ -211,5 +211,5 @@ async def test_a_model_that_somebody_chose_meanwhile_goes_with_the_run(tmp_path)
         hub.store.assign("walk", "default", "openai:chosen")
         hub.store.assign("walk", "gone", "openai:other")
         run = await hub.start("walk", {"question": "Why?"}, changes=RunChanges(models={"right": "openai:own"}))
-        assert run.record.models == {"left": "openai:chosen", "right": "openai:own"}
-        assert run.record.changes.models == {"default": "openai:chosen", "right": "openai:own"}
+        assert run.models == {"left": "openai:chosen", "right": "openai:own"}
+        assert run.changes.models == {"default": "openai:chosen", "right": "openai:own"}

@@ -158,7 +158,7 @@ async def test_no_value_breaks_a_run(name: str) -> None:
         hub = RunHub(store, [walk], InMemorySaver(serde=ByReference()))
         await hub.open()
         live = await hub.start("walk", {"question": "\ud800 what?\0", "anything": name})
-        record = await live.wait()
+        record = await hub.until_ended(live.id)
         events = await log(hub, live.id)
         await hub.close()
     assert record.status == "finished"

@@ -53,7 +53,7 @@ async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path
     (graph,) = load_graphs(f"{file}:graph").values()
     hosted = UserGraph("shout", graph, place=f"{file}:graph", limit=20)
     async with opened(tmp_path, hosted) as hub:
-        record = await (await hub.start("shout", {"text": text})).wait()
+        record = await hub.until_ended((await hub.start("shout", {"text": text})).id)
     assert record.status == status
     test = tmp_path / "test_shout.py"
     test.write_text(written_out(record, hosted, ()))
@@ -65,6 +65,6 @@ async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path
 
 async def test_what_makes_no_test_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        waiting = await (await hub.start("walk", {"question": "why?", "ask": True})).wait()
+        waiting = await hub.until_ended((await hub.start("walk", {"question": "why?", "ask": True})).id)
         with pytest.raises(InputError, match="is waiting: only one that finished or failed"):
             written_out(waiting, hub.workflows["walk"], ())

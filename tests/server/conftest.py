@@ -15,7 +15,7 @@ from loopwright.retrieval.stores import open_store
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
-from loopwright.server.metrics import Metrics, counting
+from loopwright.server.metrics import Metrics
 from loopwright.server.uploads import Uploads
 
 
@@ -40,8 +40,9 @@ def starter(exits: ExitStack, folder: Callable[[], Any]) -> Callable[..., Served
         counted, data = Metrics(), folder()
         settings = ServerSettings(data=data, **(settings or {}))
         store = exits.enter_context(closing(open_runs(f"sqlite:{data / 'runs.db'}")))
+        store.told = counted.kept
         script = Script(services or Services(exits.enter_context(open_store("memory"))))
-        hub = RunHub(counting(store, counted), [script, *workflows], InMemorySaver(), limits, uploads=Uploads(settings))
+        hub = RunHub(store, [script, *workflows], InMemorySaver(), limits, uploads=Uploads(settings))
         app = create_app(hub, settings=settings, counted=counted, **options)
         return Served(exits.enter_context(running(app)), app, script)
 

@@ -54,7 +54,7 @@ def recorded(hosted: Workflow, given: Mapping[str, Any]) -> RecordedRun:
         store = open_runs("memory")
         hub = RunHub(store, [hosted], InMemorySaver())
         await hub.open()
-        run = await (await hub.start(hosted.name, given)).wait()
+        run = await hub.until_ended((await hub.start(hosted.name, given)).id)
         await hub.close()
         assert run.status == "finished", run.error
         events = [{"seq": kept.seq, "event": json.loads(kept.data)} for kept in store.events(run.id)]

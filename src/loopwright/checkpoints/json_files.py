@@ -199,7 +199,7 @@ class JsonFileSaver(Archive):
             try:
                 path.unlink(missing_ok=True)
                 _unfinished(path).unlink(missing_ok=True)
-                sync_folder(self.folder)
+                _sync_folder(self.folder)
                 self._paths.pop(thread_id, None)
             except OSError as problem:
                 raise CheckpointError(
@@ -299,10 +299,10 @@ def _replace(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    _sync_folder(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Force a folder's names to the disk, on systems that can."""
     with contextlib.suppress(OSError):  # Windows cannot open a folder
         descriptor = os.open(folder, os.O_RDONLY)

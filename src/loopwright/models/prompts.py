@@ -1,11 +1,8 @@
 """Versioned prompt texts that ship with the package.
 
-A prompt is a Markdown file ``ID.vVERSION.md`` in the ``prompts`` folder of its workflow::
+A prompt is a Markdown file ``ID.vVERSION.md`` in the ``prompts`` folder of its workflow, for example
+``planner.v2.md``::
 
-    ---
-    id: planner
-    version: 2
-    ---
     Decide what the question needs. Question: {{query}}
 
 Only ``{{name}}`` is special, so that JSON examples need no escapes. An edit is a new file with the next version; the
@@ -19,14 +16,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Self, cast
-
-import yaml
+from typing import Self
 
 from loopwright.errors import ConfigError, unknown_name_message
 from loopwright.models.changes import prompt_changes, prompt_in_use
 
-_FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n(.*)\Z", re.DOTALL)
+_NAME = re.compile(r"(.+)\.v([1-9]\d*)\.md", re.ASCII)
 _VALUE = re.compile(r"\{\{ *([a-z_][a-z0-9_]*) *\}\}")
 
 
@@ -85,27 +80,16 @@ class Prompt:
             The prompt.
 
         Raises:
-            ConfigError: If the front matter, the name or a place in the text is wrong.
+            ConfigError: If the name or a place in the text is wrong.
         """
-        match = _FRONT.match(source)
-        if match is None:
-            raise ConfigError(f"prompt file {name!r}: it should start with front matter between two lines of ---")
-        try:
-            front: Any = yaml.safe_load(match[1])
-        except yaml.YAMLError as error:
-            raise ConfigError(f"prompt file {name!r}: its front matter is not YAML: {error}") from error
-        fields = cast("dict[str, Any]", front) if isinstance(front, dict) else {}
-        identity, version = fields.get("id"), fields.get("version")
-        if set(fields) != {"id", "version"} or not isinstance(identity, str) or type(version) is not int or version < 1:
-            raise ConfigError(f"prompt file {name!r}: its front matter should be an id and a version from 1, no more")
-        if name != f"{identity}.v{version}.md":
-            raise ConfigError(f"prompt file {name!r}: its front matter says that it is {identity}.v{version}.md")
-        text = match[2].strip()
+        named, text = _NAME.fullmatch(name), source.strip()
+        if named is None:
+            raise ConfigError(f"prompt file {name!r}: its name should be ID.vVERSION.md, with a version from 1")
         stray = _VALUE.sub("", text).find("{{")
         if stray >= 0:
             shown = _VALUE.sub("", text)[stray : stray + 30]
             raise ConfigError(f"prompt file {name!r}: {shown!r} is not a {{{{name}}}} of small letters, digits and _")
-        return cls(identity, version, text)
+        return cls(named[1], int(named[2]), text)
 
 
 class PromptLibrary:

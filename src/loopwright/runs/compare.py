@@ -1,23 +1,111 @@
-"""Two runs side by side: their ways, states, answers and figures, and which came out better."""
+"""Two runs side by side: their ways, states, answers and figures, which came out better, and whether a loop helped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
-from loopwright.engine.events.schema import RunEvent
-from loopwright.runs.comparing.judging import judged, loop_effect
-from loopwright.runs.comparing.measuring import (
-    NOTHING,
-    Shared,
-    compared_citations,
-    figure_rows,
-    loop_sides,
-    nodes_of,
-    shared_part,
-)
-from loopwright.runs.comparing.schemas import Comparison
-from loopwright.runs.schemas import RunRecord, RunSummary
+from loopwright.engine.events.schema import RunEvent, RunStarted, StateSaved
+from loopwright.runs.schemas import Frozen, LoopPasses, RunRecord, RunSummary
+from loopwright.runs.tally import Tally
+from loopwright.workflows.api import Citation
+
+
+class CitationSides(Frozen):
+    """What two answers cite."""
+
+    both: tuple[Citation, ...] = ()
+    """What both cite, as run a has it."""
+    only_a: tuple[Citation, ...] = ()
+    """What run a alone cites."""
+    only_b: tuple[Citation, ...] = ()
+    """What run b alone cites."""
+
+
+class FigureRow(Frozen):
+    """One figure of two runs."""
+
+    name: str
+    """``quality``, ``tokens``, ``cost`` (US dollars), ``seconds``, ``model_calls``, ``passes``, or a score's name."""
+    a: float | None
+    """Run a's; None if it is not known."""
+    b: float | None
+    """Run b's; None if it is not known."""
+    difference: float | None
+    """Run b's less run a's; None if one is not known."""
+    better: Literal["higher", "lower"] | None = None
+    """Which is better, where that can be said of the figure alone."""
+
+
+class LoopSides(Frozen):
+    """One loop in two runs."""
+
+    loop: str
+    """The loop."""
+    a: LoopPasses | None
+    """What it did in run a; None if run a does not know it."""
+    b: LoopPasses | None
+    """What it did in run b; None if run b does not know it."""
+
+
+class Verdict(Frozen):
+    """Which of two runs came out better."""
+
+    better: Literal["a", "b", "same", "unknown"]
+    """The better one; ``unknown`` where nothing tells."""
+    by: Literal["quality", "status", "answer"] | None
+    """What tells: the workflow's own measure, how honest the ends are, that the answers are the same;
+    None where nothing does."""
+    why: str
+    """The same in a sentence."""
+
+
+class LoopEffect(Frozen):
+    """What a loop's passes did for a run, told by the same run without them."""
+
+    loop: str
+    """The loop."""
+    with_passes: Literal["a", "b"]
+    """The run in which the loop was free to go round."""
+    helped: bool | None
+    """Whether the run with them came out better; False too where both are as good. None where nothing tells."""
+    says: str
+    """The same in a sentence, with what it cost."""
+
+
+class Comparison(Frozen):
+    """Two runs side by side. Whatever is ``a`` or ``b`` here belongs to the run of that name."""
+
+    a: RunSummary
+    """A run."""
+    b: RunSummary
+    """Another run."""
+    a_path: tuple[str, ...]
+    """The nodes of run a in the order in which they ran; gates left out."""
+    b_path: tuple[str, ...]
+    """Those of run b."""
+    shared: int = 0
+    """So many steps at the beginning of both ran once, for both: one run was forked from the other behind them."""
+    a_state: dict[str, Any]
+    """Run a's final state in plain JSON."""
+    b_state: dict[str, Any]
+    """Run b's."""
+    a_answer: str = ""
+    """Run a's answer."""
+    b_answer: str = ""
+    """Run b's."""
+    citations: CitationSides = CitationSides()
+    """What the answers cite."""
+    figures: tuple[FigureRow, ...]
+    """Figures side by side. Those of a fork hold what it took over from the run that it was forked from."""
+    loops: tuple[LoopSides, ...] = ()
+    """What each loop did."""
+    verdict: Verdict
+    """Which run came out better."""
+    loop_effect: LoopEffect | None = None
+    """Whether a loop helped, where one run is the other without the loop's passes."""
+    notes: tuple[str, ...] = ()
+    """What must be known to read this comparison, for example that the runs were asked different things."""
 
 
 def compare(
@@ -44,16 +132,15 @@ def compare(
     Returns:
         What they have in common, and what not.
     """
-    took_a, took_b = shared_part(b, b_events, a), shared_part(a, a_events, b)
-    a_shared, b_shared = took_a or NOTHING, took_b or NOTHING
-    figures = figure_rows(a, a_shared, b, b_shared)
-    verdict = judged(a, b)
+    whole_a, took_a = whole(a, a_events, b, b_events)
+    whole_b, took_b = whole(b, b_events, a, a_events)
+    figures, verdict = figure_rows(whole_a, whole_b), judged(a, b)
     return Comparison(
         a=summary_of(a),
         b=summary_of(b),
-        a_path=a_shared.path + nodes_of(a_events),
-        b_path=b_shared.path + nodes_of(b_events),
-        shared=len(a_shared.path) + len(b_shared.path),
+        a_path=whole_a.path,
+        b_path=whole_b.path,
+        shared=(took_a or 0) + (took_b or 0),
         a_state=dict(a_state),
         b_state=dict(b_state),
         a_answer=_answer(a),
@@ -76,7 +163,7 @@ def _answer(run: RunRecord) -> str:
     return run.outcome.answer if run.outcome else ""
 
 
-def _notes(a: RunRecord, took_a: Shared | None, b: RunRecord, took_b: Shared | None) -> list[str]:
+def _notes(a: RunRecord, took_a: int | None, b: RunRecord, took_b: int | None) -> list[str]:
     notes: list[str] = []
     if a.workflow != b.workflow:
         notes.append(f"Run a is of the workflow {a.workflow}, run b of {b.workflow}.")
@@ -92,3 +179,246 @@ def _notes(a: RunRecord, took_a: Shared | None, b: RunRecord, took_b: Shared | N
         if unmetered:
             notes.append(f"The tokens of run {name} are a lower bound: {unmetered} of its model calls told none.")
     return notes
+
+
+def whole(
+    run: RunRecord, events: Sequence[RunEvent], other: RunRecord, other_events: Sequence[RunEvent]
+) -> tuple[RunRecord, int | None]:
+    """A run with what it took over from another one counted in: its path and its figures.
+
+    Args:
+        run: The run.
+        events: Its events.
+        other: The run that it may have been forked from.
+        other_events: That run's events.
+
+    Returns:
+        The run, and how many steps it took over; None if it is a fork, and what came before is not known from the other
+        run.
+    """
+    path = _figures(events)["path"]
+    before = _before(run, other, other_events)
+    if before is None:
+        return run.model_copy(update={"path": path}), None
+    shared = _figures(before)
+    names = ("tokens", "cost", "model_calls", "unmetered_calls")
+    counted: dict[str, Any] = {name: _plus(getattr(run, name), shared[name]) for name in names}
+    seconds = _plus(run.seconds, _seconds(before))
+    return run.model_copy(update={**counted, "seconds": seconds, "path": shared["path"] + path}), len(shared["path"])
+
+
+def _before(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) -> Sequence[RunEvent] | None:
+    """What happened in the other run before the checkpoint that a run was forked at; nothing if it is no fork."""
+    if run.parent is None:
+        return ()
+    if run.parent.run_id == other.id:
+        for number, event in enumerate(other_events, 1):
+            if isinstance(event, StateSaved) and event.checkpoint_id == run.parent.checkpoint_id:
+                return other_events[:number]
+    return None
+
+
+def _figures(events: Sequence[RunEvent]) -> dict[str, Any]:
+    tally = Tally()
+    for event in events:
+        tally.see(event)
+    return tally.figures()
+
+
+def _seconds(events: Sequence[RunEvent]) -> float:
+    """Wall time, without the time between an end and a resume."""
+    begun = [number for number, event in enumerate(events) if isinstance(event, RunStarted)]
+    spans = zip(begun, [*begun[1:], len(events)], strict=False)
+    return sum((events[end - 1].at - events[start].at).total_seconds() for start, end in spans)
+
+
+def compared_citations(a: Iterable[Citation], b: Iterable[Citation]) -> CitationSides:
+    """Compare what two answers cite.
+
+    A mark that names a record (``sessions:6196``) names it in every answer; one that only counts (``1``) does not, so
+    that such a citation is the same where title, address and quote are.
+
+    Returns:
+        What both cite, and what each cites alone, each source once and in the order of the answers.
+    """
+    in_a, in_b = _by_source(a), _by_source(b)
+    return CitationSides(
+        both=tuple(citation for source, citation in in_a.items() if source in in_b),
+        only_a=tuple(citation for source, citation in in_a.items() if source not in in_b),
+        only_b=tuple(citation for source, citation in in_b.items() if source not in in_a),
+    )
+
+
+def _by_source(citations: Iterable[Citation]) -> dict[tuple[str | None, ...], Citation]:
+    sources: dict[tuple[str | None, ...], Citation] = {}
+    for citation in citations:
+        counted = not citation.mark or citation.mark.isdigit()
+        source = (citation.title, citation.url, citation.quote) if counted else (citation.mark,)
+        sources.setdefault(source, citation)
+    return sources
+
+
+def figure_rows(a: RunRecord, b: RunRecord) -> tuple[FigureRow, ...]:
+    """Put the figures of two `whole` runs side by side.
+
+    Returns:
+        The quality, the scores, what was spent, and the passes.
+    """
+    scores_a, scores_b = (run.outcome.scores if run.outcome else {} for run in (a, b))
+    # Some workflows tell the quality among their scores again.
+    names = [name for name in dict.fromkeys((*scores_a, *scores_b)) if name != "quality"]
+    return (
+        _row("quality", a.quality, b.quality, "higher"),
+        *(_row(name, scores_a.get(name), scores_b.get(name)) for name in names),
+        _row("seconds", a.seconds, b.seconds, "lower"),
+        _row("tokens", _tokens(a), _tokens(b), "lower"),
+        _row("cost", a.cost, b.cost, "lower"),
+        _row("model_calls", a.model_calls, b.model_calls, "lower"),
+        _row("passes", sum(a.passes.values()), sum(b.passes.values())),
+    )
+
+
+def loop_sides(a: RunRecord, b: RunRecord) -> tuple[LoopSides, ...]:
+    """Put the loops of two runs side by side."""
+    in_a, in_b = ({loop.loop: loop for loop in run.loops} for run in (a, b))
+    return tuple(LoopSides(loop=name, a=in_a.get(name), b=in_b.get(name)) for name in dict.fromkeys((*in_a, *in_b)))
+
+
+def _row(name: str, a: float | None, b: float | None, better: Literal["higher", "lower"] | None = None) -> FigureRow:
+    difference = None if a is None or b is None else b - a
+    return FigureRow(name=name, a=a, b=b, difference=difference, better=better)
+
+
+def _tokens(run: RunRecord) -> int | None:
+    """None where models were asked and none told a number; where some did, it is a lower bound."""
+    return None if not run.tokens and run.unmetered_calls else run.tokens
+
+
+def _plus(own: float | None, shared: float | None) -> float | None:
+    return None if own is None or shared is None else own + shared
+
+
+SAME_QUALITY = 0.01
+"""Qualities that differ by less are taken as equal: so much they differ by chance of wording."""
+
+RANKS = {"answered": 3, "best_effort": 2, "partial": 2, "abstained": 1, "nothing_found": 1, "failed": 0}
+"""How good an end it is. An honest "I don't know" is less than an answer that is borne out in part, and more than a
+failure."""
+
+
+def judged(a: RunRecord, b: RunRecord) -> Verdict:
+    """Say which of two runs came out better.
+
+    First by the workflow's own measure of quality, then by how honest the ends are (but that a run was refused a pass
+    makes its answer no worse), then by that the answers are the same. Runs that did not end, and runs that were asked
+    different things, are not judged.
+
+    Args:
+        a: A run.
+        b: Another run.
+    """
+    for name, run in (("a", a), ("b", b)):
+        if run.status not in ("finished", "failed"):
+            return Verdict(better="unknown", by=None, why=f"Run {name} is {run.status}: it has not come to its end.")
+    if (a.workflow, a.input) != (b.workflow, b.input):
+        return Verdict(better="unknown", by=None, why="They were asked different things, so their ends do not compare.")
+    return _by_figures(a, b)
+
+
+def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[FigureRow, ...] = ()) -> LoopEffect | None:
+    """Say whether a loop's passes helped, where one run is the other without them.
+
+    Args:
+        a: A run.
+        b: Another run.
+        verdict: Which came out better.
+        figures: Their figures, to say what the passes cost.
+
+    Returns:
+        None if neither run is the counterfactual of the other.
+    """
+    side = counterfactual_side(a, b)
+    if side is None:
+        return None
+    without, with_passes = (b, "a") if side == "b" else (a, "b")
+    loop = without.parent.loop if without.parent and without.parent.loop else ""
+    helped = None if verdict.better == "unknown" else verdict.better == with_passes
+    ends = {
+        True: "It helped.",
+        False: "It did not help: both came out as good." if verdict.better == "same" else "It made the answer worse.",
+        None: "Whether it helped cannot be told.",
+    }
+    cost = ", ".join(_spent(a, b, loop, figures, -1 if with_passes == "a" else 1))
+    kept = without.parent.kept if without.parent else 0
+    part = f"pass {kept + 1} on of the loop {loop}" if kept else f"the loop {loop}"
+    says = f"With {part}: {cost}{_quality(a, b, with_passes)}. {ends[helped]}"
+    why = "" if verdict.by == "quality" else f" {verdict.why}"
+    return LoopEffect(loop=loop, with_passes=with_passes, helped=helped, says=says + why)
+
+
+def counterfactual_side(a: RunRecord, b: RunRecord) -> Literal["a", "b"] | None:
+    """Which of two runs is the other without a loop's passes, or None."""
+    for side, child, parent in (("b", b, a), ("a", a, b)):
+        origin = child.parent
+        if origin is not None and origin.kind == "counterfactual" and origin.run_id == parent.id:
+            return "b" if side == "b" else "a"
+    return None
+
+
+def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
+    failed = "failed" in (a.status, b.status)
+    qualities = None if failed or a.quality is None or b.quality is None else (a.quality, b.quality)
+    if qualities and abs(qualities[0] - qualities[1]) >= SAME_QUALITY:
+        better = "a" if qualities[0] > qualities[1] else "b"
+        return Verdict(
+            better=better, by="quality", why=f"Quality {qualities[0]:.2f} in run a, {qualities[1]:.2f} in run b."
+        )
+    owed = _owed_to_the_refusal(a, b)
+    rank_a, rank_b = _rank(a), _rank(b)
+    if rank_a is not None and rank_b is not None and rank_a != rank_b and not owed:
+        better = "a" if rank_a > rank_b else "b"
+        return Verdict(better=better, by="status", why=f"Run a ended as {_end(a)}, run b as {_end(b)}.")
+    answers = [" ".join(run.outcome.answer.split()) if run.outcome else "" for run in (a, b)]
+    if answers[0] == answers[1] and (_end(a) == _end(b) or (owed and answers[0])):
+        why = "Both give the same answer." if answers[0] else f"Both ended as {_end(a)}, without an answer."
+        return Verdict(better="same", by="answer", why=why)
+    if qualities and _end(a) == _end(b):
+        return Verdict(better="same", by="quality", why=f"Quality {qualities[0]:.2f} in both, within {SAME_QUALITY:g}.")
+    tells = "neither quality nor the way they ended tells" if qualities else "nothing that is measured tells"
+    return Verdict(better="unknown", by=None, why=f"The answers differ, and {tells} which is better.")
+
+
+def _owed_to_the_refusal(a: RunRecord, b: RunRecord) -> bool:
+    """Whether an answer is only called ``best_effort`` since its run was to be refused the passes."""
+    side = counterfactual_side(a, b)
+    without, with_passes = (b, a) if side == "b" else (a, b)
+    return side is not None and (_end(without), _end(with_passes)) == ("best_effort", "answered")
+
+
+def _end(run: RunRecord) -> str:
+    return "failed" if run.status == "failed" else run.outcome_status or run.status
+
+
+def _rank(run: RunRecord) -> int | None:
+    return RANKS.get(_end(run))
+
+
+def _spent(a: RunRecord, b: RunRecord, loop: str, figures: tuple[FigureRow, ...], sign: int) -> list[str]:
+    """What the run with the passes took more than the one without, in words; `sign` turns b less a into that."""
+    more = {row.name: sign * row.difference for row in figures if row.difference is not None}
+    passes = sign * (b.passes.get(loop, 0) - a.passes.get(loop, 0))
+    said = [f"{passes:+d} {'pass' if abs(passes) == 1 else 'passes'}"]
+    if more.get("tokens"):
+        said.append(f"{round(more['tokens']):+,} tokens")
+    if more.get("cost"):
+        said.append(f"{'-' if more['cost'] < 0 else '+'}${abs(more['cost']):.4f}")
+    if "seconds" in more:
+        said.append(f"{more['seconds']:+.1f} s")
+    return said
+
+
+def _quality(a: RunRecord, b: RunRecord, with_passes: str) -> str:
+    before, after = (b, a) if with_passes == "a" else (a, b)
+    if before.quality is None or after.quality is None:
+        return ""
+    return f"; quality {before.quality:.2f} -> {after.quality:.2f}"

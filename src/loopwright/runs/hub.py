@@ -16,12 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from loopwright.config import Allowance
-from loopwright.diagram.shown import ShownGraph
-from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
+from loopwright.engine.events.schema import NodeStarted, StateSaved
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.ledger import LEDGER
 from loopwright.errors import (
     AttemptLost,
     BackendError,
@@ -31,15 +32,17 @@ from loopwright.errors import (
     InputError,
     LoopwrightError,
     RunGivenUp,
+    UnknownNameError,
 )
-from loopwright.runs import forking, preparing
+from loopwright.runs import preparing
+from loopwright.runs.checkpoints import before_pass, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
 from loopwright.runs.live import LiveRun
-from loopwright.runs.reading import KeptRun, RunReader
-from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
+from loopwright.runs.schemas import ENDED, RESUMABLE, Parent, RunLimits, RunRecord
+from loopwright.runs.states import logged
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
@@ -69,7 +72,7 @@ _BROKEN = 100
 """Runs that could not be kept to their end and whose followers are still told so."""
 
 
-class RunHub(RunReader):
+class RunHub(Launcher):
     """Starts, resumes, forks, cancels and follows runs. Belongs to one event loop.
 
     Attributes:
@@ -108,16 +111,13 @@ class RunHub(RunReader):
         """
         if prices is None and any(allowance.usd is not None for allowance in allowances):
             raise ConfigError("an allowance in usd needs prices: pip install 'loopwright[prices]'")
-        self.limits = limits or RunLimits()
-        super().__init__(store)
-        self._jobs: Jobs = jobs or LocalJobs(self.limits.running)
+        limits = limits or RunLimits()
+        self._jobs: Jobs = jobs or LocalJobs(limits.running)
         self._works = works or not self._jobs.shared
-        self._writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
-        self._launcher = Launcher(
-            store, workflows, saver, self.limits, prices, {} if uploads is None else uploads, self._writer, allowances
+        writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
+        super().__init__(
+            store, workflows, saver, limits, prices, {} if uploads is None else uploads, writer, allowances
         )
-        self.workflows = self._launcher.workflows
-        self._saver = saver
         self._loops: list[asyncio.Task[None]] = []
         self._carried: set[asyncio.Task[None]] = set()
         self._reserved: set[str] = set()
@@ -134,7 +134,7 @@ class RunHub(RunReader):
             StoreError: If the store cannot be read, or another server has it.
         """
         await asyncio.to_thread(self.store.claim)
-        queues = await asyncio.to_thread(self._launcher.queues) if self._works and self._jobs.shared else ()
+        queues = await asyncio.to_thread(self.queues) if self._works and self._jobs.shared else ()
         await self._jobs.open(Served(queues=queues, cancel=self._told_to_cancel, changed=self.changed))
         if self._jobs.shared:
             self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
@@ -190,7 +190,7 @@ class RunHub(RunReader):
         run_id: str | None = None,
         request: str | None = None,
         priority: int = 0,
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Start a run, or let it wait its turn.
 
         Args:
@@ -207,12 +207,12 @@ class RunHub(RunReader):
         """
         run_id = run_id or uuid.uuid4().hex
         with self._reserved_for(run_id):
-            record = await self._launcher.new(workflow, given, changes, run_id, request, priority)
+            record = await self.new(workflow, given, changes, run_id, request, priority)
             return await self._submitted(record, given=given)
 
     async def resume(
         self, run_id: str, *, answer: Any = None, force: bool = False, changes: RunChanges = UNCHANGED
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Go on with a run from its last checkpoint: finished nodes do not run again.
 
         Args:
@@ -235,8 +235,8 @@ class RunHub(RunReader):
             pauses = {"pause_before": changes.pause_before, "pause_after": changes.pause_after}
             record = record.model_copy(update={"lost": 0, "changes": record.changes.model_copy(update=pauses)})
             if not self._jobs.shared:  # another process may have what this one has not
-                await self._launcher.require_resumable(record, force)
-            return await self._submitted(await self._launcher.waiting(record), answer=answer, force=force)
+                await self.require_resumable(record, force)
+            return await self._submitted(await self.waiting(record), answer=answer, force=force)
 
     async def fork(
         self,
@@ -246,7 +246,7 @@ class RunHub(RunReader):
         state: Mapping[str, Any] | None = None,
         changes: RunChanges = UNCHANGED,
         fork_id: str | None = None,
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Let a new run begin at a checkpoint of another one, which stays as it is.
 
         Args:
@@ -262,8 +262,12 @@ class RunHub(RunReader):
         """
         record, fork_id = await self._known(run_id), fork_id or uuid.uuid4().hex
         with self._reserved_for(fork_id):
-            made = await forking.forked(self._launcher, record, checkpoint_id, state or {}, changes, fork_id)
-            return await self._submitted(made)
+            saved = await self.saved(run_id, checkpoint_id)
+            parent = Parent(
+                run_id=run_id, checkpoint_id=checkpoint_id, step=_step(saved), kind="fork",
+                edited=(*sorted(state or {}),), **await asyncio.to_thread(self._taken_over, record, saved),
+            )  # fmt: skip
+            return await self._submitted(await self.branch(record, parent, saved, changes, fork_id, state=state))
 
     async def continued(
         self,
@@ -273,7 +277,7 @@ class RunHub(RunReader):
         turn: str,
         checkpoint_id: str | None = None,
         changes: RunChanges = UNCHANGED,
-    ) -> KeptRun:
+    ) -> RunRecord:
         """Let a new run take up a state of another one, and give it new input: the next turn.
 
         Args:
@@ -289,26 +293,12 @@ class RunHub(RunReader):
         """
         record = await self._known(run_id)
         with self._reserved_for(turn):
-            made = await forking.continued(self._launcher, record, given, turn, checkpoint_id, changes)
+            saved = await self.saved(run_id, checkpoint_id)
+            parent = Parent(run_id=run_id, checkpoint_id=saved.checkpoint["id"], step=_step(saved), kind="turn")
+            made = await self.branch(record, parent, saved, changes, turn, given=given)
             return await self._submitted(made, given=given)
 
-    def graph(self, workflow: str) -> BoundedGraph:
-        """A workflow's graph as its runs have it, with what keeps their states.
-
-        Raises:
-            UnknownNameError: If there is no such workflow.
-        """
-        return self._launcher.hosted(workflow).graph(self._saver)
-
-    def shown(self, workflow: str) -> ShownGraph:
-        """A workflow's graph as pages show it, proven once; blocks.
-
-        Raises:
-            UnknownNameError: If there is no such workflow.
-        """
-        return self._launcher.shown(self._launcher.hosted(workflow))
-
-    async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> KeptRun:
+    async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> RunRecord:
         """Let a new run begin where a loop granted its first pass, and go on as if that loop's limit were 0.
 
         Args:
@@ -323,7 +313,21 @@ class RunHub(RunReader):
         """
         record, new_id = await self._known(run_id), uuid.uuid4().hex
         with self._reserved_for(new_id):
-            return await self._submitted(await forking.without_loop(self._launcher, record, loop, kept, new_id))
+            graph = self.graph(record.workflow)
+            if loop not in (loops := [each.name for each in graph.loops]):
+                raise UnknownNameError("loop", loop, loops)
+            before = await asyncio.to_thread(before_pass, self.store, run_id, loop, kept)
+            if before is None:
+                more = f"more than {kept} passes" if kept else "a pass"
+                told = f"loop {loop!r} never was granted {more} in run {run_id!r}: there is nothing to leave out"
+                raise InputError(told)
+            without_passes(graph, loop)  # says if it cannot be compared
+            saved = await self.saved(run_id, before.checkpoint_id)
+            parent = Parent(
+                run_id=run_id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop,
+                kept=kept, **await asyncio.to_thread(self._taken_over, record, saved),
+            )  # fmt: skip
+            return await self._submitted(await self.branch(record, parent, saved, UNCHANGED, new_id))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
@@ -354,7 +358,7 @@ class RunHub(RunReader):
         if not await asyncio.to_thread(self.store.delete, run_id) and run_id not in self._broken:
             raise InputError(f"there is no run {run_id!r}")
         self._broken.pop(run_id, None)
-        await self._saver.adelete_thread(run_id)
+        await self.saver.adelete_thread(run_id)
 
     # Inside
 
@@ -371,9 +375,21 @@ class RunHub(RunReader):
         finally:
             self._reserved.discard(run_id)
 
-    async def _submitted(self, record: RunRecord, **more: Any) -> KeptRun:
+    def _taken_over(self, origin: RunRecord, saved: CheckpointTuple) -> dict[str, Any]:
+        """What a fork goes on with: passes that the checkpoint's ledger had spent, and nodes that had run; blocks."""
+        ledger: Mapping[str, Any] = saved.checkpoint["channel_values"].get(LEDGER) or {}
+        nodes = dict.fromkeys(origin.parent.nodes if origin.parent else ())
+        for event in logged(self.store, origin.id):
+            if isinstance(event, StateSaved) and event.checkpoint_id == saved.checkpoint["id"]:
+                break
+            if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+                nodes[event.node] = None
+        passes = {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}
+        return {"passes": passes, "nodes": (*nodes,)}
+
+    async def _submitted(self, record: RunRecord, **more: Any) -> RunRecord:
         await self._jobs.submit(_job(record, **more))
-        return KeptRun(self, record)
+        return record
 
     # Working
 
@@ -408,12 +424,12 @@ class RunHub(RunReader):
         if record is None or record.status in ENDED:
             return await self._jobs.finish(job)
         if record.status == "running":
-            record = await self._launcher.taken_over(record)
+            record = await self.taken_over(record)
             logger.warning("run %s goes on here: the process in which it ran is gone", record.id)
             if record.lost == SUSPECT:
                 return await self._jobs.give_back(job, alone=True)
         try:
-            drive = await self._launcher.resumed(record, job)
+            drive = await self.resumed(record, job)
         except Exception as error:
             if isinstance(error, AttemptLost) or (isinstance(error, BackendError) and error.transient):
                 raise
@@ -500,6 +516,10 @@ class RunHub(RunReader):
         self._leave(drive)
         if not task.cancelled() and (error := task.exception()):
             logger.error("run %s could not be brought to its end", drive.live.id, exc_info=error)
+
+
+def _step(saved: CheckpointTuple) -> int:
+    return int(saved.metadata.get("step", -1))
 
 
 def _job(record: RunRecord, **more: Any) -> Job:

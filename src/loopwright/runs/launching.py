@@ -29,6 +29,7 @@ from loopwright.runs.jobs.protocol import Job
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of, within
+from loopwright.runs.reading import RunReader
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import Recovered, recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
@@ -49,19 +50,8 @@ _INPUT = Bounds(text=1_000_000, items=10_000)
 """How much is kept of a run's input: it is needed when the run goes on."""
 
 
-class Launcher:
-    """Makes runs ready to be driven.
-
-    Args:
-        store: Where runs are kept.
-        workflows: The workflows.
-        saver: Where their states are kept.
-        limits: How much runs may hold.
-        prices: What models cost; None leaves the cost unknown.
-        uploads: Id of an uploaded file -> where it lies, for runs that go on.
-        writer: Keeps what happens.
-        allowances: What runs may spend together.
-    """
+class Launcher(RunReader):
+    """Makes runs ready to be driven; the part of a `RunHub` that decides nothing about whose turn it is."""
 
     def __init__(
         self,
@@ -74,10 +64,10 @@ class Launcher:
         writer: Writer,
         allowances: Sequence[Allowance],
     ) -> None:
+        super().__init__(store)
         self.workflows = {hosted.name: hosted for hosted in workflows}
         self.saver = saver
-        self.store = store
-        self._limits = limits
+        self.limits = limits
         self._prices = prices
         self._uploads = uploads
         self._writer = writer
@@ -95,11 +85,23 @@ class Launcher:
             raise UnknownNameError("workflow", workflow, self.workflows)
         return self.workflows[workflow]
 
-    def shown(self, hosted: Workflow) -> ShownGraph:
-        """The graph of a workflow as pages show it, proven once; blocks."""
-        if hosted.name not in self._shown:
-            self._shown[hosted.name] = hosted.shown()
-        return self._shown[hosted.name]
+    def graph(self, workflow: str) -> BoundedGraph:
+        """A workflow's graph as its runs have it, with what keeps their states.
+
+        Raises:
+            UnknownNameError: If there is no such workflow.
+        """
+        return self.hosted(workflow).graph(self.saver)
+
+    def shown(self, workflow: str) -> ShownGraph:
+        """A workflow's graph as pages show it, proven once; blocks.
+
+        Raises:
+            UnknownNameError: If there is no such workflow.
+        """
+        if workflow not in self._shown:
+            self._shown[workflow] = self.hosted(workflow).shown()
+        return self._shown[workflow]
 
     async def new(
         self,
@@ -165,7 +167,7 @@ class Launcher:
         if self._allowances:
             shared = RunAllowances(self.store, self._allowances, going, self._prices, self._writer.patience)
         return Drive(
-            live=LiveRun(going, self._writer, self._limits, counts), graph=graph, run=run, input=given,
+            live=LiveRun(going, self._writer, self.limits, counts), graph=graph, run=run, input=given,
             recorder=recorder, tally=tally, settings=settings, prices=self._prices, allowance=shared,
             resumed=not new, before=missing.events,
             config=RunnableConfig(configurable={FORCE: True}) if job.force else RunnableConfig(),
@@ -292,7 +294,7 @@ class Launcher:
         return saved
 
     async def _create(self, record: RunRecord, hosted: Workflow) -> RunRecord:
-        shown = await asyncio.to_thread(self.shown, hosted)
+        shown = await asyncio.to_thread(self.shown, hosted.name)
         # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
         async with self._creating:
             await asyncio.to_thread(self.store.create, record, shown)

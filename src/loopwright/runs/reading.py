@@ -30,32 +30,6 @@ class Following:
     """Whether no more will come."""
 
 
-class KeptRun:
-    """A run that was begun or goes on, whoever works on it.
-
-    Attributes:
-        id: Names it.
-        record: The run as it was when it was asked for.
-    """
-
-    def __init__(self, reader: RunReader, record: RunRecord) -> None:
-        """Name a run."""
-        self.id = record.id
-        self.record = record
-        self._reader = reader
-
-    async def wait(self) -> RunRecord:
-        """Wait until it has ended.
-
-        Returns:
-            The run as it ended.
-
-        Raises:
-            InputError: If it was deleted meanwhile.
-        """
-        return await self._reader.until_ended(self.id, float("inf"))
-
-
 class RunReader:
     """Looks at runs. Belongs to one event loop.
 
@@ -145,7 +119,7 @@ class RunReader:
             events = self.store.events(run_id, channel, after, limit, size)
         return Following(events, ended=record.status in ENDED and not events)
 
-    async def until_ended(self, run_id: str, patience: float) -> RunRecord:
+    async def until_ended(self, run_id: str, patience: float = float("inf")) -> RunRecord:
         """Wait until a run has ended, wherever it goes on.
 
         Args:

@@ -260,9 +260,9 @@ class RunFilter(Frozen):
     """They were asked for at this moment or later; UTC if it names no time zone."""
     until: datetime | None = None
     """They were asked for before this moment."""
-    min_seconds: float | None = None
+    min_seconds: Annotated[float | None, Field(ge=0)] = None
     """They took as long at least."""
-    min_cost: float | None = None
+    min_cost: Annotated[float | None, Field(ge=0)] = None
     """They cost as much at least, in US dollars."""
 
 

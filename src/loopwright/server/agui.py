@@ -31,7 +31,6 @@ from pydantic import ValidationError
 from loopwright.engine.gate import is_engine_node
 from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
-from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads
 from loopwright.server.context import Context, kept_run
@@ -39,7 +38,7 @@ from loopwright.server.given import keepable
 from loopwright.server.sse import followed
 from loopwright.workflows.api import MULTILINE, Workflow
 
-Begun = tuple[KeptRun, int]
+Begun = tuple[RunRecord, int]
 """A run that was begun, and how many events it had before."""
 PASS = "loopwright.pass"
 """The type of the activity that tells how far a loop is."""

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from loopwright.errors import InputError
-from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.context import Context
 from loopwright.server.problems import Problem, status_of
@@ -16,7 +15,7 @@ LONGEST_KEY = 255
 """Characters of an ``Idempotency-Key``."""
 
 
-async def begin_once(context: Context, key: str, request: str, begin: Callable[..., Awaitable[KeptRun]]) -> RunRecord:
+async def begin_once(context: Context, key: str, request: str, begin: Callable[..., Awaitable[RunRecord]]) -> RunRecord:
     """Begin a run, or give the one that the same request began before.
 
     The key names the run: whoever keeps it first has begun it, on whichever server, and it is known as long as the run.
@@ -39,7 +38,7 @@ async def begin_once(context: Context, key: str, request: str, begin: Callable[.
     record = await context.hub.record(run_id)
     if record is None:
         try:
-            return (await begin(run_id=run_id)).record
+            return await begin(run_id=run_id)
         except InputError:
             made_ready = context.hub.is_made_ready(run_id)
             record = await context.hub.record(run_id)
@@ -63,7 +62,7 @@ async def answer_with(context: Context, workflow: str, given: Mapping[str, Any])
     """
     context.workflow(workflow)
     run = await context.hub.start(workflow, given)
-    record = await run.wait()
+    record = await context.hub.until_ended(run.id)
     if record.status != "finished" or record.outcome is None:
         raise failure_of(record).exception
     return record

@@ -24,7 +24,7 @@ from loopwright.server.metrics import CountRequests, Metrics
 from loopwright.server.problems import PROBLEM, ProblemBody, handle_problems
 from loopwright.server.rates import RateLimit
 from loopwright.server.room import RoomForFiles
-from loopwright.server.routes import comparing, health, models, prompts, runs, uploads, workflows
+from loopwright.server.routes import health, models, prompts, runs, uploads, workflows
 from loopwright.server.routes.health import StoreProbe
 from loopwright.server.routes.page import page_router
 from loopwright.server.settings import ServerSettings
@@ -36,7 +36,10 @@ ANYWHERE: dict[int | str, dict[str, Any]] = {
     status: PROBLEM for status in (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
 }
 """What every endpoint may answer."""
-EVERYWHERE = (workflows, agent_api, runs, comparing, prompts, models, uploads, health)
+EVERYWHERE = (
+    workflows.router, agent_api.router, runs.router, runs.comparison, prompts.router, models.router, uploads.router,
+    health.router,
+)  # fmt: skip
 """The routes that every server has."""
 
 
@@ -56,7 +59,7 @@ def create_app(
             answered.
         cors: The origins whose pages may use the server, for example ``https://conference.example``; none by default.
         settings: How much the server takes, and from whom how often.
-        counted: Where the hub's store counts what runs do; see `loopwright.server.metrics.counting`.
+        counted: What the hub's store tells of what it keeps; see `RunStore.told`.
 
     Returns:
         An ASGI application for one process and one event loop.
@@ -75,8 +78,8 @@ def create_app(
     )  # fmt: skip
     app.state.context = Context(hub, settings, Uploads(settings), counted)
     app.state.probe = StoreProbe()
-    for module in EVERYWHERE:
-        app.include_router(module.router)
+    for router in EVERYWHERE:
+        app.include_router(router)
     describe(app, {"ProblemBody": ProblemBody, "RunEvent": RunEvent} | _include_own(app, hub))
     app.include_router(page_router())
     handle_problems(app)

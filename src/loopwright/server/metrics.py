@@ -5,16 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from loopwright.diagram.shown import ShownGraph
-from loopwright.engine.events.schema import LoopDecided, ModelCalled, run_event
+from loopwright.engine.events.schema import LoopDecided, ModelCalled, RunEvent, run_event
 from loopwright.runs.schemas import ENDED, RunRecord, RunStatus
 from loopwright.runs.store.entries import NewEvents
-from loopwright.runs.store.history import RunStore
 from loopwright.server.layers import Layer
 
 OTHER = "OTHER"
@@ -39,7 +36,7 @@ class Metrics:
         self._runs = Counter(
             "loopwright_runs", "Runs that ended, or wait for a person", ["workflow", "status"], registry=registry
         )
-        self._going: dict[str, Gauge] = {
+        self._now: dict[str, Gauge] = {
             "running": Gauge("loopwright_runs_running", "Runs that go on", ["workflow"], registry=registry),
             "queued": Gauge("loopwright_runs_queued", "Runs that wait their turn", ["workflow"], registry=registry),
         }
@@ -67,7 +64,8 @@ class Metrics:
         )  # fmt: skip
         self.streams = Gauge("loopwright_sse_clients", "Clients that follow events", registry=registry)
         """Clients that follow events now."""
-        self._status: dict[str, RunStatus] = {}
+        self._going: dict[str, tuple[str, RunStatus]] = {}
+        """Run that goes on or waits -> its workflow, and its status as it was counted last."""
         self._models: set[str] = set()
         self._lock = threading.Lock()
 
@@ -75,44 +73,36 @@ class Metrics:
         """All figures in Prometheus' text format."""
         return generate_latest(self.registry)
 
-    def run_seen(self, run: RunRecord) -> None:
-        """Count a run as it is now; told again without a change, nothing is counted."""
-        with self._lock:
-            before = self._status.get(run.id)
-            if run.status == before:
-                return
-            if run.status in ENDED:
-                self._status.pop(run.id, None)
-            else:
-                self._status[run.id] = run.status
-        if before is not None:
-            self._going[before].labels(run.workflow).dec()
-        if run.status in self._going:
-            self._going[run.status].labels(run.workflow).inc()
-        elif before is not None:
-            self._runs.labels(run.workflow, run.status).inc()
-            if run.seconds is not None:
-                self._seconds.labels(run.workflow).observe(run.seconds)
+    def kept(self, runs: Iterable[RunRecord], events: Iterable[NewEvents]) -> None:
+        """Count what was kept; told again of a run that did not change, nothing is counted."""
+        runs = [*runs]
+        for run in runs:
+            if run.status not in ENDED:  # so that its events are known for its workflow's
+                self._see(run)
+        for new in events:
+            self._events.labels(new.channel).inc(len(new.events))
+            known = self._going.get(new.run_id)
+            for each in new.events if known and new.channel == "run" else ():
+                if known and each.name in COUNTED:
+                    self.happened(known[0], run_event.validate_json(each.data))
+        for run in runs:
+            self._see(run)
 
-    def events_kept(self, channel: str, number: int) -> None:
-        """Count events that were kept."""
-        self._events.labels(channel).inc(number)
-
-    def happened(self, workflow: str, event: LoopDecided | ModelCalled) -> None:
-        """Count what happened in a run.
+    def happened(self, workflow: str, event: RunEvent) -> None:
+        """Count a decision about another pass, or a model call.
 
         Args:
             workflow: The run's workflow.
-            event: A decision about another pass, or a model call.
+            event: What happened in the run.
         """
         if isinstance(event, LoopDecided):
             self._loops.labels(workflow, event.loop, event.decision).inc()
-            return
-        model = self._counted_model(event.model)
-        self._tokens.labels(workflow, model, "input").inc(event.input_tokens or 0)
-        self._tokens.labels(workflow, model, "output").inc(event.output_tokens or 0)
-        if event.cost is not None:
-            self._cost.labels(workflow, model).inc(event.cost)
+        elif isinstance(event, ModelCalled):
+            model = self._counted_model(event.model)
+            self._tokens.labels(workflow, model, "input").inc(event.input_tokens or 0)
+            self._tokens.labels(workflow, model, "output").inc(event.output_tokens or 0)
+            if event.cost is not None:
+                self._cost.labels(workflow, model).inc(event.cost)
 
     def requested(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -125,6 +115,22 @@ class Metrics:
         """
         self._requests.labels(method, route, str(status)).inc()
         self._latency.labels(method, route).observe(seconds)
+
+    def _see(self, run: RunRecord) -> None:
+        with self._lock:
+            before = self._going.pop(run.id, None)
+            if run.status not in ENDED:
+                self._going[run.id] = run.workflow, run.status
+        if before and run.status == before[1]:
+            return
+        if before:
+            self._now[before[1]].labels(run.workflow).dec()
+        if run.status in self._now:
+            self._now[run.status].labels(run.workflow).inc()
+        elif before:
+            self._runs.labels(run.workflow, run.status).inc()
+            if run.seconds is not None:
+                self._seconds.labels(run.workflow).observe(run.seconds)
 
     def _counted_model(self, model: str) -> str:
         with self._lock:
@@ -154,54 +160,3 @@ class CountRequests(Layer):
             await send(message)
 
         await self.app(scope, receive, counted)
-
-
-def counting(store: RunStore, metrics: Metrics) -> RunStore:
-    """A store that counts what is written to it."""
-    return cast("RunStore", _CountingStore(store, metrics))
-
-
-class _CountingStore:
-    def __init__(self, store: RunStore, metrics: Metrics) -> None:
-        self._store = store
-        self._metrics = metrics
-        self._workflows: dict[str, str] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        # Everything that writes no run is the store's own.
-        return getattr(self._store, name)
-
-    def create(self, run: RunRecord, graph: ShownGraph) -> None:
-        self._store.create(run, graph)
-        self._seen(run)
-
-    def begin(self, run: RunRecord) -> None:
-        self._store.begin(run)
-        self._seen(run)
-
-    def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
-        runs, events = list(runs), list(events)
-        self._store.write(runs, events)
-        for run in runs:
-            if run.status not in ENDED:
-                self._seen(run)
-        for new in events:
-            self._metrics.events_kept(new.channel, len(new.events))
-            if new.channel == "run" and new.run_id in self._workflows:
-                self._happened(self._workflows[new.run_id], new)
-        for run in runs:
-            self._seen(run)
-
-    def _seen(self, run: RunRecord) -> None:
-        if run.status not in ENDED:
-            self._workflows[run.id] = run.workflow
-        else:
-            self._workflows.pop(run.id, None)
-        self._metrics.run_seen(run)
-
-    def _happened(self, workflow: str, new: NewEvents) -> None:
-        for each in new.events:
-            if each.name in COUNTED:
-                event = run_event.validate_json(each.data)
-                if isinstance(event, LoopDecided | ModelCalled):
-                    self._metrics.happened(workflow, event)

@@ -30,7 +30,7 @@ from loopwright.runs.store.opening import SCHEMA
 from loopwright.server.app import create_app
 from loopwright.server.connections import Connection
 from loopwright.server.listening import listen, require_token, reserve
-from loopwright.server.metrics import Metrics, counting
+from loopwright.server.metrics import Metrics
 from loopwright.server.retention import Retention, retaining
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
@@ -231,8 +231,8 @@ async def _served(
         store.claim()
         if serving.demos:
             ensure_demos(store)
-        uploads = Uploads(serving.settings)
-        async with serving.hub(counting(store, metrics), uploads) as hub:
+        store.told, uploads = metrics.kept, Uploads(serving.settings)
+        async with serving.hub(store, uploads) as hub:
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
             async with retaining(store, serving.checkpoints, uploads, serving.retention):
                 await Server(app, started).serve([listener])

@@ -12,10 +12,6 @@ from loopwright.errors import ConfigError
 from loopwright.models import Prompt, PromptLibrary
 
 
-def file(identity="plan", version=1, text="Question: {{query}}") -> str:
-    return f"---\nid: {identity}\nversion: {version}\n---\n{text}\n"
-
-
 @given(st.text(), st.text())
 def test_values_are_never_templates(a, b):
     assert Prompt("p", 1, "<{{a}}|{{b}}>").render(a=a, b=b) == f"<{a}|{b}>"
@@ -31,22 +27,18 @@ def test_wrong_values_are_named():
         Prompt("p", 1, "fixed").render(x=1)
 
 
-def test_parse_reads_text_and_front_matter():
-    prompt = Prompt.parse(file(version=2, text="  A\n---\nB {{x}}"), "plan.v2.md")
+def test_parse_reads_the_text_and_the_name():
+    prompt = Prompt.parse("  A\n---\nB {{x}}\n", "plan.v2.md")
     assert (prompt.id, prompt.version, prompt.text) == ("plan", 2, "A\n---\nB {{x}}")
-    assert Prompt.parse(file(version=2).replace("\n", "\r\n"), "plan.v2.md").text == "Question: {{query}}"
+    assert Prompt.parse("Question: {{query}}\r\n", "plan.v2.md").text == "Question: {{query}}"
 
 
 @pytest.mark.parametrize(
     ("source", "name", "problem"),
     [
-        ("no front matter", "plan.v1.md", "should start with front matter"),
-        ("---\n[: \n---\nx", "plan.v1.md", "is not YAML"),
-        ("---\nid: plan\n---\nx", "plan.v1.md", "should be an id and a version"),
-        (file(version=0), "plan.v0.md", "should be an id and a version"),
-        ("---\nid: plan\nversion: 1\nmodel: x\n---\nx", "plan.v1.md", "no more"),
-        (file(version=2), "plan.v1.md", "says that it is plan.v2.md"),
-        (file(text="{{Query}}"), "plan.v1.md", r"'\{\{Query\}\}' is not"),
+        ("x", "plan.md", r"its name should be ID\.vVERSION\.md"),
+        ("x", "plan.v0.md", "with a version from 1"),
+        ("{{Query}}", "plan.v1.md", r"'\{\{Query\}\}' is not"),
     ],
 )
 def test_wrong_files_are_refused(source, name, problem):
@@ -67,8 +59,8 @@ def package(tmp_path, monkeypatch):
 
 def test_library_reads_a_package(package):
     for version in (1, 2, 10):
-        (package / f"plan.v{version}.md").write_text(file(version=version, text=f"ä{version} {{{{query}}}}"), "utf-8")
-    (package / "grade.v1.md").write_text(file("grade"))
+        (package / f"plan.v{version}.md").write_text(f"ä{version} {{{{query}}}}", "utf-8")
+    (package / "grade.v1.md").write_text("Question: {{query}}")
     (package / "notes.txt").write_text("not a prompt")
     library = PromptLibrary.of_package("prompted_pkg")
     assert library.ids() == ["grade", "plan"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from run_records import Call, citation, counterfactual, loop_passes, path_events, run_record
 
-from loopwright.runs.compare import compare
-from loopwright.runs.comparing.judging import judged
+from loopwright.runs.compare import compare, judged
 
 
 def pair(*, swapped=False):

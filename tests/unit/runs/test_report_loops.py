@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_records import BEGAN, counterfactual, keep, loop_passes, run_record
 
-from loopwright.runs.report import loop_report, workflow_report
-from loopwright.runs.reporting.gains import ENOUGH
+from loopwright.runs.report import ENOUGH, loop_report, workflow_report
 from loopwright.runs.store import open_runs
 from loopwright.runs.store.history import PART
 

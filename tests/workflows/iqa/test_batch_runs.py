@@ -192,7 +192,7 @@ class TestJournal:
     def record(self, sample: str, error: str | None = None) -> dict:
         return {
             "sample_id": sample, "key": "k", "configuration": "c", "versions": "v",
-            "state": {}, "stages": [], "seconds": 0.1, "error": error,
+            "state": {}, "seconds": 0.1, "error": error,
         }  # fmt: skip
 
     def filled(self, path: Path, *samples: str) -> Path:

@@ -22,7 +22,7 @@ def touch(folder: Path, *names: str) -> None:
 
 
 def paths(folder: Path) -> list[str]:
-    return [sample.path for sample in read_folder(folder, "q")]
+    return [sample.image_path for sample in read_folder(folder, "q")]
 
 
 def test_folder_in_all_depths_in_order_without_hidden_and_other_files(tmp_path):
@@ -65,7 +65,7 @@ def test_manifest_rows_and_their_defaults(tmp_path):
         {"image_path": "a.jpg", "query": "Is it sharp?", "region": [0, 1, 20, 30], "sample_id": "mine"},
     )
     first, second = read_manifest(path, "How good?")
-    assert (first.sample_id, first.path, first.reference_path, first.query) == (
+    assert (first.sample_id, first.image_path, first.reference_path, first.query) == (
         "b.jpg",
         "b.jpg",
         "ref/b.png",

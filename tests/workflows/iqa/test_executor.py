@@ -11,7 +11,7 @@ from loopwright.errors import ImageError
 from loopwright.workflows.iqa.answer.fusion import level_of
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.nodes.executing import pass_over
+from loopwright.workflows.iqa.nodes import executor
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.schemas import PlannerOutput
 from loopwright.workflows.iqa.services import Services
@@ -158,7 +158,7 @@ def test_each_subtask_fails_alone(run, monkeypatch, function, subtask, lost):
         raise RuntimeError("broken on purpose")
 
     whole = run("jpeg")
-    monkeypatch.setattr(pass_over, function, broken)
+    monkeypatch.setattr(executor, function, broken)
     found = run("jpeg")
     assert f"The {subtask} failed: RuntimeError: broken on purpose" in found.notes
     assert found.error is None
@@ -176,9 +176,9 @@ def test_a_failed_primary_tool_is_replaced_and_a_note_says_so(run, monkeypatch):
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(
-        pass_over,
+        executor,
         "select_tools",
-        lambda *args, **kwargs: [pass_over.Tool(**{**vars(broken), "compute": fails})],
+        lambda *args, **kwargs: [executor.Tool(**{**vars(broken), "compute": fails})],
     )
     found = run("jpeg", reference="reference")
     stand_in = found.tool_logs[1]

@@ -193,9 +193,9 @@ def test_the_pixels_of_an_image_cannot_be_changed(plain: Path) -> None:
 @pytest.mark.parametrize(
     ("box", "word"),
     [
-        ((80, 0, 20, 20), "leaves"),
+        ((90, 0, 20, 20), "leaves"),
         ((0, 60, 20, 20), "leaves"),
-        ((0, 0, 0, 20), "empty"),
+        ((0, 0, 0, 20), "too small"),
         ((0, 0, 15, 20), "too small"),
     ],
 )

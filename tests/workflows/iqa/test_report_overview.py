@@ -8,19 +8,24 @@ from report_pages import Element, make, make_row
 from report_pages import rich_row as rich
 
 from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.report import Outcome, Overview
+from loopwright.workflows.iqa.report import Overview, ReportRow
 from loopwright.workflows.iqa.report.table_rows import BINS
 from loopwright.workflows.iqa.report.writing import TEXT_LENGTH
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
 
 
-def outcome(score: float | None = 3.0, error: str | None = None, **found: str) -> Outcome:
-    distortions = {name: Severity(severity) for name, severity in found.items()}
-    return Outcome("x", score, distortions, error is None, error, False, False, 0.5)
+def outcome(score: float | None = 3.0, error: str | None = None, **found: str) -> ReportRow:
+    findings = [
+        DistortionFinding(type=name, severity=Severity(severity), confidence=0.9, explanation="x")
+        for name, severity in found.items()
+    ]
+    evidence = ExecutorOutput(distortion_analysis={"Global": findings})
+    return make_row("x", score, executor_evidence=evidence, error=error)
 
 
-def overview_of(*outcomes: Outcome) -> Overview:
+def overview_of(*rows: ReportRow) -> Overview:
     overview = Overview()
-    for each in outcomes:
+    for each in rows:
         overview.add(each)
     return overview
 

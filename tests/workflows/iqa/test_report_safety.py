@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from report_pages import make, make_row, rich_row
 
-from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.report import Outcome, Overview
+from loopwright.workflows.iqa.report import Overview
 
 CAT = Path(skimage.__file__).parent / "data" / "chelsea.png"
 
@@ -49,7 +48,7 @@ def check_inert(text: str, folder: Path) -> None:
     for said in (text, "plain"):
         overview = Overview()
         for name in (said, "another"):
-            overview.add(Outcome(name, 2.0, {"jpeg": Severity.SEVERE}, False, f"oh {said}", False, False, 0.5))
+            overview.add(replace(rich_row(said, folder), name=name))
         rows = [rich_row(said, folder), make_row("second", 4.9)]
         page = make(folder / "report.html", rows[:1], title=said, overview=overview)
         shapes.append(make(folder / "two.html", rows, title=said).shape())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
     Connection,
+    and_,
     bindparam,
     delete,
     false,
@@ -20,15 +21,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from loopwright.database.database import Database
 from loopwright.database.values import microseconds
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import AttemptLost, InputError
-from loopwright.runs.schemas import ENDED, Channel, Order, RunFilter, RunPage, RunRecord
-from loopwright.runs.store.choices import Choices
-from loopwright.runs.store.entries import KeptEvent, NewEvents, within
+from loopwright.runs.schemas import ENDED, Channel, KeptEvaluation, Order, PromptVersion, RunFilter, RunPage, RunRecord
+from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, Refused, within
 from loopwright.runs.store.listing import page, tags_of
-from loopwright.runs.store.rows import read, record_of, row_of
-from loopwright.runs.store.tables import EVENTS, GRAPHS, RUNS, TAGS
+from loopwright.runs.store.rows import as_json, read, record_of, row_of
+from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, EVALUATIONS, EVENTS, GRAPHS, PROMPTS, RUNS, TAGS
 
 PART = 200
 """Runs that are listed at once where all are read."""
@@ -87,12 +88,19 @@ def append(connection: Connection, keys: Mapping[str, int], events: Iterable[New
     connection.execute(added(EVENTS).on_conflict_do_nothing(), rows)
 
 
-class RunStore(Choices):
-    """A run history; `open_runs` gives one on SQLite or PostgreSQL.
+class RunStore:
+    """A run history, with prompts, models, evaluations and allowances; `open_runs` gives one on SQLite or PostgreSQL.
 
     Methods block and may be called from any thread; each is one transaction. Every one raises `StoreError` if the
     database fails, ``transient=True`` where another attempt may succeed.
     """
+
+    told: Callable[[Iterable[RunRecord], Iterable[NewEvents]], None] | None = None
+    """Called with runs and events once they are kept."""
+
+    def __init__(self, database: Database) -> None:
+        """Use a database."""
+        self._database = database
 
     def create(self, run: RunRecord, graph: ShownGraph) -> None:
         """Keep a new run.
@@ -115,6 +123,8 @@ class RunStore(Choices):
             if key is None:
                 raise InputError(f"there is a run {run.id!r} already: give another id")
             _tag(connection, key, run.tags)
+        if self.told:
+            self.told([run], ())
 
     def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
         """Keep what happened, in one transaction: all of it or nothing; what is kept already is passed over.
@@ -126,6 +136,7 @@ class RunStore(Choices):
         Raises:
             AttemptLost: If a record or events are of an earlier attempt than the newest that began.
         """
+        runs = [*runs]
         rows = {run.id: row_of(run) for run in runs}
         added = [item for item in events if item.events]
         if not rows and not added:
@@ -139,6 +150,8 @@ class RunStore(Choices):
                 connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
             append(connection, keys, added)
             self._tell(connection, keys)
+        if self.told:
+            self.told(runs, added)
 
     def begin(self, run: RunRecord) -> None:
         """Keep that a further attempt of a run begins: from now on nothing of an earlier one is kept.
@@ -159,6 +172,8 @@ class RunStore(Choices):
                 raise AttemptLost(run.id, run.epoch, row.epoch)
             connection.execute(update(RUNS).where(RUNS.c.key == row.key).values(**row_of(run)))
             self._tell(connection, [run.id])
+        if self.told:
+            self.told([run], ())
 
     def get(self, run_id: str) -> RunRecord | None:
         """A run with its children, or None if it is not kept."""
@@ -287,6 +302,116 @@ class RunStore(Choices):
             gone = outdated(connection, older_than, keep)
             forget(connection, gone)
         return tuple(gone)
+
+    def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
+        """The versions that people wrote, by prompt and version; those that ship with the package are not here.
+
+        Args:
+            workflow: The workflow.
+            prompt: One of its prompts; None gives all.
+        """
+        wanted = select(PROMPTS.c.document).where(PROMPTS.c.workflow == workflow)
+        if prompt is not None:
+            wanted = wanted.where(PROMPTS.c.prompt == prompt)
+        with self._database.reading() as connection:
+            documents = connection.scalars(wanted.order_by(PROMPTS.c.prompt, PROMPTS.c.version)).all()
+        return [read(PromptVersion, f"a prompt of {workflow!r}", document) for document in documents]
+
+    def keep_prompt(self, version: PromptVersion) -> None:
+        """Keep a version of a prompt.
+
+        Raises:
+            InputError: If this version exists: somebody else was faster.
+        """
+        row = {
+            "workflow": version.workflow,
+            "prompt": version.prompt,
+            "version": version.version,
+            "document": as_json(version.model_dump(mode="json")),
+        }
+        with self._database.writing() as connection:
+            added = self._database.insert(PROMPTS).values(row).on_conflict_do_nothing()
+            if connection.scalar(added.returning(PROMPTS.c.version)) is None:
+                raise InputError(
+                    f"version {version.version} of the prompt {version.prompt!r} of {version.workflow!r} exists: "
+                    "somebody else was faster; read the newest version and change that"
+                )
+
+    def assignments(self, workflow: str) -> dict[str, str | None]:
+        """The chat models that people chose: node -> model; None for no model."""
+        wanted = select(ASSIGNMENTS.c.node, ASSIGNMENTS.c.model).where(ASSIGNMENTS.c.workflow == workflow)
+        with self._database.reading() as connection:
+            rows = connection.execute(wanted.order_by(ASSIGNMENTS.c.node)).all()
+        return {row.node: row.model for row in rows}
+
+    def assign(self, workflow: str, node: str, model: str | None, *, clear: bool = False) -> None:
+        """Keep which chat model serves a node.
+
+        Args:
+            workflow: The workflow.
+            node: The node, or ``default``.
+            model: The model, or None for no model.
+            clear: Forget the choice instead, so that the configuration's holds again.
+        """
+        if clear:
+            there = and_(ASSIGNMENTS.c.workflow == workflow, ASSIGNMENTS.c.node == node)
+            statement = delete(ASSIGNMENTS).where(there)
+        else:
+            row = {"workflow": workflow, "node": node, "model": model}
+            statement = self._database.insert(ASSIGNMENTS).values(row)
+            statement = statement.on_conflict_do_update(index_elements=["workflow", "node"], set_={"model": model})
+        with self._database.writing() as connection:
+            connection.execute(statement)
+
+    def charge(self, charges: Sequence[Charge]) -> Refused | None:
+        """Add to what was spent, all of it or, where one goes beyond a limit, nothing; however many ask at once.
+
+        Returns:
+            None, or the first that was refused.
+        """
+        table, keys = ALLOWANCES, sorted({charge.key for charge in charges})
+        none = [{"key": key, "model_calls": 0, "tokens": 0, "usd": 0} for key in keys]
+        with self._database.writing() as connection:
+            connection.execute(self._database.insert(table).values(none).on_conflict_do_nothing())
+            # In one order, so that nobody waits for somebody who waits for him.
+            kept = select(table).where(table.c.key.in_(keys)).order_by(table.c.key).with_for_update()
+            spent = {row["key"]: row for row in connection.execute(kept).mappings()}
+            for charge in charges:
+                for resource, limit in charge.limits.items():
+                    if spent[charge.key][resource] + charge.amounts[resource] > limit:
+                        return Refused(charge, resource, spent[charge.key][resource])
+            for charge in charges:
+                more = {resource: table.c[resource] + amount for resource, amount in charge.amounts.items()}
+                connection.execute(update(table).where(table.c.key == charge.key).values(more))
+        return None
+
+    def evaluations(self, workflow: str) -> Sequence[KeptEvaluation]:
+        """What came of labelled questions, the newest version first."""
+        table = EVALUATIONS
+        wanted = select(table.c.document).where(table.c.workflow == workflow)
+        wanted = wanted.order_by(table.c.created_at.desc(), table.c.questions, table.c.version)
+        with self._database.reading() as connection:
+            documents = connection.scalars(wanted).all()
+        return [read(KeptEvaluation, f"an evaluation of {workflow!r}", document) for document in documents]
+
+    def keep_evaluation(self, kept: KeptEvaluation) -> None:
+        """Keep what came of labelled questions, in place of what the same version made of them before."""
+        key = {"workflow": kept.workflow, "questions": kept.questions, "version": kept.version}
+        told = {"created_at": microseconds(kept.created_at), "document": as_json(kept.model_dump(mode="json"))}
+        insert = self._database.insert(EVALUATIONS).values(**key, **told)
+        with self._database.writing() as connection:
+            connection.execute(insert.on_conflict_do_update(index_elements=[*key], set_=told))
+
+    def delete_evaluation(self, workflow: str, questions: str, version: str) -> bool:
+        """Forget what a version made of a set of questions.
+
+        Returns:
+            Whether it was kept.
+        """
+        table = EVALUATIONS
+        there = and_(table.c.workflow == workflow, table.c.questions == questions, table.c.version == version)
+        with self._database.writing() as connection:
+            return connection.execute(delete(table).where(there)).rowcount > 0
 
     def claim(self) -> None:
         """Be the one server of a history in a file until it is closed, or its process ends, however that is.

@@ -15,7 +15,6 @@ from loopwright.runs.schemas import Order, RunFilter, RunPage, RunSummary
 from loopwright.runs.store.rows import read, searchable
 from loopwright.runs.store.tables import RUNS, TAGS
 
-_LONGEST_SEARCH = 1_000  # SQLite takes at most 1,000 conditions at once
 _PLACE = re.compile(r"(-?\d{1,18}) (.+)", re.DOTALL | re.ASCII)
 
 
@@ -30,7 +29,7 @@ def page(connection: Connection, wanted: RunFilter, limit: int, before: str | No
         order: What comes first.
 
     Raises:
-        InputError: If `before` is nothing that a page gave, the text is too long, or `limit` is below 1.
+        InputError: If `before` is nothing that a page gave, or `limit` is below 1.
     """
     if limit < 1:
         raise InputError(f"at most {limit} runs were asked for: ask for 1 or more")
@@ -91,11 +90,8 @@ def _condition(connection: Connection, wanted: RunFilter) -> ColumnElement[bool]
     for name, least in (("seconds", wanted.min_seconds), ("cost", wanted.min_cost)):
         if least is not None:
             conditions.append(_figure(connection, name) >= least)
-    text = wanted.text or ""
-    if len(text) > _LONGEST_SEARCH:
-        raise InputError(f"the text to search for has {len(text)} characters, at most {_LONGEST_SEARCH} are taken")
     # Parts of words are found too: Thai and Chinese do not separate words by spaces.
-    conditions += [RUNS.c.searched.contains(word, autoescape=True) for word in searchable(text).split()]
+    conditions += [RUNS.c.searched.contains(word, autoescape=True) for word in searchable(wanted.text or "").split()]
     return and_(*conditions)
 
 

@@ -1,11 +1,20 @@
-"""Opening a run history by its address."""
+"""Opening a run history by its address: recognising it, and making a new one.
+
+A history of the format before gets the tables that it lacks, in the transaction in which its number changes; any other
+is refused, and nothing of it is touched.
+"""
 
 from __future__ import annotations
 
+from sqlalchemy import Connection, func, insert, inspect, select, update
+from sqlalchemy.schema import CreateSchema
+
+from loopwright.database.database import Database
 from loopwright.database.opening import open_database
+from loopwright.errors import StoreError
 from loopwright.postgres import STANDSTILL
-from loopwright.runs.store.formats import prepare
 from loopwright.runs.store.history import RunStore
+from loopwright.runs.store.tables import EVALUATIONS, FORMAT, HISTORY, METADATA, TAGS
 
 SCHEMA = "loopwright_runs"
 """The schema of PostgreSQL where the address names none."""
@@ -27,8 +36,63 @@ def open_runs(url: str, *, create: bool = True) -> RunStore:
         url, holds="a run history", schema=SCHEMA, missing=missing, create=create, idle=STANDSTILL, one_server=True
     )
     try:
-        prepare(database, create or url == "memory")
+        _prepare(database, create or url == "memory")
     except BaseException:
         database.close()
         raise
     return RunStore(database)
+
+
+_BEFORE = FORMAT - 1  # it had no tags and no evaluations
+_MAKING = 0x4C57_5248  # the advisory lock of those that make the tables
+
+
+def _prepare(database: Database, create: bool) -> None:
+    """See that a database holds a run history of this version; make one where there is nothing.
+
+    Raises:
+        StoreError: If there is none and none is to be made, if it has another format, or if the database belongs to
+            something else; it was not touched then.
+    """
+    with database.reading() as connection:
+        found = _found(database, connection)
+    if found == FORMAT:
+        return
+    if found is None and not create:
+        raise StoreError(f"{database.name} is empty: run a workflow on the server first, or check the address")
+    with database.writing() as connection:
+        if database.dialect == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
+        found = _found(database, connection)  # another process may have made it in between
+        if found == _BEFORE:
+            METADATA.create_all(connection, tables=[TAGS, EVALUATIONS], checkfirst=False)
+            connection.execute(update(HISTORY).values(format=FORMAT))
+        if found is not None:
+            return
+        if database.dialect == "postgresql":
+            schema = connection.exec_driver_sql("SHOW search_path").scalar_one()
+            connection.execute(CreateSchema(schema, if_not_exists=True))
+        METADATA.create_all(connection, checkfirst=False)
+        connection.execute(insert(HISTORY).values(format=FORMAT))
+
+
+def _found(database: Database, connection: Connection) -> int | None:
+    """The format that is there, one that can be used; None where there is nothing."""
+    tables = sorted(inspect(connection).get_table_names())
+    if not tables:
+        return None
+    if HISTORY.name not in tables:
+        shown = ", ".join(tables[:5])
+        raise StoreError(
+            f"{database.name} belongs to something else (it holds the tables {shown}), and was not touched: give "
+            "another place"
+        )
+    found = [*connection.scalars(select(HISTORY.c.format))]
+    if found not in ([FORMAT], [_BEFORE]):
+        shown = ", ".join(map(str, found)) or "none"
+        update = "update Loopwright" if found and max(found) > FORMAT else "use the version of Loopwright that made it"
+        raise StoreError(
+            f"{database.name} has the format {shown}, and this version of Loopwright reads the format {FORMAT}; it was "
+            f"not touched: {update}, or give another place"
+        )
+    return found[0]

@@ -13,7 +13,6 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
-from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, failure, frames
 from loopwright.server.agent_api.threads import Strategy, Threads, ended_well, plain_json, shown_run
@@ -301,7 +300,7 @@ async def get_thread_run(thread_id: ThreadId, run_id: str, context: Here, reques
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
 async def join_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> Response:
     """Wait for one of its runs, and answer with its state."""
-    return await _ended(await KeptRun(context.hub, await _turn(thread_id, run_id, context, request)).wait(), request)
+    return await _ended(await context.hub.until_ended((await _turn(thread_id, run_id, context, request)).id), request)
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}/stream")
@@ -336,7 +335,7 @@ def _shown(context: Context, record: RunRecord, thread_id: str) -> dict[str, Any
 # Runs
 
 
-async def _begun(asked: NewRun, thread_id: str | None, context: Context, request: Request) -> tuple[KeptRun, int]:
+async def _begun(asked: NewRun, thread_id: str | None, context: Context, request: Request) -> tuple[RunRecord, int]:
     """Begin a run or go on with one; how many events it had before."""
     asked.require_possible()
     threads, hosted = _threads(context, request), _hosted(context, asked.assistant_id)
@@ -352,12 +351,12 @@ async def _begun(asked: NewRun, thread_id: str | None, context: Context, request
 
 async def _streamed(asked: NewRun, thread_id: str | None, request: Request) -> Response:
     context = context_of(request)
-    live, before = await _begun(asked, thread_id, context, request)
+    run, before = await _begun(asked, thread_id, context, request)
     modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
     stream = frames(
-        context, _threads(context, request), live.record, modes, after=before, cancel=asked.on_disconnect == "cancel"
+        context, _threads(context, request), run, modes, after=before, cancel=asked.on_disconnect == "cancel"
     )
-    return _streaming(stream, live.record, thread_id)
+    return _streaming(stream, run, thread_id)
 
 
 def _streaming(stream: AsyncGenerator[bytes], record: RunRecord, thread_id: str | None) -> Response:
@@ -367,8 +366,9 @@ def _streaming(stream: AsyncGenerator[bytes], record: RunRecord, thread_id: str 
 
 
 async def _waited(asked: NewRun, thread_id: str | None, request: Request) -> Response:
-    live, _before = await _begun(asked, thread_id, context_of(request), request)
-    return await _ended(await live.wait(), request)
+    context = context_of(request)
+    run, _before = await _begun(asked, thread_id, context, request)
+    return await _ended(await context.hub.until_ended(run.id), request)
 
 
 async def _ended(record: RunRecord, request: Request) -> Response:
@@ -391,17 +391,17 @@ async def run_for_front_end(workflow: str, request: Request) -> Response:
         raise Problem(told, "ConfigError", status=501).exception from None
     context = context_of(request)
     hosted = _hosted(context, workflow)
-    asked, (live, before) = await agui.begun(_threads(context, request), hosted, await request.body())
-    stream = agui.frames(context, asked, live.record, before)
-    return _streaming(stream, live.record, asked.thread_id)
+    asked, (run, before) = await agui.begun(_threads(context, request), hosted, await request.body())
+    stream = agui.frames(context, asked, run, before)
+    return _streaming(stream, run, asked.thread_id)
 
 
 @router.post("/threads/{thread_id}/runs")
 async def create_run(thread_id: ThreadId, asked: NewRun, request: Request) -> dict[str, Any]:
     """Run the thread in the background."""
     context = context_of(request)
-    live, _before = await _begun(asked, thread_id, context, request)
-    return _shown(context, live.record, thread_id)
+    run, _before = await _begun(asked, thread_id, context, request)
+    return _shown(context, run, thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/stream")

@@ -23,7 +23,6 @@ from loopwright.errors import GraphError, InputError
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.driving import PAUSED
 from loopwright.runs.hub import UNCHANGED
-from loopwright.runs.reading import KeptRun
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
 from loopwright.server.context import Context
 from loopwright.server.problems import Problem
@@ -116,7 +115,7 @@ class Threads:
         strategy: Strategy = "enqueue",
         checkpoint_id: str | None = None,
         changes: RunChanges = UNCHANGED,
-    ) -> tuple[KeptRun, int]:
+    ) -> tuple[RunRecord, int]:
         """Begin a thread's next run, or go on with its last one.
 
         Args:
@@ -143,7 +142,7 @@ class Threads:
                 if strategy != "enqueue":
                     await hub.cancel(turns[0].id)
                 else:
-                    await KeptRun(hub, turns[0]).wait()
+                    await hub.until_ended(turns[0].id)
                 turns = await self.turns(thread_id)
             turn = turn_id(thread_id, len(turns) + 1)
             if checkpoint_id is not None:

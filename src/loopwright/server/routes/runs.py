@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
+from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.reproducing import test_of
 from loopwright.runs.schemas import (
     MOST_TAGS,
@@ -21,10 +21,10 @@ from loopwright.runs.schemas import (
     RunFilter,
     RunPage,
     RunRecord,
-    RunStatus,
     Tag,
 )
 from loopwright.runs.states import CheckpointView, logged
+from loopwright.runs.store.history import RunStore
 from loopwright.server.answering import begin_once
 from loopwright.server.changes import Changes, changes_of, check_state
 from loopwright.server.context import RUN_ID, Context, Here, kept_run, unknown_run
@@ -34,8 +34,10 @@ from loopwright.server.problems import PROBLEM
 from loopwright.server.sse import event_stream
 
 router = APIRouter(prefix="/runs", tags=["runs"])
+comparison = APIRouter(prefix="/compare", tags=["runs"])
 
 RunId = Annotated[str, Path(pattern=RUN_ID)]
+ComparedId = Annotated[str, Query(pattern=RUN_ID)]
 LastEventId = Annotated[
     str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
 ]
@@ -118,6 +120,21 @@ class TagRun(BaseModel):
     """Its tags, all of them."""
 
 
+class ListRuns(RunFilter):
+    """Which runs are wanted, in which order, and how many of them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    text: Annotated[str | None, Field(max_length=1000)] = None
+    """Words that stand in the title, the input or the answer; SQLite takes at most 1,000 conditions at once."""
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+    """How many at most."""
+    before: str | None = None
+    """What the page before gave as ``next``."""
+    order: Order = "started_at"
+    """What comes first."""
+
+
 class Log(BaseModel):
     """A part of a run's events."""
 
@@ -143,34 +160,15 @@ async def start_run(asked: StartRun, context: Here, idempotency_key: Idempotency
     changes = changes_of(asked, hosted)
     begin = partial(context.hub.start, hosted.name, asked.input, changes=changes, priority=asked.priority)
     if idempotency_key is None:
-        return (await begin()).record
+        return await begin()
     request = hashlib.sha256(json.dumps(asked.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
     return await begin_once(context, idempotency_key, request, partial(begin, request=request))
 
 
 @router.get("", operation_id="list_runs")
-async def list_runs(
-    context: Here,
-    workflow: str | None = None,
-    status: RunStatus | None = None,
-    stop_reason: str | None = None,
-    text: Annotated[str | None, Query(max_length=1000)] = None,
-    tag: str | None = None,
-    parent: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    min_seconds: Annotated[float | None, Query(ge=0)] = None,
-    min_cost: Annotated[float | None, Query(ge=0)] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    before: str | None = None,
-    order: Order = "started_at",
-) -> RunPage:
+async def list_runs(context: Here, asked: Annotated[ListRuns, Query()]) -> RunPage:
     """Runs, newest or highest first."""
-    wanted = RunFilter(
-        workflow=workflow, status=status, stop_reason=stop_reason, text=text, tag=tag, parent=parent, since=since,
-        until=until, min_seconds=min_seconds, min_cost=min_cost,
-    )  # fmt: skip
-    return await asyncio.to_thread(context.hub.store.list, wanted, limit, before, order)
+    return await asyncio.to_thread(context.hub.store.list, asked, asked.limit, asked.before, asked.order)
 
 
 @router.get("/tags", operation_id="list_tags")
@@ -239,7 +237,7 @@ async def cancel_run(run_id: RunId, context: Here) -> RunRecord:
 async def resume_run(run_id: RunId, context: Here, asked: ResumeRun | None = None) -> RunRecord:
     """Go on with a run from its last checkpoint."""
     await kept_run(context, run_id)
-    return (await context.hub.resume(run_id, answer=asked.answer if asked else None)).record
+    return await context.hub.resume(run_id, answer=asked.answer if asked else None)
 
 
 @router.post("/{run_id}/fork", status_code=201, operation_id="fork_run", responses=STARTS)
@@ -249,14 +247,14 @@ async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
     hosted = context.workflow(record.workflow)
     check_state(hosted, asked.state or {})
     changes = changes_of(asked, hosted)
-    return (await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)).record
+    return await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)
 
 
 @router.post("/{run_id}/counterfactual", status_code=201, operation_id="leave_loop_out", responses=STARTS)
 async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRecord:
     """Run again what followed a loop's first pass, or a later one, without that pass and those behind it."""
     await kept_run(context, run_id)
-    return (await context.hub.counterfactual(run_id, asked.loop, asked.kept)).record
+    return await context.hub.counterfactual(run_id, asked.loop, asked.kept)
 
 
 @router.get("/{run_id}/checkpoints", operation_id="list_checkpoints", responses=MISSING)
@@ -288,3 +286,22 @@ def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:
     events = ",".join(f'{{"seq":{event.seq},"event":{event.data}}}' for event in kept)
     following = kept[-1].seq if kept and kept[-1].seq < total else None
     return f'{{"events":[{events}],"next":{"null" if following is None else following},"total":{total}}}'.encode()
+
+
+@comparison.get("", operation_id="compare_runs", responses=MISSING)
+async def compare_runs(a: ComparedId, b: ComparedId, context: Here) -> Comparison:
+    """What two runs have in common, what not, and which came out better."""
+    one, other = await kept_run(context, a), await kept_run(context, b)
+    states = await _final_state(context, a), await _final_state(context, b)
+    return await asyncio.to_thread(_compared, context.hub.store, one, other, states)
+
+
+async def _final_state(context: Context, run_id: str) -> dict[str, Any]:
+    checkpoints = await context.hub.checkpoints(run_id)
+    return await context.hub.state(run_id, checkpoints[-1].checkpoint_id) if checkpoints else {}
+
+
+def _compared(
+    store: RunStore, one: RunRecord, other: RunRecord, states: tuple[dict[str, Any], dict[str, Any]]
+) -> Comparison:
+    return compare(one, [*logged(store, one.id)], states[0], other, [*logged(store, other.id)], states[1])

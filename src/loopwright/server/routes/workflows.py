@@ -12,8 +12,7 @@ from starlette.datastructures import UploadFile
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
-from loopwright.runs.report import workflow_report
-from loopwright.runs.reporting.schemas import LoopReport
+from loopwright.runs.report import LoopReport, workflow_report
 from loopwright.runs.schemas import KeptEvaluation, RunFilter, RunRecord
 from loopwright.server.answering import answer_with
 from loopwright.server.context import Context, Here

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from loopwright.errors import InputError
-from loopwright.runs.reading import KeptRun
-from loopwright.runs.schemas import RunStatus
+from loopwright.runs.schemas import RunRecord, RunStatus
 from loopwright.server.answering import failure_of
 from loopwright.server.context import Context, Here, unknown_run
 from loopwright.server.described import streamed
@@ -99,7 +98,7 @@ async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId =
 )
 async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
     """Answer a message in one piece."""
-    record = await (await _start(asked, context)).wait()
+    record = await context.hub.until_ended((await _start(asked, context)).id)
     if record.status == "finished" and record.outcome is not None and record.outcome.status != "failed":
         return ChatAnswer.model_validate(record.outcome.details)
     events = await asyncio.to_thread(context.hub.store.events, record.id, "client", 0, context.hub.limits.events)
@@ -125,7 +124,7 @@ async def cancel(run_id: str, context: Here) -> ChatRun:
     return ChatRun(run_id=run_id, state=record.status, events=count)
 
 
-async def _start(asked: ChatMessage, context: Context) -> KeptRun:
+async def _start(asked: ChatMessage, context: Context) -> RunRecord:
     given = asked.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     return await context.hub.start(ASSISTANT, given)
 

@@ -276,16 +276,19 @@ class _IqaRun(Run):
 
     def _without_folders(self, value: Any) -> Any:
         """Plain JSON in which nothing says where the pictures lie."""
-        if isinstance(value, str):
-            for key in ("image_path", "reference_path"):
-                if place := self.graph_input.get(key):
-                    value = value.replace(place, Path(place).name)
-            return value
-        if isinstance(value, dict):
-            return {key: self._without_folders(inner) for key, inner in cast("dict[str, Any]", value).items()}
-        return (
-            [self._without_folders(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
-        )
+        for key in ("image_path", "reference_path"):
+            if place := self.graph_input.get(key):
+                value = replaced(value, place, Path(place).name)
+        return value
+
+
+def replaced(value: Any, old: str, new: str) -> Any:
+    """Plain JSON with one text in place of another, wherever that stands in it."""
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, dict):
+        return {key: replaced(inner, old, new) for key, inner in cast("dict[str, Any]", value).items()}
+    return [replaced(inner, old, new) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def _status(state: Mapping[str, Any], answered: SummarizerOutput | None) -> str:

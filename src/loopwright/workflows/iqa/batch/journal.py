@@ -28,8 +28,6 @@ class Record(TypedDict):
     """`loopwright.workflows.iqa.batch.samples.versions`."""
     state: dict[str, Any]
     """The final state in plain JSON, without the input."""
-    stages: list[str]
-    """The stages that ran, in order."""
     seconds: float
     """Wall time of the run."""
     error: str | None

@@ -10,7 +10,7 @@ from typing import Any
 from loopwright.errors import BackendError
 from loopwright.workflows.iqa.batch.journal import Journal, Record
 from loopwright.workflows.iqa.batch.samples import Sample
-from loopwright.workflows.iqa.report import Overview, ReportRow, View, write_report
+from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import ExecutorOutput, SummarizerOutput
 
 WORST = 200
@@ -37,20 +37,20 @@ class Digest:
         # The least of the heap is the best of the worst, and of equal ones the last.
         self._heap: list[tuple[float, int, Sample]] = []
 
-    def add(self, sample: Sample, record: Record) -> View:
+    def add(self, sample: Sample, record: Record) -> ReportRow:
         """Count a run, and keep its sample as long as it is among the worst: those without a score come last.
 
         Returns:
             The run as the report shows it.
         """
-        view = View(_report_row(self._root, sample, record))
-        self.overview.add(view.outcome)
-        item = (-math.inf if view.score is None else -view.score, -self.overview.rows, sample)
+        row = _report_row(self._root, sample, record)
+        self.overview.add(row)
+        item = (-math.inf if row.score is None else -row.score, -self.overview.rows, sample)
         if len(self._heap) < self._worst:
             heapq.heappush(self._heap, item)
         else:
             heapq.heappushpop(self._heap, item)
-        return view
+        return row
 
     def write(self, path: Path, journal: Journal) -> None:
         """Write the report.
@@ -72,7 +72,7 @@ class Digest:
 def _report_row(root: Path, sample: Sample, record: Record) -> ReportRow:
     state: dict[str, Any] = {
         "query": sample.query,
-        "image_path": sample.path,
+        "image_path": sample.image_path,
         "region": sample.region,
         **record["state"],
         "error": record["error"],
@@ -82,7 +82,7 @@ def _report_row(root: Path, sample: Sample, record: Record) -> ReportRow:
             state[key] = model.model_validate(state[key])
     return ReportRow(
         name=sample.sample_id,
-        image_path=root / sample.path,
+        image_path=root / sample.image_path,
         reference_path=root / sample.reference_path if sample.reference_path else None,
         query=sample.query,
         state=state,

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic_core import to_jsonable_python
 
@@ -32,7 +32,7 @@ from loopwright.workflows.iqa.batch.tables import Row, check_format, row_of, wri
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.workflow import initial_state
+from loopwright.workflows.iqa.workflow import initial_state, replaced
 
 _KEPT = (
     "plan", "executor_evidence", "summarizer_result", "iteration_count", "replan_history", "stop_reason", "error",
@@ -62,46 +62,39 @@ class Assessor:
         """Run one sample; whatever goes wrong with it is in the record."""
         key = row_key(sample, self._root, self._configuration)
         began = time.perf_counter()
-        state, stages, error = self._run(sample)
+        state, error = self._run(sample)
         return Record(
             sample_id=sample.sample_id,
             key=key,
             configuration=self._configuration,
             versions=versions(),
             state=state,
-            stages=stages,
             seconds=round(time.perf_counter() - began, 4),
             error=error,
         )
 
-    def _run(self, sample: Sample) -> tuple[dict[str, Any], list[str], str | None]:
+    def _run(self, sample: Sample) -> tuple[dict[str, Any], str | None]:
         reference = str(self._root / sample.reference_path) if sample.reference_path else None
         try:
             given = initial_state(
-                self._config, sample.query, self._root / sample.path,
+                self._config, sample.query, self._root / sample.image_path,
                 reference_path=reference, region=sample.region,
             )  # fmt: skip
             given["sample_id"] = sample.sample_id
             result = engine_run(self._graph, given)
         # Nothing that one image does may end the batch; the row says what it was.
         except Exception as error:
-            return {}, [], self._relative(told(error))
+            return {}, self._relative(told(error))
         kept = {name: result.state.get(name) for name in _KEPT}
         state = self._relative(to_jsonable_python(kept, inf_nan_mode="strings", fallback=str))
         error = state["error"]
         if error is None and state["summarizer_result"] is None:
             error = "the run ended before the summarizer"
-        return state, result.path, error
+        return state, error
 
     def _relative(self, value: Any) -> Any:
         """Plain JSON in which paths are the sample's own, so that rows are the same wherever the folder lies."""
-        if isinstance(value, str):
-            return value.replace(str(self._root / "_")[:-1], "") if self._root != Path() else value
-        if isinstance(value, dict):
-            return {key: self._relative(inner) for key, inner in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [self._relative(inner) for inner in cast("list[Any]", value)]
-        return value
+        return value if self._root == Path() else replaced(value, str(self._root / "_")[:-1], "")
 
 
 def told(error: Exception) -> str:
@@ -185,7 +178,7 @@ def run_batch(
     build_graph(config)
     root, samples = read_source(source, query)
     if shard is not None:
-        samples = [sample for sample in samples if shard.holds(sample.path)]
+        samples = [sample for sample in samples if shard.holds(sample.image_path)]
     samples.sort(key=lambda sample: sample.sample_id)
     name = str(shard) if shard else None
     # Ctrl-C is noted from here on: what it raises is lost where Python happens to be in a finaliser.
@@ -205,8 +198,7 @@ def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterat
     """The rows one by one, as the digest sees them too."""
     for sample in samples:
         record = journal.read(sample.sample_id)
-        view = digest.add(sample, record)
-        yield row_of(sample, record, view)
+        yield row_of(sample, record, digest.add(sample, record))
 
 
 _FAILURES_KEPT = 20
@@ -266,7 +258,6 @@ class _Batch:
             configuration=self._configuration,
             versions=versions(),
             state={},
-            stages=[],
             seconds=0.0,
             error=said,
         )

@@ -8,51 +8,79 @@ import json
 import os
 import re
 import unicodedata
-from collections import Counter, deque
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, NoReturn, Self, cast
 
 from PIL import Image
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 import loopwright
 from loopwright.errors import InputError
 from loopwright.workflows.api import LONGEST_TEXT
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.schemas import Box, NonEmpty
+from loopwright.workflows.iqa.schemas import NonEmpty
 from loopwright.workflows.iqa.sources.images import NO_PICTURES
 
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Side = Annotated[int, Field(ge=1, strict=True)]
+Place = Annotated[NonEmpty, AfterValidator(lambda path: PurePath(path).as_posix())]
+Name = Annotated[
+    str, BeforeValidator(lambda name: "" if name is None else name), StringConstraints(strip_whitespace=True)
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One question about one image."""
+class Sample(BaseModel):
+    """One question about one image: a line of a manifest, or a file of a folder.
 
-    sample_id: str
-    """Names the row; no two samples of a batch share it."""
-    path: str
+    Keys of a line that nobody knows are left alone, unless they look like a known one misspelt.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    image_path: Place
     """The image, relative to the folder or to the manifest's, with ``/`` between the parts."""
-    query: str
-    """The question."""
-    reference_path: str | None = None
-    """The pristine image, written like `path`, if there is one."""
-    region: Box | None = None
+    query: Annotated[NonEmpty, StringConstraints(max_length=LONGEST_TEXT)]
+    """The question; of a line without one, that of the whole batch."""
+    sample_id: Name = ""
+    """Names the row; no two samples of a batch share it. By default the image's path."""
+    reference_path: Place | None = None
+    """The pristine image, written like `image_path`, if there is one."""
+    region: tuple[Offset, Offset, Side, Side] | None = None
     """Left, top, width, height in pixels, if only a part is asked about."""
-    mos: float | None = None
+    mos: FiniteFloat | None = None
     """People's score of the image, in the manifest's own scale; handed through to the table."""
     group: str | None = None
     """What the manifest says that the image belongs to; handed through to the table."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError('a line is one JSON object, for example {"image_path": "a.jpg"}')
+        for name in cast("dict[str, Any]", data).keys() - cls.model_fields.keys():
+            if near := difflib.get_close_matches(name, cls.model_fields, n=1, cutoff=0.8):
+                raise ValueError(f"unknown key {name!r}; did you mean {near[0]!r}?")
+        return data  # pyright: ignore[reportUnknownVariableType]
+
     @property
     def asked(self) -> str:
         """A hash of what is asked: image and reference by name, region and question."""
-        given = json.dumps([self.path, self.reference_path, self.region, self.query])
+        given = json.dumps([self.image_path, self.reference_path, self.region, self.query])
         return hashlib.sha256(given.encode()).hexdigest()[:16]
 
 
@@ -128,72 +156,36 @@ def read_folder(folder: Path, query: str) -> list[Sample]:
         raise InputError(
             f"there is no image in {str(folder)!r}; files with these endings count: {' '.join(sorted(extensions()))}"
         )
-    return [Sample(path, path, query) for path in paths]
+    # Not validated: file names may be no UTF-8.
+    return [Sample.model_construct(image_path=path, query=query, sample_id=path) for path in paths]
 
 
 def _walk(folder: Path) -> list[str]:
     found: list[str] = []
     seen: set[tuple[int, int]] = set()
     # Links wait until every real folder has been read: what lies below both is named by its own path.
-    real, linked = deque([""]), deque[str]()
-    while real or linked:
-        inside = real.popleft() if real else linked.popleft()
-        here = folder / inside
-        try:
-            status = here.stat()
+    starts = [folder]
+    for start in starts:
+        for here, inner, files in os.walk(start, onerror=_refuse):
+            status = os.stat(here)
             if (status.st_dev, status.st_ino) in seen:
+                inner.clear()
                 continue
             seen.add((status.st_dev, status.st_ino))
-            with os.scandir(here) as entries:
-                ordered = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            raise InputError(f"cannot read the folder {str(here)!r}: {error.strerror}; make it readable") from error
-        for entry in ordered:
-            name = f"{inside}/{entry.name}" if inside else entry.name
-            if entry.name.startswith("."):
-                continue
-            # A link to itself is no folder; the entry's own is_dir raises there.
-            if os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir():
-                (linked if entry.is_symlink() else real).append(name)
-            elif os.path.splitext(entry.name)[1].lower() in extensions():
-                found.append(name)
+            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            starts += [Path(here, name) for name in inner if os.path.islink(os.path.join(here, name))]
+            images = (name for name in files if os.path.splitext(name)[1].lower() in extensions())
+            found += [Path(here, name).relative_to(folder).as_posix() for name in images if not name.startswith(".")]
     return found
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise InputError(f"cannot read the folder {str(error.filename)!r}: {error.strerror}; make it readable") from error
 
 
 _PROBLEMS_SHOWN = 10
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-class ManifestRow(BaseModel):
-    """One line of a manifest. Keys that nobody knows are left alone, unless they look like a known one misspelt."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    image_path: NonEmpty
-    """The image, relative to the manifest's folder."""
-    reference_path: NonEmpty | None = None
-    """The pristine image, relative to the manifest's folder."""
-    query: Annotated[NonEmpty, StringConstraints(max_length=LONGEST_TEXT)] | None = None
-    """The question; without one, that of the whole batch."""
-    region: tuple[Offset, Offset, Side, Side] | None = None
-    """Left, top, width, height in pixels."""
-    sample_id: NonEmpty | None = None
-    """Names the row; by default the image's path."""
-    mos: FiniteFloat | None = None
-    """People's score."""
-    group: str | None = None
-    """What the image belongs to."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            raise ValueError('a line is one JSON object, for example {"image_path": "a.jpg"}')
-        for name in cast("dict[str, Any]", data).keys() - cls.model_fields.keys():
-            if near := difflib.get_close_matches(name, cls.model_fields, n=1, cutoff=0.8):
-                raise ValueError(f"unknown key {name!r}; did you mean {near[0]!r}?")
-        return data
 
 
 def read_manifest(path: Path, query: str) -> list[Sample]:
@@ -205,8 +197,8 @@ def read_manifest(path: Path, query: str) -> list[Sample]:
     Raises:
         InputError: If it cannot be read, is empty, or lines are wrong: the first ten are named by their numbers.
     """
-    lines, problems = _read_lines(path)
-    samples = _named([_sample(row, query) for _, row in lines])
+    lines, problems = _read_lines(path, query)
+    samples = _named([sample for _, sample in lines])
     problems += _twice(samples, [number for number, _ in lines])
     if problems:
         more = f"; and {len(problems) - _PROBLEMS_SHOWN} more" if len(problems) > _PROBLEMS_SHOWN else ""
@@ -216,21 +208,24 @@ def read_manifest(path: Path, query: str) -> list[Sample]:
     return sorted(samples, key=lambda sample: sample.sample_id)
 
 
-def _read_lines(path: Path) -> tuple[list[tuple[int, ManifestRow]], list[str]]:
+def _read_lines(path: Path, query: str) -> tuple[list[tuple[int, Sample]], list[str]]:
     """Number and content of each line that says something, and what is wrong with the others."""
     try:
         content = path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
     except OSError as error:
         raise InputError(f"cannot read the manifest {str(path)!r}: {error.strerror}") from error
-    rows: list[tuple[int, ManifestRow]] = []
+    samples: list[tuple[int, Sample]] = []
     problems: list[str] = []
     for number, line in enumerate(content.split(b"\n"), 1):
         try:
             if line.strip():
-                rows.append((number, ManifestRow.model_validate(json.loads(line.decode("utf-8")))))
+                given = json.loads(line.decode("utf-8"))
+                if isinstance(given, dict) and given.get("query") is None:  # pyright: ignore[reportUnknownMemberType]
+                    given["query"] = query
+                samples.append((number, Sample.model_validate(given)))
         except (ValueError, RecursionError) as error:
             problems.append(f"line {number}: {_said(error)}")
-    return rows, problems
+    return samples, problems
 
 
 def _said(error: Exception) -> str:
@@ -244,26 +239,14 @@ def _said(error: Exception) -> str:
     return f"not UTF-8: {error}" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
-def _sample(row: ManifestRow, query: str) -> Sample:
-    return Sample(
-        sample_id=row.sample_id or "",
-        path=PurePath(row.image_path).as_posix(),
-        query=row.query or query,
-        reference_path=PurePath(row.reference_path).as_posix() if row.reference_path else None,
-        region=row.region,
-        mos=row.mos,
-        group=row.group,
-    )
-
-
 def _named(samples: list[Sample]) -> list[Sample]:
-    count = Counter(sample.path for sample in samples if not sample.sample_id)
+    count = Counter(sample.image_path for sample in samples if not sample.sample_id)
 
     def name(sample: Sample) -> str:
-        suffix = f"#{hashlib.sha256(sample.asked.encode()).hexdigest()[:8]}" if count[sample.path] > 1 else ""
-        return sample.sample_id or sample.path + suffix
+        suffix = f"#{hashlib.sha256(sample.asked.encode()).hexdigest()[:8]}" if count[sample.image_path] > 1 else ""
+        return sample.sample_id or sample.image_path + suffix
 
-    return [replace(sample, sample_id=name(sample)) for sample in samples]
+    return [sample.model_copy(update={"sample_id": name(sample)}) for sample in samples]
 
 
 def _twice(samples: list[Sample], lines: list[int]) -> list[str]:
@@ -295,7 +278,7 @@ def configuration_digest(config: IQAConfig) -> str:
 def row_key(sample: Sample, root: Path, configuration: str) -> str:
     """A hash of what is asked, the configuration, and the sizes and times of last change of the files."""
     parts = [sample.asked, configuration]
-    for path in filter(None, (sample.path, sample.reference_path)):
+    for path in filter(None, (sample.image_path, sample.reference_path)):
         # A file that is not there differs from every one that is.
         with suppress(OSError, ValueError):
             status = (root / path).stat()

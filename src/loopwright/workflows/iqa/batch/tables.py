@@ -5,21 +5,19 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-import os
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from loopwright.checkpoints.json_files import sync_folder
 from loopwright.engine.ledger import StopReason
 from loopwright.errors import BackendError, InputError, unknown_name_message
 from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.report import View
+from loopwright.workflows.iqa.report import ReportRow
+from loopwright.workflows.iqa.report.writing import complete
 from loopwright.workflows.iqa.schemas import ExecutorOutput, ToolLog
 from loopwright.workflows.iqa.tools.registry import all_tools
 
@@ -43,17 +41,17 @@ def columns() -> dict[str, Kind]:
     }  # fmt: skip
 
 
-def row_of(sample: Sample, record: Record, view: View) -> Row:
+def row_of(sample: Sample, record: Record, shown: ReportRow) -> Row:
     """A finished run as a row.
 
     Returns:
         A value, or None, for each of `columns`.
     """
-    answer, evidence = view.answer, view.evidence
+    answer, evidence = shown.answer, shown.evidence
     row: Row = dict.fromkeys(columns())
     row |= {
         "sample_id": sample.sample_id,
-        "path": sample.path,
+        "path": sample.image_path,
         "reference_path": sample.reference_path,
         "region": ",".join(map(str, sample.region)) if sample.region else None,
         "query": sample.query,
@@ -61,10 +59,10 @@ def row_of(sample: Sample, record: Record, view: View) -> Row:
         "mos": sample.mos,
         "answer": answer.final_answer if answer else None,
         "reasoning": answer.quality_reasoning if answer else None,
-        "quality_score": view.score,
-        "score_source": view.score_source,
-        "replans": view.replans,
-        "stop_reason": "; ".join(map(_told, view.stops)) or None,
+        "quality_score": shown.score,
+        "score_source": shown.score_source,
+        "replans": shown.replans,
+        "stop_reason": "; ".join(map(_told, shown.stops)) or None,
         "seconds": record["seconds"],
         "error": record["error"],
         "notes": evidence.notes,
@@ -144,24 +142,11 @@ def write_table(path: Path, rows: Iterable[Row]) -> int:
     write = FORMATS[path.suffix.lower()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _complete(path) as unfinished:
+        with complete(path) as unfinished:
             count = write(unfinished, rows)
     except OSError as error:
         raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
     return count
-
-
-@contextmanager
-def _complete(path: Path) -> Generator[Path, None, None]:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield unfinished
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-        sync_folder(path.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> int:

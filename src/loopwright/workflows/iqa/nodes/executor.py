@@ -5,25 +5,47 @@ It needs no chat model. With one that sees the image, named objects are located.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from langgraph.errors import GraphBubbleUp
 
-from loopwright.errors import InputError
-from loopwright.workflows.iqa.answer.parts import in_scope
-from loopwright.workflows.iqa.nodes.executing.pass_over import Pass, Subject, load_subjects, scope_of
-from loopwright.workflows.iqa.question.reading import read_query
-from loopwright.workflows.iqa.schemas import ExecutorOutput
+from loopwright.errors import InputError, LoopwrightError
+from loopwright.workflows.iqa.answer.parts import in_scope, soft_note
+from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
+from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
+from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
+from loopwright.workflows.iqa.measuring.severity import closeness, strength
+from loopwright.workflows.iqa.measuring.softness import Softness, soft_part, softened
+from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
+from loopwright.workflows.iqa.question.reading import MAX_SCOPES, read_query
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    Box,
+    DistortionFinding,
+    ExecutorOutput,
+    PlannerOutput,
+    ReferenceMode,
+    ToolLog,
+)
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.file_facts import file_facts
-from loopwright.workflows.iqa.sources.images import load_image
+from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.state import AgenticIQAState
-
-__all__ = ["executor_node", "scope_of"]
+from loopwright.workflows.iqa.tools.execution import run_tools
+from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
+from loopwright.workflows.iqa.vision.locating import locate
 
 logger = logging.getLogger("loopwright.iqa")
+
+T = TypeVar("T")
 
 
 def executor_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:
@@ -98,3 +120,290 @@ def _together(found: list[ExecutorOutput], notes: list[str]) -> ExecutorOutput:
             "notes": list(dict.fromkeys([*notes, *(note for part in found for note in part.notes)])),
         }
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One part of the image to be measured, beside the same part of its reference."""
+
+    scope: str
+    """Its name, as a key of the evidence."""
+    image: LoadedImage
+    """The part."""
+    reference: LoadedImage | None
+    """The same part of the reference, if there is one."""
+    box: Box | None
+    """Where it lies in the image; None for all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """Everything to be measured in one pass."""
+
+    image: LoadedImage
+    """The whole image."""
+    parts: list[Subject]
+    """At least one, the first that was asked about first; its scores are the answer's."""
+    notes: list[str] = field(default_factory=list[str])
+    """What was done to the files, where objects were found, and which were not."""
+
+
+def scope_of(region: Box | None) -> str:
+    """The name of the scope that a region gives, as a key of the evidence.
+
+    Returns:
+        ``"region 10,20,100,80"`` or ``"Global"``.
+    """
+    return GLOBAL if region is None else REGION_PREFIX + ",".join(map(str, region))
+
+
+def load_subjects(state: AgenticIQAState, plan: PlannerOutput, services: Services) -> Subjects:
+    """Read the files and find what the plan asks about.
+
+    A region in the state is all that is measured. Else each name of the plan's scope is a position in words or numbers,
+    or an object that the executor's chat model is asked to locate. Where that fails, the whole image stands in.
+
+    Args:
+        state: Needs ``image_path``; reads ``reference_path`` and ``region``.
+        plan: What is to be done.
+        services: The chat model and the largest image that is read.
+
+    Returns:
+        The parts and the notes.
+
+    Raises:
+        InputError: If a file or a region cannot be used, or the plan wants a reference and there is none.
+    """
+    max_pixels = services.config.iqa.tools.max_pixels
+    image = load_image(state["image_path"], max_pixels=max_pixels)
+    notes = [f"The image: {note}" for note in image.notes]
+    reference = None
+    if plan.reference_mode is ReferenceMode.FULL:
+        path = state.get("reference_path")
+        if not path:
+            raise InputError("the plan compares with a reference image, and there is none; give one or plan without")
+        reference = load_image(path, max_pixels=max_pixels)
+        notes += [f"The reference: {note}" for note in reference.notes]
+        check_pair(image, reference)
+    names = [] if isinstance(plan.query_scope, str) else list(dict.fromkeys(plan.query_scope))[:MAX_SCOPES]
+    region = state.get("region")
+    if region:
+        left, top, width, height = region
+        box = _inside((left, top, width, height), image, notes)
+        notes += [f"{name}: taken to be what the {scope_of(box)} shows" for name in names]
+        boxes: dict[str, Box | None] = {scope_of(box): box}
+    elif names:
+        boxes = _places(names, image, services, notes)
+    else:
+        boxes = {GLOBAL: None}
+    return Subjects(image, [_cut(scope, box, image, reference) for scope, box in boxes.items()], notes)
+
+
+def _cut(scope: str, box: Box | None, image: LoadedImage, reference: LoadedImage | None) -> Subject:
+    if box is None:
+        return Subject(scope, image, reference, None)
+    return Subject(scope, image.crop(box), reference.crop(box) if reference else None, box)
+
+
+def _inside(box: Box, image: LoadedImage, notes: list[str]) -> Box:
+    """The part of a box that lies in the image, with a note if that is not all of it."""
+    inside = image.inside(box)
+    if inside != box:
+        notes.append(
+            f"The {scope_of(box)} leaves the image of {image.width} x {image.height} pixels; "
+            f"{scope_of(inside)} of it was measured"
+        )
+    return inside
+
+
+def _places(names: Sequence[str], image: LoadedImage, services: Services, notes: list[str]) -> dict[str, Box | None]:
+    """Scope -> its box, in the order in which they were asked about; objects without a place share the whole image."""
+    given = {name: box_of(name, image.width, image.height) for name in names}
+    boxes = {name: _inside(box, image, notes) for name, box in given.items() if box is not None}
+    objects = [name for name in names if name not in boxes]
+    located = _located(objects, image, services, notes) if objects else {}
+    found: dict[str, Box | None] = {}
+    for name in names:
+        box = boxes.get(name) or located.get(name)
+        if box is None:
+            notes.append(f"{name}: could not be located, so the whole image was measured")
+            found.setdefault(GLOBAL, None)
+            continue
+        if not name.startswith(REGION_PREFIX):
+            by_whom = "located by the chat model at" if name in located else "measured at"
+            notes.append(f"{name}: {by_whom} {','.join(map(str, box))} (left, top, width, height)")
+        found[name] = box
+    return found
+
+
+def _located(objects: Sequence[str], image: LoadedImage, services: Services, notes: list[str]) -> dict[str, Box]:
+    """Where the chat model sees objects; nothing without one, and nothing but a note if it fails."""
+    chat = services.chat("executor")
+    if chat is None:
+        return {}
+    try:
+        return locate(chat, image, objects, repairs=services.config.iqa.repairs, usage=services.usage)
+    except GraphBubbleUp:  # a spent budget or an interrupt concerns the whole run
+        raise
+    except Exception as error:
+        logger.warning("the chat model could not locate %s: %s", ", ".join(objects), error)
+        notes.append(f"The chat model was asked for {', '.join(objects)} and failed: {type(error).__name__}: {error}")
+        return {}
+
+
+@dataclass
+class Pass:
+    """One pass over the four subtasks; one that fails leaves a note, and the others still run."""
+
+    plan: PlannerOutput
+    """What is to be done."""
+    subject: Subject
+    """On what."""
+    services: Services
+    """The configuration and the chat model."""
+    notes: list[str] = field(default_factory=list[str])
+    """What the reader must know."""
+
+    @cached_property
+    def features(self) -> ImageFeatures:
+        """What the part shows by itself."""
+        return measure(self.subject.image.rgb)
+
+    @cached_property
+    def pair(self) -> PairFeatures | None:
+        """What its comparison with the reference shows, if there is one."""
+        reference = self.subject.reference
+        return None if reference is None else measure_pair(self.subject.image.rgb, reference.rgb)
+
+    @cached_property
+    def detection(self) -> Detection:
+        """Which distortions it has."""
+        image, reference = self.subject.image, self.subject.reference
+        found = detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
+        if self.subject.box is not None and reference is None:
+            found = of_a_part(found)
+        if self.pair is None and self.softness is not None and not found.softened:
+            soft = softened(self.features, self.softness)
+            return found if soft is None else dataclasses.replace(found, findings=[*found.findings, soft])
+        return found
+
+    @cached_property
+    def softness(self) -> Softness | None:
+        """Where an image that is not blurred as a whole is soft."""
+        return soft_part(self.subject.image.rgb, self.features)
+
+    def run(self) -> ExecutorOutput:
+        """Run the subtasks that the plan wants."""
+        scope, flags = self.subject.scope, self.plan.plan
+        evidence = ExecutorOutput()
+        found = self._attempt("detection", self._detect) if flags.distortion_detection else None
+        if found is not None:
+            evidence.undecided = [*dict.fromkeys(kind.value for doubt in self.detection.doubts for kind in doubt.kinds)]
+        names = self._named() if found is None else list(dict.fromkeys([*self._named(), *found]))
+        # Where detection failed, what the plan only names must not pass for what was detected.
+        if found is not None or (names and not flags.distortion_detection):
+            evidence.distortion_set = {scope: names}
+        if flags.distortion_analysis:
+            findings = self._attempt("analysis", lambda: self._analyse(names))
+            if findings is not None:
+                evidence.distortion_analysis = {scope: findings}
+                evidence.distortion_set = {scope: self._strongest_first(names, findings)}
+        tools = self._attempt("tool selection", lambda: self._select(names)) or []
+        evidence.selected_tools = [tool.name for tool in tools]
+        if flags.tool_execution:
+            evidence.tool_logs = self._attempt("tool execution", lambda: self._execute(tools)) or []
+        evidence.quality_scores = {log.tool: log.score for log in evidence.tool_logs if log.score is not None}
+        evidence.primary_tool = self._primary(tools, evidence.tool_logs)
+        evidence.notes = list(dict.fromkeys(self.notes))
+        return evidence
+
+    def _attempt(self, subtask: str, work: Callable[[], T]) -> T | None:
+        """Run one subtask; where it fails, note why and let the others go on."""
+        try:
+            return work()
+        except GraphBubbleUp:  # a spent budget or an interrupt concerns the whole run
+            raise
+        except Exception as error:
+            expected = isinstance(error, LoopwrightError)
+            logger.warning("the executor's %s failed: %s", subtask, error, exc_info=not expected)
+            self.notes.append(f"The {subtask} failed: {type(error).__name__}: {error}")
+            return None
+
+    def _named(self) -> list[str]:
+        """The distortions that the plan names for this scope; for another one, if it names none for this."""
+        named = self.plan.distortions or {}
+        own = [name for scope, names in named.items() if scope in (self.subject.scope, GLOBAL) for name in names]
+        return list(dict.fromkeys(own or [name for names in named.values() for name in names]))
+
+    def _detect(self) -> list[str]:
+        if self.detection.abstained:
+            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        else:
+            self.notes.extend(f"Not measured: {doubt.why}" for doubt in self.detection.doubts)
+        return [finding.type for finding in self.detection.findings]
+
+    def _analyse(self, names: list[str]) -> list[DistortionFinding]:
+        findings, notes = analyse(names, self.detection, self.features, self.pair)
+        self.notes.extend(notes)
+        if self.detection.abstained:
+            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        self._note_softness(findings)
+        return findings
+
+    def _note_softness(self, findings: list[DistortionFinding]) -> None:
+        """Where an image that is not blurred as a whole is soft; beside a reference, the comparison shows it."""
+        sharpness = (Distortion.BLURS, Distortion.SHARPNESS)
+        asked = self.plan.plan.distortion_detection or any(kind_of(name) in sharpness for name in self._named())
+        blurred = any(
+            kind_of(item.type) is Distortion.BLURS and item.severity is not Severity.NONE for item in findings
+        )
+        if self.pair is None and asked and not blurred:
+            self.notes.extend([] if self.softness is None else [soft_note(self.softness)])
+
+    @staticmethod
+    def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:
+        """The names in the order of the findings that speak about them."""
+
+        def rank(name: str) -> float:
+            return max((closeness(name, item.type) * strength(item) for item in findings), default=0.0)
+
+        return sorted(names, key=rank, reverse=True)
+
+    def _select(self, names: list[str]) -> list[Tool]:
+        """The required tools; beside them, where selection is on, those that suit, the primary one first."""
+        required = [get_tool(name) for name in self.plan.required_tools or []]
+        if not self.plan.plan.tool_selection:
+            return list({tool.name: tool for tool in required}.values())
+        limit = self.services.config.iqa.tools.limit
+        chosen = select_tools(names, self.plan.reference_mode, limit=limit)
+        room = [tool for tool in chosen if tool not in required][: max(0, limit - len(required))]
+        return list({tool.name: tool for tool in [*required, *room]}.values())
+
+    def _execute(self, tools: list[Tool]) -> list[ToolLog]:
+        subject = self.subject
+        if not tools:
+            self.notes.append("No quality tool ran: none is named and none was chosen")
+        logs = run_tools(
+            tools,
+            subject.image,
+            subject.reference,
+            region=subject.scope,
+            timeout_s=self.services.config.iqa.tools.timeout,
+        )
+        self.notes.extend(
+            f"{log.tool} measures {log.raw:.4g}; it has no curve to a score of 1 to 5"
+            for log in logs
+            if log.score is None and log.raw is not None
+        )
+        return logs
+
+    def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
+        """The tool whose score is the answer: the first required or primary one, or what stands in for it."""
+        if not tools:
+            return None
+        first = tools[0] if self.plan.required_tools else next((tool for tool in tools if tool.primary), tools[0])
+        scored = [log for log in logs if log.score is not None]
+        order = sorted(scored, key=lambda log: (log.tool != first.name, log.fallback_for != first.name))
+        if order and order[0].tool != first.name:
+            self.notes.append(f"{first.name} gave no score, so {order[0].tool}'s is the answer")
+        return order[0].tool if order else first.name

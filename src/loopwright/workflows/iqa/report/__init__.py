@@ -7,7 +7,7 @@ policy would not allow it. All text is escaped where it is put in.
 from __future__ import annotations
 
 from loopwright.workflows.iqa.report.pictures import THUMBNAIL_SIDE
-from loopwright.workflows.iqa.report.table_rows import Outcome, Overview, ReportRow, View
+from loopwright.workflows.iqa.report.table_rows import Overview, ReportRow
 from loopwright.workflows.iqa.report.writing import OPEN_ROWS, write_report
 
-__all__ = ["OPEN_ROWS", "THUMBNAIL_SIDE", "Outcome", "Overview", "ReportRow", "View", "write_report"]
+__all__ = ["OPEN_ROWS", "THUMBNAIL_SIDE", "Overview", "ReportRow", "write_report"]

@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.planes import checked, whole_view
 from loopwright.workflows.iqa.measuring.local import dissimilarity
-from loopwright.workflows.iqa.report.table_rows import View
+from loopwright.workflows.iqa.report.table_rows import ReportRow
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
 from loopwright.workflows.iqa.sources.pixels import RGB, at_most
@@ -59,13 +59,13 @@ class Picture:
     """Of a map: what its strongest colour means."""
 
 
-def pictures(view: View) -> Iterator[Picture]:
+def pictures(row: ReportRow) -> Iterator[Picture]:
     """The image, and if there is a reference, where the two differ and the reference.
 
     Yields:
         Pictures, each read and made when it is its turn.
     """
-    row, boxes = view.row, view.boxes.values()
+    boxes = row.boxes.values()
     image = _read(row.image_path)
     reference = None if row.reference_path is None else _read(row.reference_path)
     small = _small(image.rgb) if isinstance(image, LoadedImage) else None
@@ -73,7 +73,7 @@ def pictures(view: View) -> Iterator[Picture]:
     if isinstance(image, LoadedImage) and small is not None:
         paired = reference if isinstance(reference, LoadedImage) and reference.rgb.shape == image.rgb.shape else None
         if paired is not None:
-            yield _map(view, image, paired, small)
+            yield _map(row, image, paired, small)
     if reference is not None and row.reference_path is not None:
         small = _small(reference.rgb) if isinstance(reference, LoadedImage) else None
         yield _shown("Reference", row.reference_path, reference, small, boxes)
@@ -112,7 +112,7 @@ def _shown(
     return _picture(role, caption, _outlined(small, boxes, small.width / image.width))
 
 
-def _map(view: View, image: LoadedImage, reference: LoadedImage, small: Image.Image) -> Picture:
+def _map(row: ReportRow, image: LoadedImage, reference: LoadedImage, small: Image.Image) -> Picture:
     """Where the image differs from its reference, which is where its distortions are."""
     caption = "Local difference in edges and colours"
     try:
@@ -123,7 +123,7 @@ def _map(view: View, image: LoadedImage, reference: LoadedImage, small: Image.Im
     top = float(np.clip(np.quantile(raw, 0.99), *_STRONG))
     values = np.clip((raw - _WEAK) / (top - _WEAK), 0, 1).astype(np.float32)
     values = np.asarray(cv2.resize(values, small.size, interpolation=cv2.INTER_LINEAR), np.float32)
-    picture = _outlined(_tinted(np.asarray(small), values), view.boxes.values(), small.width / image.width)
+    picture = _outlined(_tinted(np.asarray(small), values), row.boxes.values(), small.width / image.width)
     said = "; ".join(f"{mark}: a difference of {at:.0%} (as MDSI sees it)" for mark, at in enumerate((_WEAK, top)))
     return _picture("Map", caption, picture, scale=said)
 

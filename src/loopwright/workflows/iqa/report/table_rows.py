@@ -13,14 +13,9 @@ from typing import Any, cast
 import numpy as np
 
 from loopwright.engine.ledger import StopReason
-from loopwright.workflows.iqa.answer.fusion import level_of, quality_score
+from loopwright.workflows.iqa.answer.fusion import QualityScore, level_of, quality_score
 from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.schemas import (
-    Box,
-    ExecutorOutput,
-    SummarizerOutput,
-)
-from loopwright.workflows.iqa.state import AgenticIQAState
+from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
 
 BINS = 16
 """Columns of the histogram of scores, each a quarter of a level wide."""
@@ -35,33 +30,6 @@ STRENGTHS = tuple(severity for severity in Severity if severity > Severity.NONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is counted of a row."""
-
-    name: str
-    """What the row is called."""
-    score: float | None
-    """The quality, 1..5, if there is one."""
-    distortions: Mapping[str, Severity]
-    """Canonical name of each analysed distortion -> its severity; of several regions, the strongest."""
-    answered: bool
-    """Whether there is an answer."""
-    error: str | None
-    """What went wrong, or None."""
-    replanned: bool
-    """Whether there was a replan."""
-    stopped: bool
-    """Whether a loop ended at its bound."""
-    seconds: float
-    """Wall time of the run."""
-
-    @property
-    def failed(self) -> bool:
-        """Whether there is an error or no answer."""
-        return self.error is not None or not self.answered
-
-
-@dataclass(frozen=True, slots=True)
 class Column:
     """One column of the histogram of scores."""
 
@@ -73,6 +41,100 @@ class Column:
     """Rows."""
     level: int
     """The quality level of its middle, for the colour."""
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """One run of the pipeline, and what the page tells of it."""
+
+    name: str
+    """What the row is called."""
+    image_path: Path
+    """The image in question; the row says so if it cannot be read any more."""
+    reference_path: Path | None
+    """The pristine image, if there was one."""
+    query: str
+    """The user's question."""
+    state: Mapping[str, Any]
+    """The final state, an `AgenticIQAState`; any key but the input's may be missing, as after an error."""
+    seconds: float
+    """Wall time of the run."""
+
+    @property
+    def answer(self) -> SummarizerOutput | None:
+        """The answer, if there is one."""
+        return self.state.get("summarizer_result")
+
+    @cached_property
+    def evidence(self) -> ExecutorOutput:
+        """What was measured."""
+        return self.state.get("executor_evidence") or ExecutorOutput()
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong, or None."""
+        return self.state.get("error") or self.evidence.error
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is an error or no answer."""
+        return self.error is not None or self.answer is None
+
+    @property
+    def replans(self) -> int:
+        """How many replans there were."""
+        return self.state.get("iteration_count") or 0
+
+    @property
+    def stops(self) -> list[StopReason]:
+        """Which loops ended at their bound."""
+        stop = self.state.get("stop_reason") or []
+        return cast("list[StopReason]", stop if isinstance(stop, list) else [stop])
+
+    @cached_property
+    def _measured(self) -> QualityScore | None:
+        return quality_score(self.evidence)
+
+    @property
+    def _own(self) -> float | None:
+        return self.answer.quality_score if self.answer else None
+
+    @property
+    def score(self) -> float | None:
+        """The answer's score, or where its form has none the measured one."""
+        return self._own if self._own is not None or self._measured is None else self._measured.value
+
+    @property
+    def score_tool(self) -> str | None:
+        """The tool that the score is from if it is not the answer's own."""
+        return self._measured.tool if self._measured and self._own is None else None
+
+    @property
+    def score_source(self) -> str | None:
+        """Whose score it is; where it is not its tool's alone, also what it was weighed with."""
+        if self._own is None or self._measured is None:
+            return self.score_tool or (None if self._own is None else "answer")
+        weighed = abs(self._measured.value - self._own) > _ROUNDING
+        used = (self.answer.used_evidence if self.answer else None) or {}
+        beside = " + opinion" if used.get("opinion") else " + findings"
+        return self._measured.tool + (beside if weighed else "")
+
+    @property
+    def distortions(self) -> Mapping[str, Severity]:
+        """Canonical name of each analysed distortion -> its severity; of several regions, the strongest."""
+        worst: dict[str, Severity] = {}
+        for findings in self.evidence.distortion_analysis.values():
+            for finding in findings:
+                worst[finding.type] = max(finding.severity, worst.get(finding.type, Severity.NONE))
+        return worst
+
+    @property
+    def boxes(self) -> dict[str, Box]:
+        """Scope -> the part of the image that it stands for, without scopes that are the whole image."""
+        located, region = self.evidence.regions, self.state.get("region")
+        # A region that was asked for may be located too, under a name of its own; it is told once.
+        asked = {"region": region} if region and region not in located.values() else {}
+        return {**asked, **located}
 
 
 @dataclass
@@ -97,20 +159,20 @@ class Overview:
     """Name and error of the first `FAILURES_SHOWN` failed rows."""
     _scores: array[float] = field(default_factory=lambda: array("d"), repr=False)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, row: ReportRow) -> None:
         """Count a row."""
         self.rows += 1
-        self.answered += outcome.answered
-        self.replanned += outcome.replanned
-        self.stopped += outcome.stopped
-        self.seconds += outcome.seconds
-        if outcome.failed:
+        self.answered += row.answer is not None
+        self.replanned += bool(row.replans)
+        self.stopped += bool(row.stops)
+        self.seconds += row.seconds
+        if row.failed:
             self.failed += 1
             if len(self.failures) < FAILURES_SHOWN:
-                self.failures.append((outcome.name, outcome.error or "no answer"))
-        if outcome.score is not None:
-            self._scores.append(outcome.score)
-        for name, severity in outcome.distortions.items():
+                self.failures.append((row.name, row.error or "no answer"))
+        if row.score is not None:
+            self._scores.append(row.score)
+        for name, severity in row.distortions.items():
             if severity > Severity.NONE:
                 self.distortions.setdefault(name, Counter())[severity] += 1
 
@@ -135,75 +197,3 @@ class Overview:
     def by_distortion(self) -> list[tuple[str, Counter[Severity]]]:
         """The distortions with their rows by severity, the most frequent first."""
         return sorted(self.distortions.items(), key=lambda item: (-item[1].total(), item[0]))
-
-
-@dataclass(frozen=True, slots=True)
-class ReportRow:
-    """One run of the pipeline."""
-
-    name: str
-    """What the row is called."""
-    image_path: Path
-    """The image in question; the row says so if it cannot be read any more."""
-    reference_path: Path | None
-    """The pristine image, if there was one."""
-    query: str
-    """The user's question."""
-    state: Mapping[str, Any]
-    """The final state, an `AgenticIQAState`; any key but the input's may be missing, as after an error."""
-    seconds: float
-    """Wall time of the run."""
-
-
-class View:
-    """A row as the template needs it."""
-
-    def __init__(self, row: ReportRow) -> None:
-        state = cast("AgenticIQAState", row.state)
-        self.row = row
-        self.answer: SummarizerOutput | None = state.get("summarizer_result")
-        self.evidence: ExecutorOutput = state.get("executor_evidence") or ExecutorOutput()
-        self.error: str | None = state.get("error") or self.evidence.error
-        self.replans: int = state.get("iteration_count") or 0
-        self.region: Box | None = state.get("region")
-        stop = state.get("stop_reason") or []
-        self.stops: list[StopReason] = stop if isinstance(stop, list) else [stop]
-        measured = quality_score(self.evidence)
-        own = self.answer.quality_score if self.answer else None
-        self.score: float | None = own if own is not None or measured is None else measured.value
-        """The answer's score, or where its form has none the measured one."""
-        self.score_tool: str | None = measured.tool if measured and own is None else None
-        """The tool that the score is from if it is not the answer's own."""
-        self.score_source = self.score_tool or (own and "answer")
-        """Whose score it is; where it is not its tool's alone, also what it was weighed with."""
-        if own is not None and measured is not None:
-            weighed = abs(measured.value - own) > _ROUNDING
-            used = (self.answer.used_evidence if self.answer else None) or {}
-            opinion = weighed and used.get("opinion")
-            self.score_source = measured.tool + (" + opinion" if opinion else " + findings" if weighed else "")
-
-    @cached_property
-    def outcome(self) -> Outcome:
-        """What the overview counts."""
-        worst: dict[str, Severity] = {}
-        for findings in self.evidence.distortion_analysis.values():
-            for finding in findings:
-                worst[finding.type] = max(finding.severity, worst.get(finding.type, Severity.NONE))
-        return Outcome(
-            name=self.row.name,
-            score=self.score,
-            distortions=worst,
-            answered=self.answer is not None,
-            error=self.error,
-            replanned=bool(self.replans),
-            stopped=bool(self.stops),
-            seconds=self.row.seconds,
-        )
-
-    @property
-    def boxes(self) -> dict[str, Box]:
-        """Scope -> the part of the image that it stands for, without scopes that are the whole image."""
-        located = self.evidence.regions
-        # A region that was asked for may be located too, under a name of its own; it is told once.
-        asked = {"region": self.region} if self.region and self.region not in located.values() else {}
-        return {**asked, **located}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -16,8 +20,7 @@ from markupsafe import Markup
 from loopwright.workflows.iqa.answer.fusion import level_name, level_of
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.report.pictures import pictures, ramp
-from loopwright.workflows.iqa.report.table_rows import STRENGTHS, Overview, ReportRow, View
-from loopwright.workflows.pages import policy_hash, write_page
+from loopwright.workflows.iqa.report.table_rows import STRENGTHS, Overview, ReportRow
 
 OPEN_ROWS = 30
 """Up to this many rows, the measurements are unfolded from the start."""
@@ -53,23 +56,43 @@ def write_report(
     Raises:
         OSError: If the file cannot be written.
     """
-    views = sorted(map(View, rows), key=lambda view: math.inf if view.score is None else view.score)
+    ordered = sorted(rows, key=lambda row: math.inf if row.score is None else row.score)
     if overview is None:
         overview = Overview()
-        for view in views:
-            overview.add(view.outcome)
+        for row in ordered:
+            overview.add(row)
     style = files(_PACKAGE).joinpath("templates", "report.css").read_text("utf-8")
     pieces = _environment().get_template("report.html.j2").generate(
         title=title,
         style=Markup(style),
-        style_hash=policy_hash(style),
-        views=views,
+        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        views=ordered,
         overview=overview,
         strengths=STRENGTHS,
-        unfolded=len(views) <= OPEN_ROWS,
+        unfolded=len(ordered) <= OPEN_ROWS,
         made=datetime.now(UTC),
     )  # fmt: skip
-    return write_page(path, pieces)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A file name that is not UTF-8 is full of lone surrogates, which no encoder but this one takes.
+    with (
+        complete(path) as unfinished,
+        unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
+    ):
+        file.writelines(pieces)
+    return path
+
+
+@contextmanager
+def complete(path: Path) -> Generator[Path]:
+    """A place to write a file to, which appears under its name only when it is complete; an older one is replaced."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield unfinished
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _number(value: float | None) -> str:

@@ -16,9 +16,9 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from loopwright.errors import InputError, LoopwrightError
+from loopwright.errors import LoopwrightError
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
-from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair
+from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.tools.calibration import calibrations, get_calibration
 from loopwright.workflows.iqa.tools.full_reference import Pair
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
@@ -76,11 +76,10 @@ def run_tools(
     while waiting:
         tool, stands_in_for = waiting.popleft()
         began = time.perf_counter()
-        problem = _pair_problem(tool, image, reference)
-        outcome = problem or _measured(tool, image, reference, pair, timeout_s)
+        outcome = _measured(tool, image, reference, pair, timeout_s)
         log = ToolLog(tool=tool.name, region=region, seconds=time.perf_counter() - began, fallback_for=stands_in_for)
         logs.append(_told(log, outcome))
-        if logs[-1].error is None or problem:
+        if logs[-1].error is None or (tool.reference is ReferenceMode.FULL and pair is None):
             continue
         other = next((each for each in spare if each.reference is tool.reference and each.name not in tried), None)
         if other is not None:
@@ -108,19 +107,6 @@ def _measured(
         _late[:] = [each for each in (*_late, thread) if each.is_alive()]
         return TimeoutError(f"no result within {timeout_s:g} s")
     return done[0]
-
-
-def _pair_problem(tool: Tool, image: LoadedImage, reference: LoadedImage | None) -> InputError | None:
-    """Why no tool that compares can run on these two, or None."""
-    if tool.reference is ReferenceMode.NONE:
-        return None
-    if reference is None:
-        return InputError(f"{tool.name} compares with a reference image, and there is none")
-    try:
-        check_pair(image, reference)
-    except InputError as error:
-        return error
-    return None
 
 
 def _told(log: ToolLog, outcome: float | Exception) -> ToolLog:

@@ -166,13 +166,4 @@ def _pair(image: LoadedImage, reference: LoadedImage | None, box: Box | None) ->
         pair.append(("its pristine reference", reference))
     if box is None:
         return pair
-    part = _inside(box, image)
-    return [(title, each.crop(part)) for title, each in pair]
-
-
-def _inside(box: Box, image: LoadedImage) -> Box:
-    """What the executor measures of a region that leaves the image: the part inside."""
-    left, top, width, height = box
-    first, upper = min(max(0, left), image.width), min(max(0, top), image.height)
-    last, lower = min(image.width, left + width), min(image.height, top + height)
-    return first, upper, last - first, lower - upper
+    return [(title, each.crop(box)) for title, each in pair]

@@ -1,1 +1,0 @@
-"""The parts of a comparison of two runs; `loopwright.runs.compare` puts them together."""

@@ -1,1 +1,0 @@
-"""The parts of the loop report; `loopwright.runs.report` puts them together."""
