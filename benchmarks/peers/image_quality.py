@@ -111,6 +111,7 @@ def of_piq(pairs: Pairs) -> Variants:
         "GMSD": lambda n: piq.gmsd(*pairs.plane[n], **levels),
         "MDSI": lambda n: piq.mdsi(*pairs.colour[n], **levels),
         "HaarPSI": lambda n: piq.haarpsi(*pairs.colour[n], **levels),
+        "VSI": lambda n: piq.vsi(*pairs.colour[n], **levels),
         "VIFp": lambda n: piq.vif_p(*pairs.plane[n], **levels),
     }
 
@@ -132,6 +133,7 @@ def of_pyiqa(pairs: Pairs) -> Variants:
         "SSIM, full resolution": structure.SSIM(),
         "MS-SSIM": structure.MS_SSIM(),
         "GMSD": architecture("gmsd").GMSD(),
+        "VSI": architecture("vsi").VSI(),
     }
     return {
         **{name: lambda n, metric=metric: metric(*pairs.unit[n]) for name, metric in comparing.items()},

@@ -57,7 +57,7 @@ def test_tools_that_contradict_each_other_call_for_a_third_once():
     apart = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1)])
     reason = missing_evidence(plan(), apart, QUERY, [])
     assert reason.startswith("Tools MDSI (4.6) and GMSD (2.1) contradict each other beyond their calibration errors (")
-    assert reason.endswith("; HaarPSI is untried")
+    assert reason.endswith("; VSI is untried")
     assert missing_evidence(plan(), apart, QUERY, [f"[Iteration 1] {reason}"]) is None
     decided = evidence(logs=[("MDSI", 4.6), ("GMSD", 2.1), ("SSIM", 4.5)])
     assert missing_evidence(plan(), decided, QUERY, []) is None

@@ -22,6 +22,7 @@ from loopwright.workflows.iqa.tools.full_reference import (
     psnr,
     ssim,
     vif,
+    vsi,
 )
 from loopwright.workflows.iqa.tools.niqe import niqe
 
@@ -69,6 +70,7 @@ RECORDED = {
         "ms_ssim": 0.93746742,
         "niqe": 8.847134,
         "vif": 0.41916672,
+        "vsi": 0.98054638,
     },
     "blur": {
         "gmsd": 0.03454869,
@@ -77,6 +79,7 @@ RECORDED = {
         "ms_ssim": 0.97706352,
         "niqe": 6.354478,
         "vif": 0.5820048,
+        "vsi": 0.97741616,
     },
     "quantised": {
         "gmsd": 0.10836992,
@@ -85,6 +88,7 @@ RECORDED = {
         "ms_ssim": 0.93300797,
         "niqe": 11.023173,
         "vif": 0.42607424,
+        "vsi": 0.96726468,
     },
     "odd size, colours swapped": {
         "gmsd": 0.09037094,
@@ -93,6 +97,7 @@ RECORDED = {
         "ms_ssim": 0.90173774,
         "niqe": 10.135866,
         "vif": 0.26265264,
+        "vsi": 0.88366523,
     },
     "717 x 700": {
         "gmsd": 0.06930237,
@@ -101,11 +106,12 @@ RECORDED = {
         "ms_ssim": 0.94499092,
         "niqe": 8.149543,
         "vif": 0.44744929,
+        "vsi": 0.99030735,
     },
 }
 
-COMPARING = (psnr, ssim, ms_ssim, gmsd, mdsi, haarpsi, vif)
-RISING = (psnr, ssim, ms_ssim, haarpsi, vif)
+COMPARING = (psnr, ssim, ms_ssim, gmsd, mdsi, haarpsi, vsi, vif)
+RISING = (psnr, ssim, ms_ssim, haarpsi, vsi, vif)
 
 
 def compared(tool, image, reference):
@@ -141,9 +147,9 @@ def test_ssim_is_that_of_scikit_image(name, block):
     assert compared(ssim, *PAIRS[name]) == pytest.approx(theirs, abs=2e-5)
 
 
-# piq divides GMSD's variance by n where the paper's code divides by n - 1. It pads MS-SSIM's odd sides on both sides,
-# where the authors' code does not.
-EXACT = {gmsd: 4e-6, mdsi: 1e-6, haarpsi: 1e-6, vif: 2e-5, ms_ssim: 5e-6}
+# piq divides GMSD's variance by n where the paper's code divides by n - 1. It pads MS-SSIM's odd sides and VSI's maps on
+# both sides, where the papers' code does not; and its saliency map is scaled after it was enlarged.
+EXACT = {gmsd: 4e-6, mdsi: 1e-6, haarpsi: 1e-6, vif: 2e-5, ms_ssim: 5e-6, vsi: 5e-4}
 OTHER_BORDERS = {(ms_ssim, "blur"): 1e-4, (ms_ssim, "quantised"): 4e-4, (ms_ssim, "odd size, colours swapped"): 2e-3,
                  (ms_ssim, "717 x 700"): 8e-3}  # fmt: skip
 
@@ -210,6 +216,7 @@ def test_values_are_finite_and_in_range(image, reference):
     assert 0 <= mdsi(pair) < 1.5
     assert 0 <= haarpsi(pair) <= 1
     assert 0 <= vif(pair)
+    assert -0.1 <= vsi(pair) <= 1 + 1e-6
     assert psnr(pair) == psnr(turned)
-    for tool in (ssim, haarpsi):
+    for tool in (ssim, haarpsi, vsi):
         assert tool(pair) == pytest.approx(tool(turned), abs=1e-5)

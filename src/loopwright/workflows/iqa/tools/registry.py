@@ -18,6 +18,7 @@ from loopwright.workflows.iqa.tools.full_reference import (
     psnr,
     ssim,
     vif,
+    vsi,
 )
 from loopwright.workflows.iqa.tools.niqe import niqe
 from loopwright.workflows.iqa.tools.tool import Tool, plain
@@ -31,6 +32,8 @@ _FULL, _NONE = ReferenceMode.FULL, ReferenceMode.NONE
 _TOOLS = (
     Tool("MDSI", _FULL, False, _ARTEFACTS | _NOISE | _COLOR, 2.5, mdsi,
          "Nafchi, Shahkolaei, Hedjam, Cheriet: IEEE Access 4, 2016", primary=True),
+    Tool("VSI", _FULL, True, _ARTEFACTS | _NOISE | _COLOR, 11.5, vsi,
+         "L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014"),
     Tool("HaarPSI", _FULL, True, _ARTEFACTS | _NOISE, 5.0, haarpsi,
          "Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018"),
     Tool("GMSD", _FULL, False, _ARTEFACTS | _NOISE, 0.8, gmsd,

@@ -8,7 +8,8 @@ implementations beside ours.
 from loopwright.workflows.iqa.measuring.gradients import gmsd, mdsi
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.tools.full_reference.fidelity import vif
+from loopwright.workflows.iqa.tools.full_reference.saliency import vsi
 from loopwright.workflows.iqa.tools.full_reference.structure import PSNR_CAP, ms_ssim, psnr, ssim
 from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
 
-__all__ = ["PSNR_CAP", "Pair", "gmsd", "haarpsi", "mdsi", "ms_ssim", "psnr", "ssim", "vif"]
+__all__ = ["PSNR_CAP", "Pair", "gmsd", "haarpsi", "mdsi", "ms_ssim", "psnr", "ssim", "vif", "vsi"]
