@@ -343,15 +343,12 @@ def test_a_part_of_one_day_is_left_out_on_that_day_alone() -> None:
     assert (out.slot, out.values, out.least, out.most) == ("start", (SATURDAY,), 720, 1080)
 
 
-def test_a_day_that_is_named_with_not_may_be_wanted() -> None:
-    assert not barred(read("not only on Saturday: radio"), "day") + barred(read("why not on Saturday? radio"), "day")
-
-
 def test_a_subject_is_denied_and_not_the_day_behind_it() -> None:
     question = read("anything but radio on Sunday")
     assert (question.filters.without, barred(question, "day")) == (("radio",), [])
     assert asked(question, "day") == [(SUNDAY,)]
     assert read("bread yes please, radio no thanks").operation == "find"
+    assert not barred(read("not only on Saturday: radio"), "day") + barred(read("why not on Saturday? radio"), "day")
 
 
 def test_what_was_on_just_before_is_told() -> None:
