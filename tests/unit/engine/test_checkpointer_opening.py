@@ -7,7 +7,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -74,7 +73,7 @@ async def test_places_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 def test_sqlite_is_not_closed_under_a_thread_that_saves(tmp_path: Path) -> None:
-    def save(saver: Any) -> list[Any]:
+    def save(saver: SqliteSaver) -> list[tuple[int]]:
         with saver.lock:
             saving.set()
             time.sleep(0.3)  # nobody leaves while this goes on
