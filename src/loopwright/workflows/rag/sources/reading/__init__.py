@@ -7,12 +7,4 @@ from loopwright.workflows.rag.sources.reading.chunking import passages_of
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.finding import find_sources, read_source
 
-__all__ = [
-    "ReadDocument",
-    "ReadingLimits",
-    "ReadingProblem",
-    "Section",
-    "find_sources",
-    "passages_of",
-    "read_source",
-]
+__all__ = ["ReadDocument", "ReadingLimits", "ReadingProblem", "Section", "find_sources", "passages_of", "read_source"]
