@@ -347,7 +347,7 @@ def test_a_subject_is_denied_and_not_the_day_behind_it() -> None:
     question = read("anything but radio on Sunday")
     assert (question.filters.without, barred(question, "day")) == (("radio",), [])
     assert asked(question, "day") == [(SUNDAY,)]
-    assert read("bread yes please, radio no thanks").operation == "find"
+    assert {read(text).operation for text in ("bread, radio no thanks", "Hasn't Sunday got anything?")} == {"find"}
     assert not barred(read("not only on Saturday: radio"), "day") + barred(read("why not on Saturday? radio"), "day")
 
 

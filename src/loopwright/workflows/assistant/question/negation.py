@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from loopwright.workflows.assistant.question.nearest import refused
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
+from loopwright.workflows.assistant.schemas import Slot
 from loopwright.workflows.assistant.searching.lexicon import cues, numbers, verbal, words
 
 JOINING = frozenset("and or nor und oder noch et ou ni y o en of e".split())
@@ -14,12 +15,12 @@ OPENING = frozenset(
     "the a an any more some too anything about on in at with of by for to from der die das am le la el de du".split()
 )
 """Words that stand before what is named."""
-TIMES = frozenset({"day", "start", "end", "on"})
+TIMES: frozenset[Slot] = frozenset({"day", "start", "end", "on"})
 """What is asked of times, whose denial `read_presence` reads."""
 _ANY = frozenset({"any", "anything"})
 _BE = frozenset("i'm am we're".split())
 _MOST_BETWEEN = 6
-_READ = frozenset({"correction", "day", "start", "end", "on", "told"})
+_READ = TIMES | {"correction", "told"}
 """What a cue may have been read as already: "no wait", "I can't be there before 1 pm"."""
 _SUBJECT = 1.5
 """What a word must weigh to be what a clause refuses."""

@@ -6,6 +6,7 @@ Told from labelled examples (``data/times.yaml``), whatever the words: "Sunday i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from loopwright.workflows.assistant.question.moments import PARTS, clock_said
 from loopwright.workflows.assistant.question.nearest import MARKS, model_of
@@ -36,6 +37,10 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
         sentence: The question, its conditions read.
         weight: How much the word at a place says of a subject.
     """
+    if not sentence.asks(*TIMES):
+        return
+    weight, model = cache(weight), model_of("times")
+    things, idle = words("things", "sessions") | words("things", "any"), MARKS | JOINING
     before = "asked"
     days = {span.condition.values for span in sentence.spans if span.condition.slot == "day"}
     for first, last in _parts(sentence, weight):
@@ -44,34 +49,35 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
             before = "asked"
             continue
         said, denying = _said(sentence, first, last, spans, weight)
-        idle = MARKS | JOINING
-        things = words("things", "sessions") | words("things", "any")
-        direct = said[0] == "NOT" and next(word for word in said[1:] if word not in things) in MARKS
+        direct = said[0] == "NOT" and next((word for word in said[1:] if word not in things), "") in MARKS
         so = sentence.word(first) in JOINING and sentence.word(first + 1) in _LIKEWISE
         if direct:
             before = "unwanted"
         elif not so and any(word == "NOT" or word not in idle for word in said):  # else as the part before
-            odds = model_of("times").likeness(said)
-            odds[model_of("times").labels.index("unwanted")] += _DENIED * (said[0] == "NOT")
+            odds = model.likeness(said)
+            odds[model.labels.index("unwanted")] += _DENIED * (said[0] == "NOT")
             best = int(odds.argmax())
-            before = model_of("times").labels[best] if odds[best] >= _SURE else "asked"
-        subjects = {place for place in sentence.rest() if weight(place) >= _SUBJECT}
-        own = {place for place in subjects if first <= place < last}
-        _change(sentence, spans, before, keep_day=bool(own) or len(days) == 1, busy="NOT" not in said)
-        for place in range(first, last):
+            before = model.labels[best] if odds[best] >= _SURE else "asked"
+        if before == "asked":
+            told = denying
+        else:
+            subjects = {place for place in sentence.rest() if weight(place) >= _SUBJECT}
+            own = {place for place in subjects if first <= place < last}
+            _change(sentence, spans, before, keep_day=bool(own) or len(days) == 1, busy="NOT" not in said)
             # What somebody tells of their day is no subject where another clause has one.
-            told = before != "asked" and (place not in own or (subjects != own and not direct))
-            if place in denying or told:
-                sentence.take(place, place + 1, "told")
+            kept = own if subjects == own or direct else set[int]()
+            told = {*range(first, last)} - kept | denying
+        for place in told:
+            sentence.take(place, place + 1, "told")
 
 
 def _parts(sentence: Sentence, weight: Callable[[int], float]) -> Iterator[tuple[int, int]]:
     """The parts of clauses that each say one thing: apart at "and" and "or", and where a denial of a time begins."""
-    times = [span.first for span in sentence.spans if span.condition.slot in TIMES]
+    times = sorted(span.first for span in sentence.spans if span.condition.slot in TIMES)
     for first, last in sentence.clauses():
         began, free = first, first + max(1, _denial(sentence, first))
         for place in range(first + 1, last):
-            time = next((at for at in sorted(times) if place < at < last), 0)
+            time = next((at for at in times if place < at < last), 0)
             if not time or place < free or sentence.tokens[place].taken:
                 continue
             joins = sentence.word(place) in JOINING and any(began <= at < place for at in times)
@@ -138,8 +144,6 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: b
     days = [span for span in spans if span.condition.slot == "day"]
     timed = [span for span in spans if span.condition.slot != "day"]
     changed: list[Span] = []
-    if said == "asked":
-        return
     if said == "unwanted":
         # "Nothing before 11 on Sunday" still asks for Sunday, "not on Sunday morning" for both days.
         open_ended = all(_mark(span.condition) in ("BEFORE", "AFTER") for span in timed)
@@ -152,7 +156,7 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: b
             changed.append(Span(span.first, span.last, denied, barred=True))
         changed += asked
     else:
-        changed = days if timed or said == "come" else []
+        changed += days if timed or said == "come" else []
         # Who is free between two times can come from the first on.
         changed += [span for span in timed if _mark(span.condition) == "BETWEEN"]
         changed += [Span(span.first, span.last, _limit(span.condition, said)) for span in timed]
