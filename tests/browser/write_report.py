@@ -17,7 +17,7 @@ from PIL import Image
 from report_pages import make_row, rich_row
 
 from loopwright.workflows.iqa import ExecutorOutput
-from loopwright.workflows.iqa.report import Outcome, Overview, ReportRow, write_report
+from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import DistortionFinding, ToolLog
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
@@ -61,17 +61,25 @@ def row(folder: Path, case: tuple) -> ReportRow:
     return ReportRow(made.name, made.image_path, source if level == 3 else None, made.query, made.state, 0.3)
 
 
+def counted_row(number: int) -> ReportRow:
+    """A row that the charts count."""
+    kinds = {"gaussian blur": "slight", "jpeg": "severe"} if number % 7 == 0 else {}
+    found = [
+        DistortionFinding(type=kind, severity=severity, confidence=0.9, explanation=HOSTILE)
+        for kind, severity in kinds.items()
+    ]
+    evidence = ExecutorOutput(distortion_analysis={HOSTILE: found})
+    return make_row(HOSTILE, 1 + number % 397 / 100, executor_evidence=evidence, iteration_count=int(number % 90 == 0))
+
+
 def main() -> None:
     folder = Path(sys.argv[1])
     rows = [row(folder, case) for case in CASES]
     rows += [rich_row(HOSTILE), make_row(NOT_UTF8, None, folder / NOT_UTF8, error="it broke")]
     overview = Overview()
-    for number in range(100_000):
-        kinds = {"gaussian blur": "slight", "jpeg": "severe"} if number % 7 == 0 else {}
-        score = None if number % 1000 == 0 else 1 + number % 397 / 100
-        overview.add(
-            Outcome(HOSTILE, score, kinds, score is not None, None if score else HOSTILE, number % 90 == 0, False, 0.1)
-        )
+    counted = [make_row(HOSTILE, None, error=HOSTILE)] + [counted_row(number) for number in range(1, 1000)]
+    for each in counted * 100:
+        overview.add(each)
     write_report(rows, folder / "small.html", title="Some images")
     write_report(rows * 2, folder / "large.html", title=HOSTILE, overview=overview)
 

@@ -97,6 +97,19 @@ def test_what_runs_no_graph_does_not_import_langgraph(module):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_what_no_test_imports_finds_the_names_that_it_takes_from_the_package():
+    """Scripts, benchmarks and what runs in processes of its own; not all of it runs in every ``./test``."""
+    for path in (each for folder in ("benchmarks", "scripts", "tests") for each in (ROOT / folder).rglob("*.py")):
+        if path.name.startswith("test_"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("loopwright"):
+                module = importlib.import_module(node.module)
+                for name in node.names:
+                    if not hasattr(module, name.name):
+                        importlib.import_module(f"{node.module}.{name.name}")
+
+
 def test_no_addresses_or_machine_paths_in_the_pins():
     assert "://" not in (ROOT / "requirements.lock").read_text()
 
