@@ -139,7 +139,8 @@ class Reader:
             try:
                 self.run(tree.body, frame)
             except Exception as error:
-                self.failed[key] = GraphError(f"{path} could not be read: {type(error).__name__}: {error}")
+                deep = "its code is nested too deeply" if isinstance(error, RecursionError) else None
+                self.failed[key] = GraphError(f"{path} could not be read: {deep or f'{type(error).__name__}: {error}'}")
                 frame.names.clear()  # what follows may have given them other values
             for name, value in frame.names.items():
                 if value in ([], {}):  # there to be filled, by a function that nobody calls here
