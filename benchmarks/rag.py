@@ -36,7 +36,7 @@ from loopwright.retrieval.records import Hit
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import KnowledgeStore, open_store
 from loopwright.workflows.evaluation import Evaluation, Figure, evaluate, mean_figure
-from loopwright.workflows.rag.answer.sentences import sentences
+from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.sources import fill_vectors, ingest
@@ -180,7 +180,7 @@ def answer_section(corpora: Sequence[Corpus], with_weights: bool, loops: bool) -
 def synthetic(path: Path, count: int) -> None:
     """Write passages that are made of the corpora's sentences, shuffled; the same each time."""
     documents = [row for name in SETS for row in rows_of(DATA / f"{name}.corpus.jsonl")]
-    pool = [sentence for row in documents for sentence in sentences(row["text"])]
+    pool = [row["text"][start:end] for row in documents for start, end in sentence_spans(row["text"])]
     draw = random.Random(count)
     with path.open("w", encoding="utf-8") as file:
         for number in range(count):

@@ -13,7 +13,7 @@ from batch_images import save
 from hosts import Hosts, ended, hosts_of_a_test, postgres_server, postgres_url, until  # noqa: F401
 
 COMPOSE = Path(__file__).parents[2] / "compose.yaml"
-TOKEN = "sesame"
+TOKEN = "open-sesame-to-two-servers"
 
 
 def started(many: Hosts, service: dict[str, Any]) -> Any:

@@ -43,6 +43,63 @@ def test_markdown_structure(tmp_path: Path):
     assert document.text[full.start : full.end].rstrip().endswith("> # quoted")
 
 
+RST = """
+.. _start:
+
+=======
+ Title
+=======
+
+See :ref:`the end <end>`, :class:`~a.B`, ``lit`` and `here <https://x.y>`_. So::
+
+    no = "heading"
+    =====
+
+.. note:: Never
+   twice.
+
+   .. code-block:: console
+      :linenos:
+
+      $ run
+
+.. a comment
+   of two lines
+
+Part
+----
+
++---+---+
+| a | b |
++---+---+
+
+Small
+~~~~~
+
+>>> 1 + 1
+2
+
+Other
+-----
+.. image:: x.png
+   :alt: no
+The end.
+"""
+
+
+def test_restructured_text_is_read_as_markdown(tmp_path: Path):
+    document = read(tmp_path / "a.rst", RST)
+    assert document.title == "Title" and document.media_type == "text/x-rst"
+    assert headings(document) == [("Title",), ("Title", "Part"), ("Title", "Part", "Small"), ("Title", "Other")]
+    for told in (
+        "See the end, `a.B`, `lit` and [here](https://x.y). So:\n\n```\nno = \"heading\"\n=====\n```\n",
+        "Note: Never\ntwice.\n\n\n```console\n$ run\n```\n", "\n| a | b |\n", "```python\n>>> 1 + 1\n2\n```\n", "The end.",
+    ):  # fmt: skip
+        assert told in document.text
+    for gone in (":linenos:", "comment", "of two lines", "x.png", ":alt:", "_start", "---+", "~~~", ".. "):
+        assert gone not in document.text
+
+
 @pytest.mark.parametrize(
     "front",
     ["a: [", "date: 2024-13-45", "x: !!python/object/apply:os.system ['id']", "[" * 900, "n: " + "9" * 5000 + "\n: :"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loopwright.retrieval.names import entity_key, find_mentions
+from loopwright.workflows.files.rst import as_markdown
 from loopwright.workflows.rag.answer.citations import cite
 from loopwright.workflows.rag.answer.reader import extract_answer
 from loopwright.workflows.rag.answer.sentences import sentence_spans
@@ -18,11 +19,14 @@ def long(piece: str) -> str:
 
 
 @pytest.mark.matrix(3)
-@pytest.mark.parametrize("piece", ["[1", "1", "1,", "1,111,", "1999 1 ", ".", '."', " ", "(", "(ab)", "The ", "A of "])
+@pytest.mark.parametrize(
+    "piece", [":a:", "[1", "1", "1,", "1,111,", "1999 1 ", ".", '."', " ", "(", "(ab)", "The ", "A of "]
+)
 def test_every_rule_ends_on_a_repeated_piece(piece: str) -> None:
     text = f"x{long(piece)}x"
     evidence = [Evidence(id="a", title="a", text=text)]
     assert sentence_spans(text)[0][0] == 0
+    assert as_markdown(text).startswith("x")
     assert cite(text, evidence).citations == ()
     assert extract_answer("How many days?", evidence).confidence <= 1
     assert entity_key(text).startswith("x")

@@ -108,7 +108,9 @@ def _day(text: str | None, option: str) -> datetime | None:
 
 @app.command()
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders: md, txt, html, pdf, docx, csv, json, jsonl.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files, folders: md, rst, txt, html, pdf, docx, csv, json, jsonl.")
+    ],
     store: Store = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for these documents.")] = None,
     renew: Annotated[bool, typer.Option("--renew", help="Also what has not changed, say after another --tag.")] = False,
@@ -138,7 +140,7 @@ def ingest(
             f"in {done.seconds:.1f} s"
         )
         if not done.documents and not done.failed:
-            print("nothing to read was found there: md, txt, html, pdf, docx, csv, json and jsonl are read")
+            print("nothing to read was found there: md, rst, txt, html, pdf, docx, csv, json and jsonl are read")
         print(
             f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
             f"{stats.entities} entities, {stats.vectors} vectors"

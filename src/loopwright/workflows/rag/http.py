@@ -65,7 +65,7 @@ class Ingested(BaseModel):
 @router.post("/ingest", operation_id="ingest_documents", responses=INGESTED)
 async def ingest(
     context: Here,
-    files: Annotated[list[UploadFile], File(description="Documents: md, txt, html, pdf, docx, csv, json, jsonl.")],
+    files: Annotated[list[UploadFile], File(description="Documents: md, rst, txt, html, pdf, docx, csv, json, jsonl.")],
     tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
 ) -> Ingested:
     """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""

@@ -39,11 +39,6 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, in order."""
-    return [text[start:end] for start, end in sentence_spans(text)]
-
-
 def _ends(text: str) -> Iterator[int]:
     for match in _BREAK.finditer(text):
         mark = match[0]

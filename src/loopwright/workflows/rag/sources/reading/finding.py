@@ -24,7 +24,7 @@ FORMATS = {
     ".md": "markdown_file:read",
     ".ndjson": "records:read_jsonl",
     ".pdf": "pdf_file:read",
-    ".rst": "markdown_file:read_text",
+    ".rst": "markdown_file:read_rst",
     ".txt": "markdown_file:read_text",
     ".xhtml": "html_file:read",
 }

@@ -1,4 +1,4 @@
-"""Markdown: the source text, its headings, and its front matter; plain text, which has neither."""
+"""Markdown: the source text, its headings, and its front matter; and texts of other kinds, with headings or without."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from loopwright.workflows.files import text_of
+from loopwright.workflows.files.rst import as_markdown
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.layout import Headings, Mark, sections
 from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, unusable_date
@@ -27,19 +28,23 @@ def read(source: Source) -> Iterator[ReadDocument]:
     """Read a Markdown file; its text is the source without the front matter, so that spans are those of the source."""
     data = source.data(source.limits.text_bytes)
     fields, body = _front_matter(source, text_of(source, data))
-    marks, first_title = _marks(body)
     date = source.date(fields.get("date"))
     if fields.get("date") and not date:
         source.ignored(source.error(unusable_date(fields["date"])))
-    yield source.document(
-        body,
-        sections(body, marks),
-        title=as_text(fields.get("title")) or first_title or source.path.stem,
-        media_type="text/markdown",
-        raw=data,
-        date=date,
-        tags=as_texts(fields.get("tags")),
-    )
+    tags, title = as_texts(fields.get("tags")), as_text(fields.get("title"))
+    yield _document(source, body, data, "text/markdown", title=title, date=date, tags=tags)
+
+
+def read_rst(source: Source) -> Iterator[ReadDocument]:
+    """Read a file of reStructuredText; spans are those of the Markdown that it becomes."""
+    data = source.data(source.limits.text_bytes)
+    yield _document(source, as_markdown(text_of(source, data)), data, "text/x-rst")
+
+
+def _document(source: Source, body: str, raw: bytes, media_type: str, title: str = "", **about: Any) -> ReadDocument:
+    marks, first_title = _marks(body)
+    title = title or first_title or source.path.stem
+    return source.document(body, sections(body, marks), title=title, media_type=media_type, raw=raw, **about)
 
 
 def read_text(source: Source) -> Iterator[ReadDocument]:

@@ -1,0 +1,89 @@
+"""reStructuredText, as Markdown: headings, code, links and roles as that has them; what steers its tools goes."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+_RULE = re.compile(r"([!-/:-@\[-`{-~])\1+")
+_GRID = re.compile(r"\s*\+[-=+]+\+|\s*=+(?: +=+)+")
+_MARKED = re.compile(r"( *)\.\.(?: +(?:([\w:+.-]+)::)?(.*))?")
+_OPTION = re.compile(r" +:[\w-]+:.*")
+_CODE = ("code", "code-block", "sourcecode", "parsed-literal", "prompt", "doctest", "testcode", "literal")
+_STEERS = ("contents", "currentmodule", "figure", "highlight", "image", "include", "index", "meta", "raw", "toctree")
+# A role or a link with a text of its own, one without, and a literal; each as Markdown has it.
+_INLINE = re.compile(
+    r":(?:[\w+.-]{1,40}:){1,3}`(?P<said>[^`<]+)<[^`>]*>`|:(?:[\w+.-]{1,40}:){1,3}`[~!]?(?P<role>[^`]+)`|``(?P<code>.+?)``(?!`)"
+    r"|`(?P<link>[^`<]+)<(?P<to>[^`>]+)>`__?|`(?P<named>[^`]+)`__?(?!\w)"
+)
+
+
+def as_markdown(text: str) -> str:
+    """A text without what only its tools read: directives, labels, comments, the adornments of headings."""
+    lines = text.expandtabs().split("\n")
+    told: list[str] = []
+    levels: dict[tuple[str, bool], int] = {}
+    place = 0
+    while place < len(lines):
+        line = lines[place].rstrip()
+        place += 1
+        below = lines[place].rstrip() if place < len(lines) else ""
+        above = lines[place - 2].strip() if place > 1 else ""
+        if marked := _MARKED.fullmatch(line):
+            indent, kind, rest = len(marked[1]), marked[2] or "", (marked[3] or "").strip()
+            end = _end(lines, place, indent)
+            while place < end and _OPTION.fullmatch(lines[place]):
+                place += 1
+            if kind in _CODE:
+                told += _fenced(lines[place:end], rest)
+                place = end
+            elif not kind and rest.startswith("["):  # a footnote
+                told.append(rest)
+            elif not kind or kind in _STEERS:
+                place = end
+            else:
+                while place < end and not rest:
+                    rest, place = lines[place].strip(), place + 1
+                told += ["", f"{kind.rpartition(':')[2].capitalize()}: {_inline(rest)}"]
+        elif line.endswith("::") and (line.strip() == "::" or not _RULE.fullmatch(line)):
+            told.append(_inline("" if line.strip() == "::" else line.strip()[:-1]))
+            end = _end(lines, place, len(line) - len(line.lstrip()))
+            told += _fenced(lines[place:end], "")
+            place = end
+        elif _RULE.fullmatch(line) or _GRID.fullmatch(line):
+            continue
+        elif line and _RULE.fullmatch(below) and len(below) >= min(len(line), 4) and (line[0] != " " or above == below):
+            level = levels.setdefault((below[0], above == below), len(levels) + 1)
+            told += ["", f"{'#' * min(level, 6)} {_inline(line.strip())}", ""]
+            place += 1
+        elif line.lstrip().startswith(">>> "):
+            end = next((n for n in range(place, len(lines)) if not lines[n].strip()), len(lines))
+            told += _fenced(lines[place - 1 : end], "python")
+            place = end
+        else:
+            told.append(_inline(line.strip()))
+    return "\n".join(told)
+
+
+def _end(lines: list[str], begin: int, indent: int) -> int:
+    """Where the block ends that is indented more than what it belongs to."""
+    for place in range(begin, len(lines)):
+        line = lines[place]
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            return place
+    return len(lines)
+
+
+def _fenced(lines: list[str], language: str) -> list[str]:
+    code = textwrap.dedent("\n".join(lines)).strip("\n")
+    return ["", f"```{language}", code, "```", ""] if code else []
+
+
+def _inline(text: str) -> str:
+    def shown(match: re.Match[str]) -> str:
+        if match["code"] or match["role"]:
+            return f"`{match['code'] or match['role']}`"
+        link = match["link"]
+        return f"[{link.strip()}]({match['to']})" if link else (match["said"] or match["named"]).strip()
+
+    return _INLINE.sub(shown, text)
