@@ -88,13 +88,16 @@ def other_forms(words: Mapping[str, Asked]) -> list[str]:
 
 
 def _asked(word: str, term: str, lexicon: Lexicon) -> Asked:
-    forms = {term: 1.0, **_longer(word, term, lexicon)} if lexicon.knows(term) else _forms(word, term, lexicon)
-    if not forms:
-        return Asked(_weight(word, term, lexicon), {term: 1.0}, known=False, rarity=_rarity(word))
+    if lexicon.knows(term):
+        # The longer names that begin with it are rarer, and make it say no more.
+        forms = {term: 1.0, **_longer(word, term, lexicon)}
+        return Asked(_weight(word, term, lexicon), forms, known=True, rarity=_rarity(word))
+    forms = _forms(word, term, lexicon)
     # A correction says what the corrected word says, not what the unknown one would; of a stem English knows nothing.
     english = english_words()
-    said = max(_weight(form if form in english and word not in english else word, form, lexicon) for form in forms)
-    return Asked(said, forms, known=True, rarity=_rarity(word))
+    said = [_weight(form if form in english and word not in english else word, form, lexicon) for form in forms]
+    weight = max(said, default=_weight(word, term, lexicon))
+    return Asked(weight, forms or {term: 1.0}, known=bool(forms), rarity=_rarity(word))
 
 
 def _rarity(word: str) -> float:
