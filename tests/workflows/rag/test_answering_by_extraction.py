@@ -239,5 +239,5 @@ def test_a_short_name_means_the_longer_names_that_begin_with_it() -> None:
     known = lexicon_of([passage("A", "Install app[postgres]."), passage("B", "PostgreSQL is gone: runs wait.")])
     assert asked_words("postgres is gone", known)["postgr"].forms.keys() >= {"postgr", "postgresql"}
     assert asked_words("the runs", known)["run"].forms.keys() == {"run"}
-    named = lexicon_of([passage("A", "zorp runs")] * 9 + [passage("B", "zorp has a zorpgui")])
+    named = lexicon_of([passage("A", "zorp runs")] * 99 + [passage("B", "zorp has a zorpgui")])
     assert asked_words("zorp", named)["zorp"].weight < asked_words("zorpgui", named)["zorpgui"].weight / 2

@@ -19,8 +19,6 @@ from loopwright.workflows.rag.sources.reading.source import Source
 
 # Bounded, because YAML is slow to parse.
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-
-
 _MOST_HEADING = 90
 
 
