@@ -54,6 +54,7 @@ PAINTERS = [
             "Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`",
             "Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`",
         ),
+        ("<pre>curl <port> &lt;host&gt; &mdash; <br/>x</pre>", "curl <port> <host> — x"),
         ("`__init__` is __not meant__ for `a[i](x)`", "`__init__` is not meant for `a[i](x)`"),
     ],
 )

@@ -29,7 +29,6 @@ router = APIRouter(prefix="/rag", tags=["rag"])
 INGESTED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 409, 503, 507)}
 Tag = Annotated[str, Field(min_length=1, max_length=100, pattern=WITHOUT_NUL)]
 
-
 _ingesting = asyncio.Lock()
 """Held while documents are read in: one request at a time."""
 

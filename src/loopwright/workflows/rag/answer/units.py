@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from html import unescape
 from itertools import groupby
 from typing import Literal
 
@@ -28,8 +29,11 @@ _MARKUP = re.compile(
 # Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]*\s[^_\n]*)__(?!\w)")
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
-# Of tags only what cannot be a placeholder, as "<port>" is.
-_TAGS = re.compile(r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+# Of tags only what is hardly a placeholder, as "<port>" is.
+_TAGS = re.compile(
+    r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>|<(?:d[dlt]|div|em|kbd|li|[ou]l|pre|span|strong|su[bp]|t[dhr]|table)>"
+    r"|<!--.*?-->", re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def shown(text: str, units: Sequence[Unit]) -> str:
 def plain_text(text: str) -> str:
     """A text without the marks and tags of markup, but for those of code."""
     marked = _MARKUP.sub("", _TAGS.sub("", text))
-    return _EMPHASIS.sub(lambda match: match[1] or match[2], _LINK.sub(r"\1", marked)).strip()
+    return unescape(_EMPHASIS.sub(lambda match: match[1] or match[2], _LINK.sub(r"\1", marked))).strip()
 
 
 def _running(text: str, units: Sequence[Unit]) -> str:

@@ -11,8 +11,9 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
 from loopwright.engine import normalised
+from loopwright.retrieval.web import quote_untrusted
 from loopwright.workflows.rag.answer.verdict import grade_passage, relevance, relevance_from_logit
-from loopwright.workflows.rag.nodes.prompting import listed, numbered, shown
+from loopwright.workflows.rag.nodes.prompting import listed, numbered
 from loopwright.workflows.rag.question.forms import lexicon_of
 from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Complexity, Evidence, Grade
@@ -103,7 +104,8 @@ async def _grades_by_model(question: str, found: Sequence[Evidence], services: S
     async def grade(evidence: Evidence) -> Grade:
         async with turn:
             try:
-                reply = await services.reply(node, Relevance, question, "passage_grading", passage=shown(evidence))
+                passage = quote_untrusted(evidence.text, source=evidence.title)
+                reply = await services.reply(node, Relevance, question, "passage_grading", passage=passage)
             except GraphBubbleUp:
                 raise
             except Exception as error:

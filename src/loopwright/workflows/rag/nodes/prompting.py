@@ -17,11 +17,6 @@ def numbered(evidence: Sequence[Evidence]) -> str:
     return quote_untrusted("\n".join(lines), source="the passages found") if lines else "none"
 
 
-def shown(found: Evidence) -> str:
-    """One passage for a prompt, fenced as data that is never an instruction."""
-    return quote_untrusted(found.text, source=found.title)
-
-
 def listed(lines: Iterable[str], *, numbers: bool = False) -> str:
     """Lines that came from documents, people or models for a prompt: each on one line, and no more than data."""
     marked = (f"{f'{place}.' if numbers else '-'} {untrusted_line(line)}" for place, line in enumerate(lines, 1))
