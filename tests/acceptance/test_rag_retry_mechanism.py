@@ -132,7 +132,7 @@ def test_updated_workflow_graph():
     assert ("nodes_and_edges_grading", "answer_generation") in edges(graph)
     (transform,) = (loop for loop in graph.topology().loops if loop.name == "transform")
     assert transform.target == "query_transformation"
-    assert transform.fallbacks_of("nodes_and_edges_grading") == ("web_search",)
+    assert transform.fallback_of("nodes_and_edges_grading") == "web_search"
 
 
 def test_after_with_retry_limits():
@@ -153,13 +153,13 @@ def test_after_with_retry_limits():
         ("generation_grading", "__end__"),
     } <= edges(graph)
     of_answer = {
-        (loop.name, loop.target, loop.fallbacks_of("generation_grading"))
+        (loop.name, loop.target, loop.fallback_of("generation_grading"))
         for loop in graph.topology().loops
         if "generation_grading" in loop.sources
     }
     assert of_answer == {
-        ("transform", "query_transformation", ("__end__",)),
-        ("regenerate", "answer_generation", ("__end__",)),
+        ("transform", "query_transformation", "__end__"),
+        ("regenerate", "answer_generation", "__end__"),
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopwright.check.findings import CheckedGraph, Checker
-from loopwright.check.imported import check_imported
+from loopwright.check.loading import check_imported
 from loopwright.check.proving import BY_LIMIT
 
 HEAD = """

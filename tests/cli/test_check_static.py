@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopwright.check.findings import CheckedGraph, Checker
-from loopwright.check.imported import check_imported
+from loopwright.check.loading import check_imported
 
 HEAD = """
 from __future__ import annotations

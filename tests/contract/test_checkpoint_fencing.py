@@ -13,7 +13,7 @@ from langgraph.graph import END, START, StateGraph
 from postgres import postgres_server, postgres_url  # noqa: F401
 
 from loopwright.checkpoints import aopen_checkpointer
-from loopwright.checkpoints.fencing import EPOCH, fence
+from loopwright.checkpoints.archive import EPOCH, fence
 
 
 class State(TypedDict):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from loopwright.check.findings import Checker
-from loopwright.engine.proof.cycles import cyclic_components
+from loopwright.engine.proof.graph import cyclic_components
 
 HEAD = """
 import functools

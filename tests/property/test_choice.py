@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.proof.choice import choose
-from loopwright.engine.proof.cycles import cyclic_components
+from loopwright.engine.proof.graph import cyclic_components
 
 NAMES = "abcdef"
 

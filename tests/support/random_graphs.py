@@ -239,7 +239,7 @@ def _loops(made: Case, dice: random.Random, names: list[str], back: dict[str, li
         scope = f"l{dice.randrange(number)}" if number and dice.random() < 0.35 else RUN
         stall = None
         if dice.random() < 0.2:
-            stall = Stall(key=lambda state: len(state.get("log", [])) // 3, route=dice.choice([None, *ways_on]))
+            stall = Stall(key=lambda state: len(state.get("log", [])) // 3)
         made.features["loop"] += 1
         made.features["scope"] += scope != RUN
         made.features["stall"] += stall is not None

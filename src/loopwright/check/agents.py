@@ -14,9 +14,6 @@ from loopwright.check.values import ClassValue, FunctionValue, GraphValue, Insta
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.source import UNKNOWN, Symbol
 
-AGENTS = ("create_agent", "create_react_agent", "create_deep_agent", "create_supervisor", "create_swarm")
-"""The makers of graphs that are known."""
-
 AGENT_STEPS = 9_999
 """The steps that LangChain's agents and deep agents allow themselves, whatever LangGraph's default is."""
 
@@ -207,9 +204,10 @@ def bounded(given: Arguments, graph: FoundGraph) -> None:
     graph.origin, graph.of_builder = inner.graph, not inner.compiled
     if given.starred or (not given.complete and given.take(1, "loops") is None):
         return graph.refuse(given.place, "bounded() is given * or ** arguments")
-    route = _route(given.take(None, "budget"))
-    added = given.take(None, "fallback") is not None
-    graph.fallbacks = (*(("fallback",) if added else ()), *((route,) if text_of(route) is not None else ()))
+    budget = given.take(None, "budget")
+    route = text_of(budget.options.get("exhausted")) if isinstance(budget, Made) else None
+    added = "fallback" if given.take(None, "fallback") is not None else None
+    graph.fallbacks = tuple(node for node in (added, route) if node is not None)
     if (limit := given.take(None, "limit")) is not None:
         graph.bounds = (f"bounded(limit={limit if isinstance(limit, int) else '...'})",)
         return None
@@ -233,9 +231,7 @@ def found_loop(value: Any) -> FoundLoop | None:
     given = options.get("sources")
     sources: Any = [given] if text_of(given) is not None else iterated(given)
     exhausted = options.get("exhausted", END)
-    rules = iterated(options.get("stall")) or [options.get("stall")]
-    routes = [_route(rule) for rule in (*rules, options.get("budget")) if rule is not None]
-    if name is None or target is None or not sources or UNKNOWN in routes or "**" in options:
+    if name is None or target is None or not sources or "**" in options:
         return None
     by_source: dict[str, Any] = exhausted if isinstance(exhausted, dict) else dict.fromkeys(sources, exhausted)
     if not all(text_of(word) is not None for word in (*sources, *by_source, *by_source.values())):
@@ -243,12 +239,4 @@ def found_loop(value: Any) -> FoundLoop | None:
     if set(by_source) != set(sources):
         return None
     ways = {str(source): str(way) for source, way in by_source.items()}
-    return FoundLoop(name, target, tuple(sources), ways, tuple(route for route in routes if route is not None))
-
-
-def _route(value: Any) -> Any:
-    """Where a ``Stall`` or ``Budget`` leads; None if it takes the loop's own way out."""
-    if not isinstance(value, Made):
-        return UNKNOWN
-    route = value.options.get("route", value.options.get("exhausted"))
-    return route if route is None or text_of(route) is not None else UNKNOWN
+    return FoundLoop(name, target, tuple(sources), ways)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from loopwright.check.expressions import Call, evaluate, iterated, return_annotation
+from loopwright.check.expressions import evaluate, iterated, return_annotation
 from loopwright.check.found import END, START, FoundGraph, FoundNode, FoundRoute, Place
 from loopwright.check.values import (
     Chain,
@@ -35,6 +35,9 @@ from loopwright.engine.proof.source import (
     words_of,
 )
 
+if TYPE_CHECKING:
+    from loopwright.check.reader import Reader
+
 NO_WORDS: frozenset[str] = frozenset()
 TOOLS = "tools"
 """LangGraph's own name for a node that runs tools."""
@@ -43,7 +46,7 @@ TOOLS = "tools"
 class Arguments:
     """The arguments of one call, each evaluated once."""
 
-    def __init__(self, node: ast.Call, frame: Frame, call: Call) -> None:
+    def __init__(self, node: ast.Call, frame: Frame, call: Reader) -> None:
         self.place = place_of(node, frame)
         self.call = call
         self.given: list[Any] = []
@@ -166,7 +169,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
     return node
 
 
-def _read_function(node: FoundNode, action: FunctionValue, call: Call) -> None:
+def _read_function(node: FoundNode, action: FunctionValue, call: Reader) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
     words = command_words(action.node, action.values, action.fixed, doubts)
@@ -202,7 +205,7 @@ def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> f
     return frozenset(found)
 
 
-def read_tools(node: FoundNode, tools: Any, call: Call) -> None:
+def read_tools(node: FoundNode, tools: Any, call: Reader) -> None:
     """Note where the Commands of tools go; tools that nobody read make none where no file has a function that does."""
     for tool in iterated(tools) or [UNKNOWN]:
         if isinstance(tool, FunctionValue):
@@ -261,7 +264,7 @@ def _sent(path: Any) -> tuple[frozenset[str], tuple[FunctionValue, ...]]:
     return sent_words(path.node, path.values, path.fixed), (path,)
 
 
-def router_words(path: Any, call: Call) -> tuple[frozenset[str] | None, bool]:
+def router_words(path: Any, call: Reader) -> tuple[frozenset[str] | None, bool]:
     """What a router can return, None for anything, and whether an annotation declares it."""
     if isinstance(path, Symbol) and path.rpartition(".")[2] == "tools_condition":
         return frozenset({TOOLS, END}), True

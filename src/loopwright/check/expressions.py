@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from loopwright.check.project import Project
 from loopwright.check.values import (
     MORE,
     Chain,
@@ -21,18 +20,8 @@ from loopwright.check.values import (
 )
 from loopwright.engine.proof.source import UNKNOWN, Symbol
 
-
-class Call(Protocol):
-    """What evaluates calls, and bounds the work."""
-
-    project: Project
-    """Where imports are looked for."""
-
-    def __call__(self, node: ast.Call, frame: Frame) -> Any:
-        """The value of a call."""
-
-    def step(self, count: int = 1) -> None:
-        """Count what is evaluated; it may raise where a file takes too much."""
+if TYPE_CHECKING:  # it evaluates calls, which may do something to graphs, and bounds the work
+    from loopwright.check.reader import Reader
 
 
 MOST_ITEMS = 10_000
@@ -41,7 +30,7 @@ MOST_ITEMS = 10_000
 _BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
 
 
-def evaluate(node: ast.expr | None, frame: Frame, call: Call) -> Any:
+def evaluate(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
     """The value of an expression; `UNKNOWN` where constants do not tell it."""
     call.step()
     match node:
@@ -76,7 +65,7 @@ def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
     return member(owner, node.attr) if kept is UNKNOWN else kept
 
 
-def _combined(node: ast.expr | None, frame: Frame, call: Call) -> Any:
+def _combined(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
     match node:
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
             return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
@@ -113,7 +102,7 @@ def _named(name: str, value: Any, frame: Frame) -> Any:
     return value
 
 
-def truth(test: ast.expr, frame: Frame, call: Call) -> bool | None:
+def truth(test: ast.expr, frame: Frame, call: Reader) -> bool | None:
     """Whether a condition holds; None if constants do not tell."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         known = truth(test.operand, frame, call)
@@ -137,7 +126,7 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
         case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
             kept = frame.look_up(owner)
             if isinstance(kept, InstanceValue):
-                kept.set(attribute, value)
+                kept.names[attribute] = value
             else:
                 frame.names[f"{owner}.{attribute}"] = value
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
@@ -170,7 +159,7 @@ def iterated(value: Any) -> Sequence[Any] | None:
     return None
 
 
-def _items(nodes: Sequence[ast.expr], frame: Frame, call: Call) -> Any:
+def _items(nodes: Sequence[ast.expr], frame: Frame, call: Reader) -> Any:
     values: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
@@ -183,7 +172,7 @@ def _items(nodes: Sequence[ast.expr], frame: Frame, call: Call) -> Any:
     return values
 
 
-def _dictionary(node: ast.Dict, frame: Frame, call: Call) -> Any:
+def _dictionary(node: ast.Dict, frame: Frame, call: Reader) -> Any:
     found: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         known = evaluate(value, frame, call)
@@ -200,7 +189,9 @@ def _dictionary(node: ast.Dict, frame: Frame, call: Call) -> Any:
     return found
 
 
-def _comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Call) -> Any:
+def _comprehension(
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Reader
+) -> Any:
     """What is done to graphs in a comprehension; what it makes is not told."""
     inner = Frame(node, frame.file, frame.name, frame)
     for clause in node.generators:
@@ -213,7 +204,7 @@ def _comprehension(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.Dic
     return UNKNOWN
 
 
-def _subscript(node: ast.Subscript, frame: Frame, call: Call) -> Any:
+def _subscript(node: ast.Subscript, frame: Frame, call: Reader) -> Any:
     owner = evaluate(node.value, frame, call)
     if isinstance(owner, Symbol):
         return _annotation(owner, node.slice, frame, call)
@@ -225,7 +216,7 @@ def _subscript(node: ast.Subscript, frame: Frame, call: Call) -> Any:
     return UNKNOWN
 
 
-def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Call) -> Any:
+def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Reader) -> Any:
     """``Literal[...]``, ``Command[Literal[...]]``, and these within ``Union``, ``Optional`` or ``Annotated``."""
     parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     name = owner.rpartition(".")[2]
@@ -266,7 +257,7 @@ def _unquoted(node: ast.expr) -> ast.expr:
     return node
 
 
-def return_annotation(function: FunctionValue, call: Call) -> Any:
+def return_annotation(function: FunctionValue, call: Reader) -> Any:
     """What a function is annotated to return: `Words`, or `UNKNOWN`."""
     annotation = getattr(function.node, "returns", None)
     return UNKNOWN if annotation is None else evaluate(_unquoted(annotation), function.frame, call)

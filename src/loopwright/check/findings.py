@@ -207,7 +207,7 @@ def _names_of(frame: Frame) -> Iterator[tuple[str, Any]]:
     for name, value in frame.names.items():
         yield name, value
         if isinstance(value, InstanceValue):
-            yield from ((f"{name}.{attribute}", held) for attribute, held in value.attributes.items())
+            yield from ((f"{name}.{attribute}", held) for attribute, held in value.names.items())
 
 
 def _name_where_made(graph: FoundGraph) -> str:

@@ -40,9 +40,7 @@ class FoundLoop:
     sources: tuple[str, ...]
     """The nodes whose edges into the target go round."""
     exhausted: Mapping[str, str]
-    """Source -> where control goes when the bound is reached."""
-    routes: tuple[str, ...] = ()
-    """Where else a refused pass can go, whatever its source."""
+    """Source -> where control goes when a pass is refused."""
 
 
 @dataclass(slots=True)
@@ -147,26 +145,17 @@ class FoundGraph:
         anywhere = (*self.nodes, END)
         found = [*self.edges]
         for route in self.routes:
-            kind = "assumed" if route.targets is None else "conditional"
-            for label, target in (dict.fromkeys(anywhere) if route.targets is None else route.targets).items():
-                target = target or label
-                if route.declared or target in anywhere:
-                    found.append((Edge(route.source, target, kind), route.place))
-            if route.targets is not None:
-                others = route.sent - {*route.targets.values()}
-                found += [
-                    (Edge(route.source, target, kind), route.place) for target in sorted(others) if target in anywhere
-                ]
+            named = dict.fromkeys((route.targets or {}).values())
+            known = [target for target in named if route.declared or target in anywhere]
+            found += [(Edge(route.source, target, "conditional"), route.place) for target in known]
+            others = None if route.targets is None else route.sent - named.keys()
+            found += _jumps(route.source, others, "conditional", anywhere, route.place)
         for name, node in self.nodes.items():
             found += [(Edge(name, target, "command"), node.place) for target in node.declared]
-            if not node.declared or node.words is not None:  # an annotation does not hold a Command back
-                found += _jumps(
-                    name,
-                    (node.words or NOWHERE) - {*node.declared} if node.declared else node.words,
-                    "command",
-                    anywhere,
-                    node.place,
-                )
+            words = node.words
+            if node.declared:  # which does not hold back a Command that the source shows
+                words = (words or NOWHERE) - {*node.declared}
+            found += _jumps(name, words, "command", anywhere, node.place)
             if not node.declared and node.graph is not None:
                 found += _jumps(name, node.graph.parent_words(), "command", anywhere, node.place)
             found += _jumps(name, node.handler_words, "handler", anywhere, node.place)

@@ -144,7 +144,7 @@ class Project:
         if level:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
         else:
-            starts = [importer.parent, *self.roots, *_package_roots(importer)]
+            starts = [importer.parent, *self.roots, package_root(importer)]
         parts = module.split(".") if module else []
         for start in dict.fromkeys(starts):
             place = start.joinpath(*parts)
@@ -161,9 +161,9 @@ class Project:
         return any((root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots)
 
 
-def _package_roots(path: Path) -> list[Path]:
-    """The folder that the outermost package around a file lies in."""
+def package_root(path: Path) -> Path:
+    """The folder that the outermost package around a file lies in; its own folder, where it is in none."""
     folder = path.parent
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         folder = folder.parent
-    return [folder]
+    return folder

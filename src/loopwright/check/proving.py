@@ -9,8 +9,7 @@ from typing import Literal
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
 from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name
-from loopwright.engine.proof.cycles import reached
-from loopwright.engine.proof.graph import Edge, refusal_of
+from loopwright.engine.proof.graph import Edge, Topology, reached, refusal_of
 
 Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
 """What is known of a graph.
@@ -108,7 +107,7 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     for message in _unknown_nodes(base, edges):
         return Proof(problem=_not_read(*message))
     loops, fallbacks = _bound_by(graph)
-    entered = {way for loop in loops for way in (*loop.exhausted.values(), *loop.routes)} | fallbacks
+    entered = {way for loop in loops for way in loop.exhausted.values()} | fallbacks
     lost = tuple(
         Finding("unreachable-node", base.nodes[node].place, f"no path from the start reaches {node!r}")
         for node in _lost(base, edges, entered)
@@ -170,7 +169,7 @@ def _misfit(
     loop: FoundLoop, graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], fallbacks: Collection[str]
 ) -> str | None:
     known = {END, *graph.nodes, *fallbacks}
-    for node in (loop.target, *loop.sources, *loop.exhausted.values(), *loop.routes):
+    for node in (loop.target, *loop.sources, *loop.exhausted.values()):
         if node not in known:
             return f"loop {loop.name!r} names a node {node!r} that is not there"
     pairs = {(edge.source, edge.target) for edge, _ in edges}
@@ -191,8 +190,7 @@ def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> l
                 continue
             refusal = refusal_of(loop.name, edge.source) if by_source else gate
             moved.append((Edge(edge.source, refusal, "request"), place))
-            ways = (loop.exhausted[edge.source], *loop.routes)
-            moved += [(Edge(refusal, way, "exhausted"), place) for way in ways]
+            moved.append((Edge(refusal, loop.exhausted[edge.source], "exhausted"), place))
         edges = moved
     return [*edges]
 
@@ -205,12 +203,9 @@ WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
 
 
 def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, dict[str, None]]:
-    """Node -> the nodes that it leads to, both in the order of declaration."""
-    follow: dict[str, dict[str, None]] = {node: {} for node in (START, *graph.nodes, END)}
-    for edge, _ in edges:
-        follow.setdefault(edge.source, {})[edge.target] = None
-        follow.setdefault(edge.target, {})
-    return follow
+    """Node -> the nodes that it leads to, both in the order of declaration; gates and a fallback too."""
+    nodes = dict.fromkeys((*graph.nodes, *(edge.target for edge, _ in edges)))
+    return Topology("", tuple(nodes), tuple(edge for edge, _ in edges)).ways()
 
 
 def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Finding], tuple[str, ...]]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
+from weakref import WeakSet
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
@@ -23,7 +24,6 @@ from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
     CHANGING,
     MAKERS,
-    MISSING,
     ClassValue,
     Frame,
     FunctionValue,
@@ -35,7 +35,7 @@ from loopwright.check.values import (
     symbol,
     text_of,
 )
-from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes
+from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes, parameters, stored
 from loopwright.errors import GraphError
 
 KNOWN_PACKAGES = (
@@ -105,7 +105,7 @@ class Reader:
         self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
         self.failed: dict[Path, GraphError] = {}
-        self.journal: list[tuple[dict[str, Any], str, Any]] = []
+        self.objects = WeakSet[InstanceValue]()
         self._owner: Any = None
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
@@ -163,7 +163,7 @@ class Reader:
         """
         frame = Frame(node, around.file, f"{around.name}.{getattr(node, 'name', '__main__')}".lstrip("."), around)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            names = _parameters(node)
+            names = parameters(node)
             frame.names |= dict.fromkeys(names, UNKNOWN)
             if (
                 bound is not None
@@ -181,17 +181,18 @@ class Reader:
 
     def instance(self, of: ClassValue) -> InstanceValue:
         """An object of a class, before its ``__init__`` has run."""
-        return InstanceValue(of, self.journal)
+        self.objects.add(made := InstanceValue(of))
+        return made
 
     def forget(self, instance: InstanceValue, source: SourceFile) -> None:
         """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
-        for name, value in instance.attributes.items():
+        for name, value in instance.names.items():
             stored = stored_attributes(source.tree)[name] > 1 and not isinstance(value, GraphValue | InstanceValue)
             filled = isinstance(value, list | dict) and re.search(
                 rf"\.{name}(\[|\.(?!get|items|keys|values|copy))", source.text
             )
             if stored or filled:
-                instance.attributes[name] = UNKNOWN
+                instance.names[name] = UNKNOWN
 
     # Statements
 
@@ -228,8 +229,8 @@ class Reader:
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self._assign([target], evaluate(value, frame, self), frame)
             case ast.AugAssign(target=target, op=op, value=value):
-                changed = ast.copy_location(ast.BinOp(_loaded(target), op, value), node)
-                self._assign([target], evaluate(changed, frame, self), frame)
+                changed = evaluate(ast.BinOp(target, op, value), frame, self)
+                self._assign([target], changed if isinstance(target, ast.Name) else UNKNOWN, frame)
             case ast.Expr(value=value):
                 evaluate(value, frame, self)
             case ast.Return(value=value):
@@ -289,42 +290,27 @@ class Reader:
         """
         if len(branches) == 1:
             return branches[0]()
-        before, mark, around = dict(frame.names), len(self.journal), self._branch
-        ends: list[tuple[Left, dict[str, Any], dict[tuple[int, str], tuple[dict[str, Any], Any]]]] = []
+        holders: list[Frame | InstanceValue] = [frame, *self.objects]
+        before, around = [dict(holder.names) for holder in holders], self._branch
+        ends: list[tuple[Left, list[dict[str, Any]]]] = []
         for branch in branches:
-            frame.names = dict(before)
+            for holder, names in zip(holders, before, strict=True):
+                holder.names = dict(names)
             self._branches += 1
             self._branch = (*around, self._branches)
             left = branch()
-            ends.append((left, frame.names, self._undone(mark)))
+            ends.append((left, [holder.names for holder in holders]))
         self._branch = around
         ends = [end for end in ends if end[0] != "raise"] or ends
-        frame.names = dict(ends[0][1])
-        for _, names, _ in ends[1:]:
-            for name, value in names.items():
-                if (kept := frame.names.setdefault(name, value)) is not value:
-                    frame.names[name] = _same([kept, value])
-        every = {key: value for _, _, changes in ends for key, value in changes.items()}
-        for key, (attributes, _) in every.items():
-            kept = attributes.get(key[1], MISSING)
-            found = [changes[key][1] if key in changes else kept for _, _, changes in ends]
-            self.journal.append((attributes, key[1], kept))
-            attributes[key[1]] = _same([value for value in found if value is not MISSING])
-        leaving: set[Left] = {left for left, _, _ in ends}
+        for place, holder in enumerate(holders):
+            holder.names = dict(ends[0][1][place])
+            for _, found in ends[1:]:
+                for name, value in found[place].items():
+                    if (kept := holder.names.setdefault(name, value)) is not value:
+                        holder.names[name] = _same([kept, value])
+        leaving: set[Left] = {left for left, _ in ends}
         self._may_have_left = self._may_have_left or len(leaving) > 1
         return leaving.pop() if len(leaving) == 1 else None
-
-    def _undone(self, mark: int) -> dict[tuple[int, str], tuple[dict[str, Any], Any]]:
-        """Take back what was changed in objects since a mark; returns the values that it had in the end."""
-        ends: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
-        while len(self.journal) > mark:
-            attributes, name, before = self.journal.pop()
-            ends.setdefault((id(attributes), name), (attributes, attributes.get(name, UNKNOWN)))
-            if before is MISSING:
-                attributes.pop(name, None)
-            else:
-                attributes[name] = before
-        return ends
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, returned: list[Any]) -> Left:
         target = None if isinstance(node, ast.While) else node.target
@@ -346,9 +332,9 @@ class Reader:
             return None
 
         def unknown() -> Left:
-            stored = {name for inner in ast.walk(node) if (name := _stored_name(inner))}
-            kept = {name for name in stored if isinstance(frame.names.get(name), GraphValue)}
-            frame.names |= dict.fromkeys(stored - kept, UNKNOWN)
+            given = {name for inner in ast.walk(node) for name in stored(inner)}
+            kept = {name for name in given if isinstance(frame.names.get(name), GraphValue)}
+            frame.names |= dict.fromkeys(given - kept, UNKNOWN)
             return passes([UNKNOWN])
 
         left = self._either([_nothing, unknown], frame) if values is None else passes(values)
@@ -497,7 +483,7 @@ class Reader:
         if isinstance(begin, FunctionValue):
             self._inline(begin, given)
         else:
-            made.attributes |= given.named  # a dataclass, say
+            made.names |= given.named  # a dataclass, say
             self._unknown(node, given)
         return made
 
@@ -618,16 +604,10 @@ def _step_limit(given: Arguments) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
-    given = node.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    return [argument.arg for argument in every if argument]
-
-
 def _bound_arguments(
     function: FunctionValue, given: Arguments | None, values: Sequence[Any], reader: Reader
 ) -> dict[str, Any]:
-    names = dict.fromkeys(_parameters(function.node), UNKNOWN)
+    names = dict.fromkeys(parameters(function.node), UNKNOWN)
     its = function.node.args
     places = [argument.arg for argument in (*its.posonlyargs, *its.args)]
     if function.bound is not None and places:
@@ -652,16 +632,3 @@ def _same(values: Sequence[Any]) -> Any:
 def asks_for_main(test: ast.expr) -> bool:
     """``if __name__ == "__main__"``: what an import does not run."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    """An assignment's target as an expression, to compute its new value from."""
-    match target:
-        case ast.Name(id=name):
-            return ast.copy_location(ast.Name(name, ast.Load()), target)
-        case _:
-            return ast.copy_location(ast.Constant(None), target)
-
-
-def _stored_name(node: ast.AST) -> str | None:
-    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None

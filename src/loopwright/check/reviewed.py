@@ -7,16 +7,10 @@ from typing import Any
 
 from loopwright.check.loading import load_graphs
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.certificate import FIGURES, Certificate
 from loopwright.engine.proof.checker import check_certificate
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError
-
-_FIGURES = {
-    "max_supersteps": "supersteps", "max_node_runs": "node runs", "max_model_calls": "model calls",
-    "max_seconds": "seconds", "max_tokens": "tokens",
-}  # fmt: skip
-"""Field of a certificate -> what it counts."""
 
 
 def one_graph(target: str) -> Any:
@@ -96,7 +90,7 @@ def changes(reviewed: Certificate, now: Certificate, where: str = "") -> list[st
             found.append(f"the loop {where}{loop} is new, with up to {passes} passes in a run")
         elif passes > before[loop]:
             found.append(f"the loop {where}{loop} grants up to {passes} passes, reviewed were {before[loop]}")
-    for field, what in _FIGURES.items():
+    for field, what in FIGURES.items():
         old, new = getattr(reviewed, field), getattr(now, field)
         if old is not None and (new is None or new > old):
             said = "an unknown number of" if new is None else f"up to {new:,}"

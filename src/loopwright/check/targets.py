@@ -83,7 +83,7 @@ def _check(target: str, checker: Checker, import_them: bool | None, outcome: Out
         if not place.endswith(".py"):
             raise GraphError(f"{target} is a module, which must be imported; name its file, or leave --no-import away")
         return _only(name, _check_file(Path(place), checker, import_them, outcome), place)
-    from loopwright.check.imported import check_imported
+    from loopwright.check.loading import check_imported
 
     outcome.files += 1
     return check_imported(target)
@@ -103,7 +103,7 @@ def _check_file(path: Path, checker: Checker, import_them: bool | None, outcome:
     try:
         found = checker.check(path)
         if import_them and found and path.suffix != NOTEBOOK:
-            from loopwright.check.imported import check_imported
+            from loopwright.check.loading import check_imported
 
             return check_imported(str(path), allow_empty=True)
         return found

@@ -230,21 +230,14 @@ class ClassValue:
         return any(isinstance(base, Symbol) and base.rpartition(".")[2] in ("Enum", "StrEnum") for base in self.bases)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class InstanceValue:
     """An object of a class that the files define."""
 
     of: ClassValue
     """The class."""
-    journal: list[tuple[dict[str, Any], str, Any]]
-    """Where its changes are noted, so that the ways of an ``if`` can be read apart."""
-    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    names: dict[str, Any] = field(default_factory=dict[str, Any])
     """Its own attributes."""
-
-    def set(self, name: str, value: Any) -> None:
-        """Give an attribute a value."""
-        self.journal.append((self.attributes, name, self.attributes.get(name, MISSING)))
-        self.attributes[name] = value
 
 
 class _More:
@@ -256,9 +249,6 @@ class _More:
 
 MORE = _More()
 """In a list, or as a key of a table: something unknown was added to it."""
-
-MISSING = object()
-"""The value of an attribute that was not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,8 +313,8 @@ def member(owner: Any, name: str) -> Any:
         case GraphValue(compiled=True) if name == "builder":
             return GraphValue(owner.graph)
         case InstanceValue():
-            if name in owner.attributes:
-                return owner.attributes[name]
+            if name in owner.names:
+                return owner.names[name]
             return _method_of(owner.of.find(name), owner)
         case ClassValue():
             value = _method_of(owner.find(name), None, owner)

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any, get_args, get_type_hints
 
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 from typing_extensions import is_typeddict
 
@@ -67,19 +66,3 @@ def _field_annotations(kind: type) -> Iterable[Any]:
                 "import what they mention at run time, not only under TYPE_CHECKING."
             ) from problem
     return ()
-
-
-def strict_serializer(allow: Iterable[Any]) -> JsonPlusSerializer:
-    """Make LangGraph's serializer for known classes only.
-
-    Args:
-        allow: What `state_types` takes.
-
-    Returns:
-        A serializer that brings back LangGraph's safe types (dates, sets, messages, ...) and the classes of `allow`.
-        Anything else is given back as plain data, with one warning in the log for each class.
-
-    Raises:
-        ConfigError: As `state_types`.
-    """
-    return JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(state_types(*allow))

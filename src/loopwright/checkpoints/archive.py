@@ -1,9 +1,14 @@
-"""What a saver can do beyond LangGraph's own: serve asynchronous calls, and refuse an earlier attempt's."""
+"""What a saver can do beyond LangGraph's own: serve asynchronous calls, and refuse an earlier attempt's.
+
+An attempt of a run that is numbered has its number in the configuration, under `EPOCH`; LangGraph keeps it in the
+metadata of each checkpoint. A trigger compares it with the newest attempt that began, in the transaction that would
+keep the checkpoint. What has no number is let through.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self, TypeVar
 
@@ -14,13 +19,48 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    DeltaChannelHistory,
 )
 
 PAGE = 50
 """So many checkpoints are read at once for an asynchronous list."""
 
 T = TypeVar("T")
+
+EPOCH = "loopwright_epoch"
+"""The key of the configuration, and of a checkpoint's metadata."""
+
+TABLE = "loopwright_attempts"
+
+SQLITE = f"""
+    CREATE TABLE IF NOT EXISTS {TABLE} (thread_id TEXT PRIMARY KEY, epoch INTEGER NOT NULL);
+    CREATE TRIGGER IF NOT EXISTS loopwright_fence BEFORE INSERT ON checkpoints
+    WHEN (SELECT epoch FROM {TABLE} WHERE thread_id = NEW.thread_id)
+        > json_extract(CAST(NEW.metadata AS TEXT), '$.{EPOCH}')
+    BEGIN SELECT RAISE(ROLLBACK, 'a later attempt of this run began'); END;
+"""
+"""What makes the table and the trigger in SQLite; the failed transaction is taken back, so that it locks nobody out."""
+
+POSTGRES = f"""
+    CREATE TABLE IF NOT EXISTS {TABLE} (thread_id text PRIMARY KEY, epoch bigint NOT NULL);
+    CREATE OR REPLACE FUNCTION loopwright_fence() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE newest bigint;
+    BEGIN
+        SELECT epoch INTO newest FROM {TABLE} WHERE thread_id = NEW.thread_id FOR SHARE;
+        IF newest > (NEW.metadata ->> '{EPOCH}')::bigint THEN
+            RAISE EXCEPTION 'a later attempt of this run began';
+        END IF;
+        RETURN NEW;
+    END $$;
+    CREATE OR REPLACE TRIGGER loopwright_fence BEFORE INSERT ON checkpoints
+        FOR EACH ROW EXECUTE FUNCTION loopwright_fence();
+"""
+"""The same in PostgreSQL (14 or newer)."""
+
+BEGIN = (
+    f"INSERT INTO {TABLE} (thread_id, epoch) VALUES (%s, %s) ON CONFLICT (thread_id) DO UPDATE SET epoch ="
+    f" CASE WHEN excluded.epoch > {TABLE}.epoch OR excluded.epoch = 0 THEN excluded.epoch ELSE {TABLE}.epoch END"
+)
+"""Notes that an attempt begins: the thread, and the attempt's number."""
 
 
 class Archive(BaseCheckpointSaver[str]):
@@ -42,7 +82,7 @@ class Archive(BaseCheckpointSaver[str]):
             self.workers.shutdown(wait=False, cancel_futures=True)
 
     def fence(self, thread_id: str, epoch: int) -> None:
-        """Refuse what an earlier attempt of a run would save, where other processes could; see `fencing`."""
+        """Refuse what an earlier attempt of a run would save, where other processes could."""
 
     async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
         """Make a synchronous call without holding up the event loop."""
@@ -94,8 +134,14 @@ class Archive(BaseCheckpointSaver[str]):
         """Delete a run."""
         await self.in_thread(self.delete_thread, thread_id)
 
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """Collect what was written to channels since their last snapshot; see LangGraph."""
-        return await self.in_thread(lambda: self.get_delta_channel_history(config=config, channels=channels))
+
+async def fence(saver: BaseCheckpointSaver[Any], thread_id: str, epoch: int) -> None:
+    """Refuse from now on what an earlier attempt would save.
+
+    Args:
+        saver: One that `open_checkpointer` gave; those for memory and JSON serve one process, and are not fenced.
+        thread_id: The run.
+        epoch: The attempt that begins; 0 for a new run.
+    """
+    if isinstance(saver, Archive):
+        await saver.in_thread(saver.fence, thread_id, epoch)

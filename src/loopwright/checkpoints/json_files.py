@@ -26,7 +26,6 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    DeltaChannelHistory,
 )
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -205,13 +204,6 @@ class JsonFileSaver(Archive):
                 raise CheckpointError(
                     f"the checkpoint file {path} cannot be deleted ({problem}). Make its folder writable."
                 ) from problem
-
-    def get_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """Collect what was written to channels since their last snapshot; see LangGraph."""
-        config, thread_id, _ = _located(config)
-        return self._memory(self._path(thread_id)).get_delta_channel_history(config=config, channels=channels)
 
     get_next_version = InMemorySaver.get_next_version
 

@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from loopwright.checkpoints.allowlist import strict_serializer
+from loopwright.checkpoints.allowlist import state_types
 from loopwright.checkpoints.json_files import JsonFileSaver
 from loopwright.errors import ConfigError, unknown_name_message
 
@@ -54,7 +54,9 @@ def open_checkpointer(
         CheckpointError: On entering at the latest, if the place cannot be written to or holds something else.
     """
     scheme, place = parse_spec(spec)
-    serde = JsonPlusSerializer() if allow is None else strict_serializer(allow)
+    serde = JsonPlusSerializer()
+    if allow is not None:  # None here: only LangGraph's own safe types, and these
+        serde = JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(state_types(*allow))
     if scheme == "postgresql":
         return postgres().open_saver(place, serde)
     if scheme == "sqlite":
@@ -108,20 +110,15 @@ def parse_spec(spec: str) -> tuple[Scheme, str]:
     scheme, colon, place = spec.strip().partition(":")
     if scheme in ("postgres", "postgresql") and place.startswith("//"):
         return "postgresql", spec.strip()
-    if scheme not in _FORMS:
-        raise ConfigError(f"{unknown_name_message('checkpointer', scheme, _FORMS)} Write {_all_forms()}.")
-    known: Scheme = scheme
-    if known == "memory":
-        if colon:
-            raise ConfigError(f"the checkpointer {spec!r} has too much in it: write just 'memory'.")
-        return known, ""
-    if not place or known == "postgresql":
-        raise ConfigError(f"the checkpointer {spec!r} does not say where: write {_FORMS[known]!r}.")
-    if place.startswith("//"):
-        raise ConfigError(f"the checkpointer {spec!r} is not a URL: write {_FORMS[known]!r}, with a path as it is.")
-    if place == ":memory:":
-        raise ConfigError(f"the checkpointer {spec!r} would keep nothing: write 'memory' if that is meant.")
-    return known, str(Path(place).expanduser())
+    if scheme == "memory" and not colon:
+        return scheme, ""
+    if scheme in ("json", "sqlite") and place not in ("", ":memory:") and not place.startswith("//"):
+        return scheme, str(Path(place).expanduser())
+    wrong = f"the checkpointer {spec!r} cannot be opened." if scheme in _FORMS else unknown_name_message(
+        "checkpointer", scheme, _FORMS
+    )  # fmt: skip
+    *first, last = (repr(form) for form in _FORMS.values())
+    raise ConfigError(f"{wrong} Write {', '.join(first)} or {last}, with a path as it is.")
 
 
 def postgres() -> ModuleType:
@@ -137,8 +134,3 @@ def postgres() -> ModuleType:
             f"checkpoints in PostgreSQL need the package {missing.name}: pip install 'loopwright[postgres]'"
         ) from missing
     return postgres
-
-
-def _all_forms() -> str:
-    *first, last = (repr(form) for form in _FORMS.values())
-    return f"{', '.join(first)} or {last}"

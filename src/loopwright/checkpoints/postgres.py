@@ -20,8 +20,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg_pool import ConnectionPool
 
-from loopwright.checkpoints.archive import Archive
-from loopwright.checkpoints.fencing import BEGIN, POSTGRES, TABLE
+from loopwright.checkpoints.archive import BEGIN, POSTGRES, TABLE, Archive
 from loopwright.errors import CheckpointError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
 

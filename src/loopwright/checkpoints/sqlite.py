@@ -25,8 +25,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from loopwright.checkpoints import fencing
-from loopwright.checkpoints.archive import Archive
+from loopwright.checkpoints.archive import BEGIN, SQLITE, Archive
 from loopwright.errors import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -137,7 +136,7 @@ class KeptSqliteSaver(Archive, SqliteSaver):
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save."""
         with self.lock, self.conn:
-            self.conn.execute(fencing.BEGIN.replace("%s", "?"), [thread_id, epoch])
+            self.conn.execute(BEGIN.replace("%s", "?"), [thread_id, epoch])
 
     get_delta_channel_history = BaseCheckpointSaver.get_delta_channel_history
 
@@ -153,7 +152,7 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
     try:
         with sqlite_problems(path):
             saver.setup()
-            connection.executescript(f"{CREATE}; {fencing.SQLITE}")
+            connection.executescript(f"{CREATE}; {SQLITE}")
         with saver:
             yield saver
     finally:

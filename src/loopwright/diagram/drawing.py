@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 from html import escape
 from typing import Any
 
 from loopwright.diagram.flowchart import arrows, mermaid
 from loopwright.engine.proof.graph import Topology
-from loopwright.errors import InputError, LoopwrightError
+from loopwright.errors import LoopwrightError
 
 _LOOP = "stroke:#b3450b,stroke-width:2px"
 _CONFIG = {"flowchart": {"useMaxWidth": False}, "maxEdges": 1_000_000, "maxTextSize": 100_000_000}
@@ -31,25 +30,21 @@ def svg(topology: Topology) -> str:
     return str(_drawn(topology).svg()).replace(_CLEAR, _WHITE, 1)  # its dark lines would vanish on a dark page
 
 
-def png(topology: Topology, *, scale: float = 2) -> bytes:
+def png(topology: Topology) -> bytes:
     """Draw a graph as PNG.
 
     The letters are those of the font that mermaidx brings; use `svg` for names in other scripts than it has.
 
     Args:
         topology: The graph. Loops are drawn as labelled arrows; gates and hidden nodes are not shown.
-        scale: Pixels of the picture for each pixel of the drawing.
 
     Returns:
-        The bytes of a PNG file.
+        The bytes of a PNG file, with two pixels of the picture for each pixel of the drawing.
 
     Raises:
-        InputError: The scale is not a positive number.
         LoopwrightError: The package mermaidx is not installed.
     """
-    if not (scale > 0 and math.isfinite(scale)):
-        raise InputError(f"scale is {scale!r}; it must be a positive number, for example 2.")
-    return _drawn(topology).png(scale=scale, background="white")
+    return _drawn(topology).png(scale=2, background="white")
 
 
 def _drawn(topology: Topology) -> Any:

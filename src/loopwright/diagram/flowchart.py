@@ -19,16 +19,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from langgraph.constants import END, START
+from pydantic import BaseModel, ConfigDict
 
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.graph import Edge, EdgeKind, Topology
-from loopwright.errors import ConfigError, UnknownNameError
+from loopwright.errors import ConfigError
 
-_DIRECTIONS = ("TD", "TB", "BT", "LR", "RL")
 _UNCONDITIONAL: frozenset[EdgeKind] = frozenset({"static", "join"})
 _UNCERTAIN: frozenset[EdgeKind] = frozenset({"handler", "assumed"})
 
@@ -42,28 +41,24 @@ _LIST_MARK = re.compile(r"^(\d*)([.)-])")
 _NO_TEXT = '" "'  # Mermaid refuses an empty string
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """One arrow of a diagram: every way from one shown node to another."""
+class ShownEdge(BaseModel):
+    """An arrow of the picture: every way from one shown node to another."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     """The node that it leaves; ``__start__`` for the entry."""
     target: str
     """The node that it enters; ``__end__`` for the exit."""
-    labels: tuple[str, ...]
-    """When it is taken, one text for each way; empty if nothing is to be said."""
+    label: str
+    """When it is taken; empty if nothing is to be said."""
     dotted: bool
     """Whether nothing says when it is taken, or only an error takes it."""
-    loop: bool
-    """Whether it is the granted pass of a bounded loop."""
-
-    @property
-    def label(self) -> str:
-        """All labels as one text, empty without labels."""
-        return ", or ".join(self.labels)
+    loop: str | None
+    """The loop whose granted pass it is, or None."""
 
 
-def arrows(topology: Topology) -> tuple[Arrow, ...]:
+def arrows(topology: Topology) -> tuple[ShownEdge, ...]:
     """List what is drawn: one arrow for each pair of shown nodes that control can pass between.
 
     Returns:
@@ -92,21 +87,15 @@ def caption(node: str) -> str:
     return " ".join(word[:1].title() + word[1:] for word in words).strip() or "(blank)"
 
 
-def mermaid(topology: Topology, *, direction: str = "TD") -> str:
-    """Write a graph as a Mermaid flowchart.
+def mermaid(topology: Topology) -> str:
+    """Write a graph as a Mermaid flowchart, top down.
 
     Args:
         topology: The graph.
-        direction: ``TD`` (or ``TB``, top down), ``BT``, ``LR`` or ``RL``.
 
     Returns:
         The text, with a newline at its end.
-
-    Raises:
-        UnknownNameError: The direction is not one that Mermaid knows.
     """
-    if direction not in _DIRECTIONS:
-        raise UnknownNameError("diagram direction", direction, _DIRECTIONS)
     ids = _identifiers(shown_nodes(topology))
     boxed: set[str] = set()
 
@@ -117,10 +106,10 @@ def mermaid(topology: Topology, *, direction: str = "TD") -> str:
         shape = "([{}])" if node in (START, END) else "[{}]"
         return ids[node] + shape.format(_escaped(caption(node)))
 
-    lines = [f"graph {direction}"]
+    lines = ["graph TD"]
     for arrow in arrows(topology):
         line = "-.->" if arrow.dotted else "-->"
-        text = f"|{_escaped(arrow.label)}|" if arrow.labels else ""
+        text = f"|{_escaped(arrow.label)}|" if arrow.label else ""
         lines.append(f"    {mention(arrow.source)} {line}{text} {mention(arrow.target)}")
     lines += [f"    {mention(node)}" for node in shown_nodes(topology)[1:-1] if node not in boxed]
     return "\n".join(lines) + "\n"
@@ -135,7 +124,7 @@ def _passages(topology: Topology, source: str) -> Iterator[list[Edge]]:
     for loop in topology.loops:
         if source in loop.sources:
             decided[loop.gate].append(Edge(loop.gate, loop.target, "granted"))
-            decided[loop.gate] += (Edge(loop.gate, fallback, "exhausted") for fallback in loop.fallbacks_of(source))
+            decided[loop.gate].append(Edge(loop.gate, loop.fallback_of(source), "exhausted"))
     for edge in topology.edges:
         if edge.source == source and edge.target in decided:
             yield from ([edge, behind] for behind in decided[edge.target])
@@ -143,7 +132,7 @@ def _passages(topology: Topology, source: str) -> Iterator[list[Edge]]:
             yield [edge]
 
 
-def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[Loop, ...]) -> Arrow:
+def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[Loop, ...]) -> ShownEdge:
     """Merge the ways between two nodes; where one has a label, the others get a word, so that none is overlooked."""
     ways = sorted(ways, key=lambda way: any(edge.kind == "exhausted" for edge in way))
     if {edge.kind for way in ways for edge in way} == {"static", "handler"}:
@@ -155,8 +144,9 @@ def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[Loop, 
     if any(said):
         labels = [text or _unsaid(way) for text, way in zip(said, ways, strict=True)]
     dotted = all(_is_dotted(way, text) for text, way in zip(said, ways, strict=True))
-    granted = any(edge.kind == "granted" for way in ways for edge in way)
-    return Arrow(source, target, tuple(dict.fromkeys(labels)), dotted, granted)
+    granted = next((gates[edge.source].name for way in ways for edge in way if edge.kind == "granted"), None)
+    label = ", or ".join(dict.fromkeys(labels))
+    return ShownEdge(source=source, target=target, label=label, dotted=dotted, loop=granted)
 
 
 def _label(way: list[Edge], gates: dict[str, Loop]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from langgraph.constants import END, START
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.diagram.flowchart import arrows, caption, shown_nodes
+from loopwright.diagram.flowchart import ShownEdge, arrows, caption, shown_nodes
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.engine.proof.verify import verify
@@ -38,21 +38,6 @@ class ShownNode(_Frozen):
     """How often it can run at most; None if that is not known."""
 
 
-class ShownEdge(_Frozen):
-    """An arrow of the picture."""
-
-    source: str
-    """The node that it leaves."""
-    target: str
-    """The node that it enters."""
-    label: str
-    """When it is taken; empty if nothing is to be said."""
-    dotted: bool
-    """Whether nothing says when it is taken, or only an error takes it."""
-    loop: str | None
-    """The loop whose granted pass it is, or None."""
-
-
 class ShownLoop(_Frozen):
     """A bounded loop of the picture."""
 
@@ -78,7 +63,7 @@ class ShownGraph(_Frozen):
     nodes: tuple[ShownNode, ...]
     """The nodes in the order of declaration, ``__start__`` first and ``__end__`` last."""
     edges: tuple[ShownEdge, ...]
-    """The arrows; where several loops share one, it stands once for each."""
+    """The arrows."""
     loops: tuple[ShownLoop, ...]
     """The bounded loops."""
     certificate: Certificate
@@ -104,21 +89,10 @@ def shown_graph(graph: Any) -> ShownGraph:
         )
         for name in shown_nodes(topology)
     ]
-    edges: list[ShownEdge] = []
-    for arrow in arrows(topology):
-        loops = (
-            [loop.name for loop in topology.loops if arrow.source in loop.sources and arrow.target == loop.target]
-            if arrow.loop
-            else []
-        )
-        edges += [
-            ShownEdge(source=arrow.source, target=arrow.target, label=arrow.label, dotted=arrow.dotted, loop=loop)
-            for loop in loops or [None]
-        ]
     return ShownGraph(
         name=topology.name,
         nodes=tuple(nodes),
-        edges=tuple(edges),
+        edges=arrows(topology),
         loops=tuple(
             ShownLoop(
                 name=loop.name,

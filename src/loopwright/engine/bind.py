@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnablePassthrough
 from langgraph.channels import BinaryOperatorAggregate, LastValue
 from langgraph.channels.base import BaseChannel
 from langgraph.graph import END, StateGraph
@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
-from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate, GateState, is_engine_node
+from loopwright.engine.gate import DISPATCHER, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
 from loopwright.engine.ledger import (
     LEDGER,
@@ -125,7 +125,7 @@ def bind(
         for source in loop.sources:
             bound.gated.setdefault(source, {})[loop.target] = loop
             _redirect(bound, loop, source)
-    _add_node(bound, DISPATCHER, Dispatcher(), (budget.exhausted or END,) if budget else ())
+    _add_node(bound, DISPATCHER, RunnablePassthrough(), (budget.exhausted or END,) if budget else ())
     return bound
 
 

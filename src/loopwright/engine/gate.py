@@ -30,7 +30,8 @@ ENGINE_NODES = "loop."
 """How the names of all nodes begin that the engine adds to a graph."""
 
 DISPATCHER = "loop..dispatch"
-"""The node in whose name a run's end at a bound is written; no gate has this name: no loop's name begins with a dot."""
+"""The node in whose name a run's end at a bound is written, and from which it goes on to the fallback; it never runs.
+No gate has this name: no loop's name begins with a dot."""
 
 
 def is_engine_node(name: str) -> bool:
@@ -146,7 +147,7 @@ class Gate(Runnable[GateState, Command[Any]]):
             if loop.history and not verdict.first_visit:
                 update[loop.history] = self._history(state, loop.history, verdict, reason)
         else:
-            goto = self._refused_route(asked, verdict)
+            goto = list(dict.fromkeys(map(loop.fallback_of, asked)))
             if not verdict.closing:  # else the run's own stop reason stands
                 update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
         left = spend["limit"] - spend["spent"]
@@ -161,18 +162,9 @@ class Gate(Runnable[GateState, Command[Any]]):
             return Command(goto=tasks, update=update)
         return Command(goto=goto, update=update)
 
-    def _refused_route(self, asked: list[str], verdict: Verdict) -> list[str]:
-        loop = self.loop
-        own = verdict.rule.route if verdict.rule else None
-        if verdict.overspent and loop.budget:
-            own = loop.budget.exhausted
-        if own:
-            return [own]
-        return list(dict.fromkeys(loop.fallbacks_of(source)[0] for source in asked))
-
     def _history(self, state: GateState, key: str, verdict: Verdict, reason: str) -> list[str]:
         loop, words = self.loop, _words(self.loop, verdict, reason)
-        lines: list[str] = [*(state.get(key) or []), loop.history_entry.format(**words).rstrip()]
+        lines: list[str] = [*(state.get(key) or []), f"[Iteration {words['spent']}] {reason}".rstrip()]
         for _ in range(len(lines) - loop.history_limit):
             logger.warning(loop.messages.evicted.format(**words))
         return lines[-loop.history_limit :]
@@ -243,14 +235,3 @@ def _log(loop: Loop, verdict: Verdict, reason: str, asked: list[str]) -> None:
         words = _words(loop, verdict, reason)
         for line in messages.granted:
             logger.info(line.format(**words))
-
-
-class Dispatcher(Runnable[GateState, None]):
-    """Stands in the graph for the engine itself, and never runs.
-
-    When a run ends at its budget or at a step limit, the engine writes the stop reason in this node's name, and goes on
-    from here to the fallback.
-    """
-
-    def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> None:
-        """Nothing leads here."""

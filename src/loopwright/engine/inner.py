@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from types import CellType, FunctionType, MethodType
 from typing import Any, cast
@@ -19,16 +21,21 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
 from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.events.schema import holding
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.reach import PARTS, is_filled
-from loopwright.engine.proof.read import builder_of, read_destinations, read_topology, subgraphs
+from loopwright.engine.proof.read import read_destinations, subgraphs
+from loopwright.errors import UnboundedCycleError
 
 MOST_LOOKED_AT = 5_000
 """More values than these are not looked through for graphs; what is behind them is not reached."""
 
 _HELD = (*PARTS, "first", "middle", "last", "tools_by_name", "_tools_by_name")
 """Where runnables and tools keep what they run."""
+
+
+_begun: ContextVar[frozenset[int]] = ContextVar("loopwright_graphs_begun", default=frozenset())
+"""The ids of the graphs that are being bounded: one that holds itself stays as it is."""
 
 
 def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[..., Any]) -> bool:
@@ -45,45 +52,33 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
     nodes = {id(inner) for inner in subgraphs(builder).values()}
     made: dict[int, Any] = {}
 
+    reports = False
+
+    def swap(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
+        nonlocal reports
+        new = chosen(graph)
+        reports = reports or (isinstance(new, BoundedGraph) and new.reports)
+        return new
+
     def chosen(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
-        if isinstance(graph, BoundedGraph) or (limit is None and id(graph) not in nodes):
+        begun = _begun.get()
+        if isinstance(graph, BoundedGraph) or id(graph) in begun or (limit is None and id(graph) not in nodes):
             return graph
         if id(graph) not in made:
-            made[id(graph)] = graph  # a graph that calls itself stays as it is
-            if not goes_round(graph):
-                # The nodes of one that is a node are watched all the same: the proof rests on where they go.
-                made[id(graph)] = bounded(graph) if id(graph) in nodes else graph
-            elif limit is not None:
-                made[id(graph)] = bounded(graph, limit=limit)
+            made[id(graph)] = graph
+            # Without a limit it may not be bounded; the proof of the graph around names the cycle then.
+            with suppress(UnboundedCycleError), holding(_begun, begun | {id(graph)}):
+                within = bounded(graph, limit=limit)
+                # The nodes of one that is a node are watched in any case: the proof rests on where they go.
+                if within.reports or id(graph) in nodes:
+                    made[id(graph)] = within
         return made[id(graph)]
 
-    reports = False
     for spec in builder.nodes.values():
-        substitution = Substitution(chosen)
-        spec.runnable = substitution.of(spec.runnable)
-        reports |= any(graph.reports for graph in substitution.found if isinstance(graph, BoundedGraph))
+        spec.runnable = Substitution(swap).of(spec.runnable)
     builder.destinations = None
     builder.destinations = read_destinations(builder)
     return reports
-
-
-def goes_round(graph: Any) -> bool:
-    """Whether a graph, or one that it holds, has a cycle."""
-    seen: set[int] = set()
-
-    def look(one: Any) -> bool:
-        if id(one) in seen:
-            return False
-        seen.add(id(one))
-        builder = builder_of(one)
-        if choose(read_topology(builder).ways()) or getattr(builder, "loops", ()):
-            return True
-        holder = Substitution(lambda inner: inner)
-        for spec in builder.nodes.values():
-            holder.of(spec.runnable)
-        return any(look(inner) for inner in holder.found if isinstance(inner, CompiledStateGraph))
-
-    return look(graph)
 
 
 class Substitution:
@@ -91,16 +86,12 @@ class Substitution:
 
     Args:
         swap: Gives for each graph what takes its place; the graph itself leaves it.
-
-    Attributes:
-        found: The graphs that were found, those that took another's place among them.
     """
 
     def __init__(self, swap: Callable[[CompiledStateGraph[Any, Any, Any, Any]], Any]) -> None:
         self._swap = swap
         self._copies: dict[int, Any] = {}
         self._kept: list[Any] = []  # so that no id is given twice
-        self.found: list[Any] = []
 
     def of(self, value: Any) -> Any:
         """The value with its graphs replaced; the very same if none is."""
@@ -115,10 +106,8 @@ class Substitution:
         seen.add(id(value))
         self._kept.append(value)
         if isinstance(value, CompiledStateGraph):
-            new = self._swap(cast("CompiledStateGraph[Any, Any, Any, Any]", value))
-            self.found.append(new)
-            return new is not value
-        # Every part is looked at, and not only up to the first: `found` is to be complete.
+            return self._swap(cast("CompiledStateGraph[Any, Any, Any, Any]", value)) is not value
+        # Every part is looked at, and not only up to the first: each graph is to be shown to `swap`.
         return any([self._holds(part, seen) for part in _parts(value)])
 
     def _copy(self, value: Any) -> Any:

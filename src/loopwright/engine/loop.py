@@ -52,8 +52,6 @@ class Stall:
     """Reads from the state what must change from one request to the next; compared by content."""
     name: str = "same content"
     """What the event and the stop reason call it, for example ``"same plan"``."""
-    route: str | None = None
-    """Where control goes then; None takes the loop's `exhausted` route."""
     remembers: int = 3
     """With how many of the last granted requests it is compared; with one alone, A, B, A, B would go on."""
 
@@ -80,8 +78,6 @@ class Plateau:
     """How many passes in a row may go by without a better score."""
     name: str = "score does not improve"
     """What the event and the stop reason call it."""
-    route: str | None = None
-    """Where control goes then; None takes the loop's `exhausted` route."""
 
     def look(self, state: Any, notes: list[Any]) -> Look:
         """Compare with the best score so far.
@@ -136,16 +132,11 @@ def _plain(value: object) -> object:
 
 
 class StallRule(Protocol):
-    """A rule that notices a lack of progress: `Stall`, `Plateau`, or any frozen object with these three."""
+    """A rule that notices a lack of progress: `Stall`, `Plateau`, or any frozen object with these two."""
 
     @property
     def name(self) -> str:
         """What the event and the stop reason call it."""
-        ...
-
-    @property
-    def route(self) -> str | None:
-        """Where control goes then; None takes the loop's `exhausted` route."""
         ...
 
     def look(self, state: Any, notes: list[Any]) -> Look:
@@ -257,7 +248,8 @@ class Loop:
     limit: int | StateLimit
     """How many passes are granted per scope."""
     exhausted: str | Mapping[str, str] = END
-    """Where control goes when the bound is reached: a node, END, or one of these for each source."""
+    """Where control goes when a pass is refused: a node, END, or one of these for each source. The state's
+    ``stop_reason`` says why it was."""
     source_limits: Mapping[str, int] = field(default_factory=dict[str, int])
     """The most passes of a scope that a source gets, where it gets fewer than `limit`: source -> passes."""
     scope: str = RUN
@@ -267,9 +259,7 @@ class Loop:
     counter_by: Literal["engine", "node"] = "engine"
     """Who writes the counter: the gate, or one of the graph's own nodes (then the gate leaves it alone)."""
     history: str | None = None
-    """A state key that receives one line for each granted pass, written by the gate alone."""
-    history_entry: str = "[Iteration {spent}] {reason}"
-    """The template of a history line."""
+    """A state key that receives a line for each granted pass, ``[Iteration 2] reason``, written by the gate alone."""
     history_limit: int = 10
     """How many history lines are kept; the oldest go first."""
     first_free: bool = False
@@ -314,6 +304,11 @@ class Loop:
         names = [rule.name for rule in self.stall_rules]
         if len(set(names)) < len(names):
             problems.append(f"two stall rules have one name: {names}; each keeps its notes under its name")
+        if self.budget and self.budget.exhausted:
+            problems.append(
+                f"its budget names exhausted={self.budget.exhausted!r}, and a loop has one way out: its own "
+                "'exhausted', or the 'fallback' of a LoopMiddleware"
+            )
         return problems
 
     def _wrong_counts(self) -> list[str]:
@@ -351,21 +346,14 @@ class Loop:
         return cast("tuple[StallRule, ...]", self.stall)
 
     @property
-    def own_routes(self) -> tuple[str, ...]:
-        """The nodes (or END) that only a stall or a spent budget leads to, each once."""
-        routes = [rule.route for rule in self.stall_rules] + [self.budget.exhausted if self.budget else None]
-        return tuple(dict.fromkeys(route for route in routes if route))
-
-    @property
     def fallbacks(self) -> tuple[str, ...]:
         """Every node (or END) that a refused pass can enter, each once."""
         routes = [self.exhausted] if isinstance(self.exhausted, str) else list(self.exhausted.values())
-        return tuple(dict.fromkeys([*routes, *self.own_routes]))
+        return tuple(dict.fromkeys(routes))
 
-    def fallbacks_of(self, source: str) -> tuple[str, ...]:
-        """Every node (or END) that a pass can enter which is refused to one source, each once."""
-        own = self.exhausted if isinstance(self.exhausted, str) else self.exhausted[source]
-        return tuple(dict.fromkeys([own, *self.own_routes]))
+    def fallback_of(self, source: str) -> str:
+        """The node (or END) that a pass enters which is refused to one source."""
+        return self.exhausted if isinstance(self.exhausted, str) else self.exhausted[source]
 
     @property
     def limit_text(self) -> str:

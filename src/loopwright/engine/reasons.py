@@ -22,19 +22,18 @@ LISTED = 3
 """So many calls or keys are listed; the rest is counted."""
 
 
-def wanted(state: Any, changed: Iterable[str] = (), *, messages: str = MESSAGES) -> str:
+def wanted(state: Any, changed: Iterable[str] = ()) -> str:
     """What the pass was wanted for: the tools that the model asked for last, else the keys that changed.
 
     Args:
         state: The graph's state, a mapping or an object with attributes.
         changed: The state keys that changed since the loop's last pass, if that is known.
-        messages: The state key of the messages.
 
     Returns:
         One line, without secrets; empty where nothing is known.
     """
-    held: Any = cast("Mapping[str, Any]", state).get(messages) if isinstance(state, Mapping) else getattr(
-        state, messages, None
+    held: Any = cast("Mapping[str, Any]", state).get(MESSAGES) if isinstance(state, Mapping) else getattr(
+        state, MESSAGES, None
     )  # fmt: skip
     asked = _last_calls(held) if isinstance(held, list | tuple) else []
     if asked:

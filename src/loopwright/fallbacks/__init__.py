@@ -9,7 +9,12 @@ The nodes read ``stop_reason``, which is no key of the graph's own state: they d
 
 from __future__ import annotations
 
-from loopwright.fallbacks.nodes import answer_without_tools, best_effort, say_what_is_missing
-from loopwright.fallbacks.wording import bound_reached, close_tool_calls
+from loopwright.fallbacks.nodes import (
+    answer_without_tools,
+    best_effort,
+    bound_reached,
+    close_tool_calls,
+    say_what_is_missing,
+)
 
 __all__ = ["answer_without_tools", "best_effort", "bound_reached", "close_tool_calls", "say_what_is_missing"]

@@ -1,20 +1,22 @@
-"""The nodes."""
+"""The nodes, what they read of the state, and what they say: the bound, what was tried, and what is missing."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableLambda
 from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel
 
+from loopwright.engine.execution import RECURSION_LIMIT
 from loopwright.engine.ledger import STOP_REASON, StopReason
-from loopwright.engine.reasons import shorten
+from loopwright.engine.reasons import call_text, shorten
 from loopwright.errors import GraphError
-from loopwright.fallbacks.reading import State, last_text, messages_of, text_of, turn_of
-from loopwright.fallbacks.wording import bound_reached, close_tool_calls, report
 
 logger = logging.getLogger("loopwright.fallbacks")
 
@@ -24,6 +26,15 @@ INSTRUCTION = "No more tools can be used: {bound}. Answer now from what is above
 """What `answer_without_tools` tells the model, unless given."""
 
 _TOOL_OPTIONS = ("tools", "tool_choice", "parallel_tool_calls")
+
+NOT_RUN = "not run: "
+"""How the answers to tool calls begin that were not carried out."""
+
+State = Mapping[str, Any]
+"""The state as a fallback gets it: the keys that it reads, those of them that were written."""
+
+_LISTED = 5
+"""So many different tool calls are listed."""
 
 
 def best_effort(*keys: str, messages: str = "messages", to: str | None = None) -> RunnableLambda[Any, Update]:
@@ -168,3 +179,148 @@ def _without_tools(model: Runnable[Any, Any]) -> Runnable[Any, Any]:
         return model
     kwargs = {name: value for name, value in model.kwargs.items() if name not in _TOOL_OPTIONS}
     return RunnableBinding(bound=_without_tools(model.bound), kwargs=kwargs, config=model.config)
+
+
+# What is read of the state
+
+
+def messages_of(state: State, key: str) -> list[BaseMessage]:
+    """The messages under a key, whatever form they have."""
+    return convert_to_messages(state.get(key) or [])
+
+
+def turn_of(state: State, key: str) -> list[BaseMessage]:
+    """The messages since a person last wrote."""
+    history = messages_of(state, key)
+    asked = [place for place, message in enumerate(history) if isinstance(message, HumanMessage)]
+    return history[asked[-1] :] if asked else history
+
+
+def calls_of(messages: Sequence[BaseMessage]) -> Iterator[ToolCall]:
+    """The tool calls in messages, in order."""
+    for message in messages:
+        if isinstance(message, AIMessage):
+            yield from message.tool_calls
+
+
+def open_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
+    """The tool calls of the last AI message that nobody answered."""
+    places = [place for place, message in enumerate(messages) if isinstance(message, AIMessage)]
+    if not places:
+        return []
+    since = messages[places[-1] :]
+    answered = {message.tool_call_id for message in since if isinstance(message, ToolMessage)}
+    return [call for call in calls_of(since) if call["id"] not in answered]
+
+
+def calls_not_run(messages: Sequence[BaseMessage]) -> list[ToolCall]:
+    """The tool calls in messages that were not carried out: nobody answered them, or a bound did."""
+    refused = {
+        message.tool_call_id
+        for message in messages
+        if isinstance(message, ToolMessage) and message.status == "error" and str(message.text).startswith(NOT_RUN)
+    }
+    return [*(call for call in calls_of(messages) if call["id"] in refused), *open_calls(messages)]
+
+
+def last_text(messages: Sequence[BaseMessage]) -> str:
+    """The last text that the model wrote; empty where it wrote none."""
+    texts = [str(message.text).strip() for message in messages if isinstance(message, AIMessage)]
+    return next((text for text in reversed(texts) if text), "")
+
+
+def text_of(value: Any) -> str:
+    """A state value as text: what a message says, pydantic models and containers as JSON."""
+    if isinstance(value, BaseMessage):
+        return str(value.text)
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else str(value)
+
+
+# What is said
+
+
+def bound_reached(stop_reason: Any) -> str:
+    """Say in words which bound was reached.
+
+    Args:
+        stop_reason: The state's ``stop_reason``: one, a list of them, or nothing.
+
+    Returns:
+        Words that go on after a colon; empty where no bound was reached.
+    """
+    return "; ".join(_bound(stop) for stop in _stops(stop_reason))
+
+
+def close_tool_calls(messages: Sequence[BaseMessage], stop_reason: Any = None) -> list[ToolMessage]:
+    """Answers to the tool calls of the last AI message that nobody answered.
+
+    Args:
+        messages: The history.
+        stop_reason: The state's ``stop_reason``, which the answers name.
+    """
+    why = bound_reached(stop_reason) or "the run came to its end"
+    return [
+        ToolMessage(f"{NOT_RUN}{why}", tool_call_id=call["id"] or "", name=call["name"], status="error")
+        for call in open_calls(messages)
+    ]
+
+
+def report(state: State, question: str | None, key: str) -> str:
+    """What `say_what_is_missing` answers."""
+    stop_reason, turn = state.get(STOP_REASON), turn_of(state, key)
+    bound = bound_reached(stop_reason)
+    asked = text_of(state.get(question)) if question else "".join(
+        str(message.text) for message in turn[:1] if isinstance(message, HumanMessage)
+    )  # fmt: skip
+    not_run = calls_not_run(turn)
+    tried = [*_tried([call for call in calls_of(turn) if call not in not_run]), *_passes(stop_reason)]
+    # What the engine read itself is a call, which stands among those that were tried, or what only developers know.
+    missing = [str(stop["reason"]) for stop in _stops(stop_reason) if stop.get("reason") and not stop.get("derived")]
+    lines = [
+        f"I stopped before I had an answer: {bound}." if bound else "I stopped before I had an answer.",
+        f"Asked: {shorten(asked)}" if asked else "",
+        f"Tried: {'; '.join(tried)}." if tried else "",
+        f"Not run: {'; '.join(_tried(not_run))}." if not_run else "",
+        f"Not found out: {shorten('; '.join(missing)) or 'the answer to the question'}",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _tried(calls: Sequence[ToolCall]) -> list[str]:
+    counts = Counter(call_text(call) for call in calls)
+    shown = [text if times == 1 else f"{text} {times} times" for text, times in counts.items()]
+    return [*shown[:_LISTED], *([f"{len(shown) - _LISTED} other calls"] if len(shown) > _LISTED else [])]
+
+
+def _passes(stop_reason: Any) -> Iterator[str]:
+    for stop in _stops(stop_reason):
+        if not stop.get("resource"):
+            yield f"{_number(stop['spent'], 'pass')} of loop {stop['loop']!r}"
+
+
+def _bound(stop: Mapping[str, Any]) -> str:
+    loop, limit, spent = stop["loop"], stop["limit"], stop["spent"]
+    if resource := stop.get("resource"):
+        return f"the budget of {_number(limit, str(resource))} was spent ({_figure(spent)} used)"
+    if loop == RECURSION_LIMIT:
+        return f"the limit of {_number(limit, 'supersteps')} was reached"
+    if stop["outcome"] == "exhausted":
+        return f"the limit of {_number(limit, 'pass')} was reached in loop {loop!r}"
+    return f"no progress was made in loop {loop!r} after {_number(spent, 'pass')}"
+
+
+def _number(value: float, unit: str) -> str:
+    unit = {"pass": "passes", "money": "of money"}.get(unit, unit.replace("_", " "))
+    return f"{_figure(value)} {unit}" if value != 1 else f"1 {unit.removesuffix('es' if unit == 'passes' else 's')}"
+
+
+def _figure(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:,.4g}"
+
+
+def _stops(stop_reason: Any) -> list[dict[str, Any]]:
+    return [stop for stop in (stop_reason if isinstance(stop_reason, list) else [stop_reason]) if stop]

@@ -41,7 +41,7 @@ from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begu
 from loopwright.engine.reasons import wanted, warning
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import close_tool_calls, say_what_is_missing
-from loopwright.fallbacks.reading import NOT_RUN, open_calls
+from loopwright.fallbacks.nodes import NOT_RUN, open_calls
 
 logger = logging.getLogger("loopwright.loops")
 
@@ -141,13 +141,7 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         for tool, count in self.per_tool.items():
             if not is_count(count):
                 yield f"per_tool[{tool!r}] must be a whole number from 0 up, not {count!r}"
-        for rule in self.loop.stall_rules:
-            if rule.route:
-                yield f"the route {rule.route!r} of stall rule {rule.name!r} cannot be taken here; give fallback=..."
-        budget = self.loop.budget
-        if budget and budget.exhausted:
-            yield f"the budget's exhausted={budget.exhausted!r} cannot be taken here; give fallback=..."
-        if budget and budget.seconds is not None:
+        if self.loop.budget and self.loop.budget.seconds is not None:
             yield (
                 "the budget's seconds cannot be kept by a middleware, which does not see its tools' time; bound them "
                 "where the agent is called: bounded(agent, budget=Budget(seconds=...))"

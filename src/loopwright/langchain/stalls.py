@@ -16,9 +16,7 @@ from loopwright.engine.loop import Look, StallRule, fingerprint, is_count
 from loopwright.errors import GraphError
 
 
-def same_call_same_result(
-    *, times: int = 1, remembers: int = 20, route: str | None = None, messages: str = "messages"
-) -> StallRule:
+def same_call_same_result(*, times: int = 1, remembers: int = 20, messages: str = "messages") -> StallRule:
     """No progress is when a round brings nothing but what earlier ones brought: the same calls, with the same results.
 
     The result decides: a repeated call whose result is new is progress, and so is a new call with a known result.
@@ -26,7 +24,6 @@ def same_call_same_result(
     Args:
         times: After how many such rounds in a row it counts.
         remembers: With how many earlier results it is compared.
-        route: Where control goes then; None takes the loop's `exhausted` route.
         messages: The state key of the messages.
     """
 
@@ -38,17 +35,16 @@ def same_call_same_result(
         # What comes again moves to the end: it is what must be known the next time.
         return Look(row >= times, [row, *[*(one for one in known if one not in seen), *seen][-remembers:]])
 
-    return _Rule(name="same call, same result", judge=judge, times=times, route=route, messages=messages)
+    return _Rule(name="same call, same result", judge=judge, times=times, messages=messages)
 
 
-def alternation(*, times: int = 2, route: str | None = None, messages: str = "messages") -> StallRule:
+def alternation(*, times: int = 2, messages: str = "messages") -> StallRule:
     """No progress is when the model goes to and fro between two rounds of calls, whatever comes of them: A, B, A, B.
 
     Waiting for something (look, wait, look, wait) alternates too; take `same_call_same_result` there.
 
     Args:
         times: How often the pair must come in a row.
-        route: Where control goes then; None takes the loop's `exhausted` route.
         messages: The state key of the messages.
     """
 
@@ -58,15 +54,14 @@ def alternation(*, times: int = 2, route: str | None = None, messages: str = "me
         pair = rounds[:2]
         return Look(rounds == pair * times and len(set(pair)) == 2, rounds)
 
-    return _Rule(name="the same two calls in turn", judge=judge, times=times, route=route, messages=messages)
+    return _Rule(name="the same two calls in turn", judge=judge, times=times, messages=messages)
 
 
-def repeated_error(*, times: int = 2, route: str | None = None, messages: str = "messages") -> StallRule:
+def repeated_error(*, times: int = 2, messages: str = "messages") -> StallRule:
     """No progress is when rounds in a row end with the same error, whatever the model tries: no call of them succeeded.
 
     Args:
         times: After how many such rounds in a row it counts, the first included.
-        route: Where control goes then; None takes the loop's `exhausted` route.
         messages: The state key of the messages.
     """
 
@@ -78,7 +73,7 @@ def repeated_error(*, times: int = 2, route: str | None = None, messages: str = 
         row = notes[0] + 1 if notes and notes[1] == errors else 1
         return Look(row >= times, [row, errors])
 
-    return _Rule(name="the same error again", judge=judge, times=times, route=route, messages=messages)
+    return _Rule(name="the same error again", judge=judge, times=times, messages=messages)
 
 
 class _Result(NamedTuple):
@@ -100,8 +95,6 @@ class _Rule:
     """Judges the calls of a round by the notes so far."""
     times: int
     """After how many rounds, or pairs of rounds, it counts."""
-    route: str | None
-    """Where control goes then."""
     messages: str
     """The state key of the messages."""
 

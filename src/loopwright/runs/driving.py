@@ -18,7 +18,7 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
-from loopwright.checkpoints.fencing import EPOCH
+from loopwright.checkpoints.archive import EPOCH
 from loopwright.engine import BoundedGraph, RunResult
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.budget.meter import Allowance, allowance

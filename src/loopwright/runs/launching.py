@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
-from loopwright.checkpoints.fencing import fence
+from loopwright.checkpoints.archive import fence
 from loopwright.config import Allowance
 from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loopwright.check.imported import suggestions
+from loopwright.check.loading import suggestions
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.certificate import Certificate

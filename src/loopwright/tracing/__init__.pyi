@@ -1,2 +1,1 @@
-from .exporting import exporting as exporting
-from .instrumenting import instrument as instrument, uninstrument as uninstrument
+from .instrumenting import exporting as exporting, instrument as instrument, uninstrument as uninstrument

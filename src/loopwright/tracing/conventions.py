@@ -41,9 +41,7 @@ STOP_REASON = "loopwright.stop_reason"
 MAX_SUPERSTEPS = "loopwright.certificate.max_supersteps"
 INTERRUPTED = "loopwright.interrupted"
 
-METRIC_PASSES = "loopwright.loop.passes"
-METRIC_REFUSALS = "loopwright.loop.refusals"
-METRIC_COST = "loopwright.loop.cost"
+REFUSALS = "loopwright.loop.refusals"
 
 
 def of_agents(attributes: Mapping[str, str | int | None]) -> dict[str, str | int]:

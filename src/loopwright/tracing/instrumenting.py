@@ -1,15 +1,16 @@
-"""Turns the tracing of every bounded graph in this process on and off."""
+"""Turns the tracing of every bounded graph in this process on and off, and sends it where the environment says."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from loopwright.engine.events.schema import Observer, observers
 from loopwright.errors import ConfigError
 from loopwright.models.prices import kept_prices
-
-_made: list[Any] = []
 
 
 def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
@@ -28,7 +29,6 @@ def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
         from loopwright.tracing.spans import Figures, RunSpans
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error.name} is not installed: pip install 'loopwright[otel]'") from error
-    uninstrument()
     tracer = trace.get_tracer("loopwright", tracer_provider=tracer_provider)
     figures = Figures(metrics.get_meter("loopwright", meter_provider=meter_provider))
     price = kept_prices() if importlib.util.find_spec("genai_prices") else None
@@ -36,11 +36,57 @@ def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
     def make(graph: Any) -> Observer:
         return RunSpans(graph, tracer, figures, price)
 
-    _made.append(make)
-    observers.append(make)
+    observers[:] = [make]
 
 
 def uninstrument() -> None:
     """Trace no run that begins from now on."""
-    while _made:
-        observers.remove(_made.pop())
+    observers.clear()
+
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")
+"""Where one of these is set, a server traces its runs and sends them there, by OTLP over HTTP."""
+
+
+@contextmanager
+def exporting() -> Generator[bool]:
+    """Trace the runs of this process while within, if the environment says where to; what is left is sent at the end.
+
+    A program that set OpenTelemetry up before (``opentelemetry-instrument`` does) keeps what it set.
+
+    Raises:
+        ConfigError: If the extra is not installed.
+    """
+    if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED") == "true":
+        yield False
+        return
+    try:
+        from opentelemetry import metrics, trace
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{error.name} is not installed: pip install 'loopwright[otel]'") from error
+    made: list[TracerProvider | MeterProvider] = []
+    # The variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say more than this.
+    resource = (
+        Resource.create() if os.environ.get("OTEL_SERVICE_NAME") else Resource.create({"service.name": "loopwright"})
+    )
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        tracers = TracerProvider(resource=resource)
+        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        trace.set_tracer_provider(tracers)
+        meters = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource)
+        metrics.set_meter_provider(meters)
+        made += [tracers, meters]
+    instrument()
+    try:
+        yield True
+    finally:
+        uninstrument()
+        for provider in made:
+            provider.shutdown()

@@ -7,7 +7,6 @@ runs, so theirs nest under it.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import Counter
@@ -45,9 +44,9 @@ class Figures:
         Args:
             meter: Makes the counters.
         """
-        self.passes = meter.create_counter(names.METRIC_PASSES, "{pass}", "Passes that loops were granted")
-        self.refusals = meter.create_counter(names.METRIC_REFUSALS, "{refusal}", "Passes that loops were refused")
-        self.cost = meter.create_counter(names.METRIC_COST, "USD", "Price of the model calls within passes of loops")
+        self.passes = meter.create_counter(names.PASSES, "{pass}", "Passes that loops were granted")
+        self.refusals = meter.create_counter(names.REFUSALS, "{refusal}", "Passes that loops were refused")
+        self.cost = meter.create_counter(names.COST, "USD", "Price of the model calls within passes of loops")
 
 
 @dataclass
@@ -83,8 +82,6 @@ class _Part:
     before: otel.Context | None = None
     """What was current before the span."""
     model: str | None = None
-    task: asyncio.Task[Any] | None = None
-    """The task in which the span began."""
 
 
 class RunSpans(Observer):
@@ -276,7 +273,8 @@ class RunSpans(Observer):
         part = self._parts[run_id] = _Part(parent_run_id)
         agents = names.of_agents({names.OPERATION: names.EXECUTE_TOOL, names.TOOL: name})
         around = trace.set_span_in_context(self._span_around(parent_run_id))
-        self._begin(part, f"{names.EXECUTE_TOOL} {name}", agents, around)
+        # Not the current one: a tool that a node awaits in its own task would stay that after its end.
+        part.span = self._tracer.start_span(f"{names.EXECUTE_TOOL} {name}", around, SpanKind.INTERNAL, agents)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End it."""
@@ -299,11 +297,8 @@ class RunSpans(Observer):
     def _begin(self, part: _Part, name: str, attributes: Mapping[str, Any], around: otel.Context) -> Span:
         """Begin a span, and make it the current one for all that happens from here on in this context."""
         part.span = self._tracer.start_span(name, around, SpanKind.INTERNAL, attributes)
-        part.task, part.before = _task(), otel.get_current()
-        around_here = self._parts.get(part.parent) if part.parent else None
-        # A tool that a node awaits in its own task would stay current there after its end.
-        if not (name.startswith(names.EXECUTE_TOOL) and part.task and around_here and around_here.task is part.task):
-            otel.attach(trace.set_span_in_context(part.span, part.before))
+        part.before = otel.get_current()
+        otel.attach(trace.set_span_in_context(part.span, part.before))
         return part.span
 
     def _end(self, run_id: UUID, error: BaseException | None = None) -> None:
@@ -324,10 +319,3 @@ class RunSpans(Observer):
         # Not by the token: a callback may end in a copy of the context in which it began.
         if trace.get_current_span() is part.span and part.before is not None:
             otel.attach(part.before)
-
-
-def _task() -> asyncio.Task[Any] | None:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None

@@ -133,8 +133,7 @@ def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
 
 def test_a_loops_budget_counts_from_its_first_request() -> None:
     calls = Calls()
-    budget = Budget(tokens=300, exhausted="answer")
-    final = ran(bounded(looped(calls), [endless(budget=budget)]))
+    final = ran(bounded(looped(calls), [endless(budget=Budget(tokens=300), exhausted="answer")]))
     # One visit before the first request, then three passes of 100 tokens; the next request is refused.
     assert final["log"] == ["think", "check"] * 4 + ["answer"]
     stop = final["stop_reason"]

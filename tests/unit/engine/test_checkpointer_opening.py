@@ -39,14 +39,17 @@ async def test_each_spec_gives_its_saver(tmp_path: Path) -> None:
     [
         ("sqlit:runs.db", "unknown checkpointer 'sqlit'. Did you mean 'sqlite'? Known: json, memory, postgresql,"),
         ("mysql://me:hunter2@host/db", "unknown checkpointer 'mysql'."),
-        ("postgresql:runs", "does not say where: write 'postgresql://USER:PASSWORD@HOST/DATABASE'"),
+        ("postgresql:runs", "'postgresql:runs' cannot be opened. Write 'memory', 'json:DIR', 'sqlite:FILE'"),
         ("", "unknown checkpointer ''"),
-        ("runs.db", "Write 'memory', 'json:DIR', 'sqlite:FILE' or 'postgresql://USER:PASSWORD@HOST/DATABASE'."),
-        ("memory:x", "write just 'memory'"),
-        ("json:", "does not say where: write 'json:DIR'"),
-        ("sqlite", "does not say where: write 'sqlite:FILE'"),
-        ("sqlite:///runs.db", "is not a URL"),
-        ("sqlite::memory:", "write 'memory'"),
+        (
+            "runs.db",
+            "Write 'memory', 'json:DIR', 'sqlite:FILE' or 'postgresql://USER:PASSWORD@HOST/DATABASE', with a path as it is.",
+        ),
+        ("memory:x", "Write 'memory'"),
+        ("json:", "'json:' cannot be opened."),
+        ("sqlite", "'sqlite' cannot be opened."),
+        ("sqlite:///runs.db", "with a path as it is"),
+        ("sqlite::memory:", "Write 'memory'"),
     ],
 )
 def test_a_wrong_spec_is_refused_at_once(opened: object, spec: str, message: str) -> None:

@@ -2050,7 +2050,7 @@ export interface components {
         };
         /**
          * ShownEdge
-         * @description An arrow of the picture.
+         * @description An arrow of the picture: every way from one shown node to another.
          */
         ShownEdge: {
             /** Source */

@@ -37,15 +37,6 @@ class Usage:
         names = (field.name for field in fields(self))
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
-    def __str__(self) -> str:
-        least = "at least " if self.unmetered_calls else ""
-        failed = f", {self.failed_calls} failed" if self.failed_calls else ""
-        unknown = f" ({self.unmetered_calls} call(s) with unknown tokens)" if self.unmetered_calls else ""
-        return (
-            f"{self.calls} call(s){failed}, {least}{self.total_tokens} tokens: "
-            f"{self.input_tokens} in, {self.output_tokens} out{unknown}"
-        )
-
     @classmethod
     def of(cls, message: BaseMessage) -> Usage:
         """Read the usage of one reply.
@@ -103,7 +94,7 @@ class Budget:
     seconds: float | None = None
     """Seconds in which the run is at work; the time between an interrupt and its answer does not count."""
     exhausted: str | None = None
-    """The node (or END) that control enters when it is spent; None is END for a run, the loop's own for a loop."""
+    """The node (or END) that a run enters when its budget is spent; None is END. A loop has its own `exhausted`."""
     reserve: float = 0.1
     """The part of each limit of a run's budget that is kept for the fallback's own answer, of model calls at least one;
     without a fallback nothing is kept."""

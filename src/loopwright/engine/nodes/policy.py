@@ -177,8 +177,6 @@ class NodePolicy:
     retries: int | Sequence[Retry] = 0
     """How many further attempts transient errors get, all kinds together; or rules, each of which counts for itself.
     The first rule that matches an error decides."""
-    random: Callable[[], float] = random.random
-    """Gives numbers from 0 to 1 for the jitter; seed one to make waits repeatable."""
     give_up: GiveUp | None = None
     """How to go on when the node failed for good; None raises the error."""
     max_model_calls: int | None = None
@@ -235,7 +233,6 @@ class Visit:
 
     def __init__(self, policy: NodePolicy, outer: Visit | None = None) -> None:
         self._rules = policy.rules
-        self._random = policy.random
         self._outer = outer
         self._spent: Counter[int] = Counter()
 
@@ -247,7 +244,7 @@ class Visit:
         self._spent[position] += 1
         rule = self._rules[position]
         asked = rule.asked(cause_of(error))
-        return Granted(rule, rule.wait(self._spent[position], asked, self._random()), asked)
+        return Granted(rule, rule.wait(self._spent[position], asked, random.random()), asked)
 
     def grants(self, error: BaseException) -> bool:
         """Whether another attempt would follow; nothing is counted."""

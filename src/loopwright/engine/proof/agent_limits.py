@@ -15,13 +15,12 @@ from typing import Any
 from langgraph.channels import LastValue, UntrackedValue
 from langgraph.graph import END, StateGraph
 
-from loopwright.engine.proof.cycles import reached
+from loopwright.engine.proof.graph import reached
 from loopwright.engine.proof.reach import unwrapped
 
 Graph = dict[str, set[str]]
 
 _MIDDLEWARE = "langchain.agents.middleware"
-_OURS = "loopwright.langchain.middleware"
 
 
 def own_limits(builder: StateGraph[Any, Any, Any, Any], ways: Iterable[tuple[str, str]]) -> dict[str, int]:

@@ -10,6 +10,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from loopwright.engine.gate import ENGINE_NODES, is_engine_node
 from loopwright.errors import GraphError, UnboundedCycleError
 
+FIGURES = {
+    "max_supersteps": "supersteps", "max_node_runs": "node runs", "max_model_calls": "model calls",
+    "max_seconds": "seconds", "max_tokens": "tokens",
+}  # fmt: skip
+"""Field of a certificate -> what it counts."""
+
 
 class Witness(BaseModel):
     """Why a certificate holds, so that `check_certificate` need not believe the prover."""
@@ -82,10 +88,7 @@ class Certificate(BaseModel):
 
     def _lines(self) -> list[tuple[str, str]]:
         """What a person reads of it: what, and how much."""
-        figures = {
-            "supersteps": self.max_supersteps, "node runs": self.max_node_runs, "model calls": self.max_model_calls,
-            "seconds": self.max_seconds, "tokens": self.max_tokens,
-        }  # fmt: skip
+        figures = {what: getattr(self, field) for field, what in FIGURES.items()}
         cycles = [("cycle without a bound", " → ".join((*cycle, cycle[0]))) for cycle in self.unbounded_cycles]
         most = [(name, f"at most {value:,}") for name, value in figures.items() if value is not None]
         rests = [("rests on", each) for each in self.assumptions]

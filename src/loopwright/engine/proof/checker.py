@@ -83,7 +83,7 @@ def _edges(graph: Any) -> tuple[set[tuple[str, str]], Counter[Any], dict[str, An
         for asking in {source for source, end in named if own and end == loop.gate}:
             for source in {asking} & own.keys() or own:  # who is refused has asked
                 named |= {(asking, f"{loop.gate}:{source}"), (f"{loop.gate}:{source}", own[source])}
-        named |= {(loop.gate, route) for route in (loop.own_routes if own else loop.fallbacks)}
+        named |= {(loop.gate, route) for route in (() if own else loop.fallbacks)}
         if builder.crossed & {(source, loop.target) for source in loop.sources}:  # what waits is sent on with a pass
             sent[loop.gate, loop.target] = builder.fan_out.get(loop.target, inf)
     return named, sent, held

@@ -14,8 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from loopwright.engine.proof.cycles import cyclic_components, reached, shortest_path
-from loopwright.engine.proof.graph import START
+from loopwright.engine.proof.graph import START, cyclic_components, reached, shortest_path
 
 
 @dataclass(frozen=True, slots=True)

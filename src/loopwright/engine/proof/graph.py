@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -80,8 +80,7 @@ def refusals_apart(topology: Topology, loops: Sequence[Loop]) -> Topology:
     for loop in loops:
         if isinstance(loop.exhausted, str):
             continue
-        own = set(loop.own_routes)
-        edges = [edge for edge in edges if edge.kind != "exhausted" or edge.source != loop.gate or edge.target in own]
+        edges = [edge for edge in edges if edge.kind != "exhausted" or edge.source != loop.gate]
         for edge in topology.edges:
             if edge.target == loop.gate:
                 asking = [edge.source] if edge.source in loop.exhausted else [*loop.exhausted]
@@ -111,3 +110,59 @@ def limits_apart(topology: Topology, limits: Mapping[str, int]) -> Topology:
 def limit_of(node: str) -> str:
     """What the proof calls the way on from a node that limits it itself."""
     return f"limit:{node}"
+
+
+# Cycles, and what can be reached
+
+
+def reached(follow: Mapping[str, Iterable[str]], starts: Iterable[str], without: str | None = None) -> set[str]:
+    """The nodes that can be reached, the starts among them.
+
+    Args:
+        follow: Node -> the nodes that it leads to.
+        starts: Where ways begin.
+        without: A node that no way passes.
+    """
+    found = {*starts} - {without}
+    queue = [*found]
+    while queue:
+        fresh = {*follow.get(queue.pop(), ())} - found - {without}
+        found |= fresh
+        queue += fresh
+    return found
+
+
+def cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
+    """Sets of nodes that can all reach each other, in the order of declaration."""
+    back: dict[str, list[str]] = {node: [] for node in follow}
+    for node, targets in follow.items():
+        for target in targets:
+            back[target].append(node)
+    components: list[set[str]] = []
+    taken: set[str] = set()
+    for node in follow:
+        if node not in taken:
+            component = reached(follow, [node]) & reached(back, [node])
+            taken |= component
+            if len(component) > 1 or node in follow[node]:
+                components.append(component)
+    return components
+
+
+def shortest_path(follow: Mapping[str, Iterable[str]], start: str, goal: str) -> tuple[str, ...]:
+    """A shortest way from a node to one that it can reach, both among its nodes."""
+    came: dict[str, str | None] = {start: None}
+    queue = [start]
+    for node in queue:
+        if goal in came:
+            break
+        for target in follow[node]:
+            if target not in came:
+                came[target] = node
+                queue.append(target)
+    path: list[str] = []
+    step: str | None = goal
+    while step is not None:
+        path.append(step)
+        step = came[step]
+    return tuple(reversed(path))

@@ -70,7 +70,7 @@ def sent_words(function: Function, values: Values, fixed: frozenset[str] = froze
     found: set[str] = set()
     reading = _Reading(function, values, fixed)
     for node in ast.walk(function):
-        if isinstance(node, ast.Call) and _is_send(node, values):
+        if isinstance(node, ast.Call) and _is(values, node, SEND):
             with suppress(Unreadable):
                 found |= reading.words(_argument(node, 0, "node"))
     return frozenset(found)
@@ -116,7 +116,7 @@ def command_words(
 def commands_in(tree: ast.AST, values: Values) -> list[ast.Call]:
     """Every call of ``Command`` in a function, those of functions inside it too."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return [call for call in calls if _is_command(call, values)]
+    return [call for call in calls if _is(values, call, COMMAND)]
 
 
 def goes_on_here(command: ast.Call) -> bool:
@@ -131,14 +131,6 @@ def goes_on_here(command: ast.Call) -> bool:
 def goes_to_parent(command: ast.Call) -> bool:
     """Whether a Command is for another graph than its own, as far as its source says so."""
     return any(keyword.arg == "graph" for keyword in command.keywords)
-
-
-def _is_command(call: ast.Call, values: Values) -> bool:
-    return _is(values, call, COMMAND)
-
-
-def _is_send(call: ast.Call, values: Values) -> bool:
-    return _is(values, call, SEND)
 
 
 def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
@@ -207,7 +199,7 @@ class _Reading:
         calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
         self.commands += (
             call for call in calls
-            if (goes_on_here(call) if _is_command(call, values) else _is_send(call, values))
+            if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))
         )  # fmt: skip
         self.following: set[str] = set()
 
@@ -227,7 +219,7 @@ class _Reading:
                 return {word}
             case ast.Constant(value=None):
                 return set()
-            case ast.Call() if _is_send(value, self.outer):
+            case ast.Call() if _is(self.outer, value, SEND):
                 self.read.append(value)
                 return self.words(_argument(value, 0, "node"))
             case ast.Call():
@@ -244,9 +236,9 @@ class _Reading:
     def gotos(self, value: ast.expr) -> set[str]:
         """The nodes that the Commands and Sends in a returned value name."""
         match value:
-            case ast.Call() if _is_send(value, self.outer):
+            case ast.Call() if _is(self.outer, value, SEND):
                 return self.words(value)
-            case ast.Call() if _is_command(value, self.outer):
+            case ast.Call() if _is(self.outer, value, COMMAND):
                 self.read += (node for node in ast.walk(value) if isinstance(node, ast.Call))
                 return self.words(_argument(value, 0, "goto")) if goes_on_here(value) else set()
             case ast.Call():
@@ -333,7 +325,9 @@ class _Reading:
         value = self.values(name)
         router = part is _Reading.words
         if isinstance(value, Jump):
-            return self.jump(value)
+            if value.words is None:
+                raise Unreadable
+            return {*value.words}
         held = [value] if isinstance(value, str) else value
         if isinstance(held, list | tuple) and all(_is_text(word) for word in held):
             return {str.__str__(word) for word in held} if router else set()
@@ -343,17 +337,11 @@ class _Reading:
             raise Unreadable
         return set() if isinstance(name, ast.Attribute) and self.doubts is not None else self.doubt(name)
 
-    def jump(self, made: Jump) -> set[str]:
-        """Where a Command goes that was made elsewhere."""
-        if made.words is None:
-            raise Unreadable
-        return {*made.words}
-
     def local(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values that a name of the function's own can have."""
         if name in self.following:
             return set()
-        if name in _parameters(self.function) and bindings(self.function)[name] == 1:
+        if name in parameters(self.function) and bindings(self.function)[name] == 1:
             if self.around and name in self.around[1]:
                 return part(self.around[0], self.around[1][name])
             if part is _Reading.gotos and self.doubts is not None:
@@ -387,9 +375,11 @@ def _is_list(node: ast.expr) -> bool:
     return isinstance(node, ast.List | ast.ListComp)
 
 
-def _parameters(function: Function) -> list[str]:
+def parameters(function: Function) -> list[str]:
+    """The names of a function's parameters."""
     given = function.args
-    return [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return [argument.arg for argument in every if argument]
 
 
 def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
@@ -447,9 +437,9 @@ def values_given(function: Function, name: str) -> list[ast.expr] | None:
                 lists = True
             case _:
                 pass
-    if name in reassigned_inside(function) or name in _parameters(function):
+    if name in reassigned_inside(function) or name in parameters(function):
         return None
-    stores = sum(name in _stored(node) for node in own_nodes(function))
+    stores = sum(name in stored(node) for node in own_nodes(function))
     if accounted != stores or not accounted:
         return None
     lists = lists or any(_is_list(value) or isinstance(value, ast.Dict) for value in found)
@@ -481,7 +471,7 @@ def _changed_elsewhere(function: Function, name: str, lists: bool) -> bool:
 def _stored_in(statement: ast.stmt) -> Iterator[str]:
     for node in ast.iter_child_nodes(statement):
         for inner in ast.walk(node) if isinstance(node, ast.expr) else ():
-            yield from _stored(inner)
+            yield from stored(inner)
 
 
 # Scopes
@@ -527,9 +517,7 @@ def bindings(scope: ast.AST) -> Counter[str]:
     """Name -> how often a module or function binds it itself; what may happen more often counts as `MANY`."""
     found: Counter[str] = Counter()
     if isinstance(scope, FUNCTIONS):
-        given = scope.args
-        every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-        found.update(argument.arg for argument in every if argument)
+        found.update(parameters(scope))
     for node in own_nodes(scope):
         for name, count in _bound(node):
             found[name] += count
@@ -547,7 +535,7 @@ def _bound(node: ast.AST) -> Iterable[tuple[str, int]]:
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return [((alias.asname or alias.name).partition(".")[0], 1) for alias in names]
         case ast.For() | ast.AsyncFor() | ast.While() | ast.comprehension():
-            return [(name, MANY) for inner in ast.walk(node) for name in _stored(inner)]
+            return [(name, MANY) for inner in ast.walk(node) for name in stored(inner)]
         case ast.AugAssign(target=ast.Name(id=name)) | ast.ExceptHandler(name=str(name)):
             return [(name, MANY)]
         case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
@@ -558,7 +546,8 @@ def _bound(node: ast.AST) -> Iterable[tuple[str, int]]:
             return []
 
 
-def _stored(node: ast.AST) -> list[str]:
+def stored(node: ast.AST) -> list[str]:
+    """The name that a node of the syntax gives a value to, if it is one."""
     return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
 
 

@@ -18,9 +18,8 @@ from loopwright.engine.loop import Loop
 from loopwright.engine.proof.agent_limits import own_limits
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.choice import choose, cycles_of
-from loopwright.engine.proof.cycles import reached
 from loopwright.engine.proof.fan_out import check_fan_out, read_fan_out
-from loopwright.engine.proof.graph import Topology, limits_apart, refusals_apart
+from loopwright.engine.proof.graph import Topology, limits_apart, reached, refusals_apart
 from loopwright.engine.proof.read import Builder, builder_of, read_topology, subgraphs
 from loopwright.engine.proof.worst_case import assumptions_of, worst_case
 from loopwright.errors import GraphError

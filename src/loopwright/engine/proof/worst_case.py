@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.graph import END, START
 
 from loopwright.engine.bind import BoundBuilder
-from loopwright.engine.gate import DISPATCHER, Dispatcher, Gate
+from loopwright.engine.gate import DISPATCHER, Gate
 from loopwright.engine.loop import RUN, Loop
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.counting import Counted
@@ -102,7 +102,8 @@ def _joins(builder: Builder) -> dict[str, list[tuple[str, ...]]]:
 
 def _written(builder: Builder) -> dict[str, Any]:
     """The nodes that the engine did not add, with their specs."""
-    return {name: spec for name, spec in builder.nodes.items() if not isinstance(spec.runnable, Gate | Dispatcher)}
+    specs = builder.nodes.items()
+    return {name: spec for name, spec in specs if name != DISPATCHER and not isinstance(spec.runnable, Gate)}
 
 
 def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str) -> Any:
