@@ -1,4 +1,4 @@
-"""What an option or a sentence states about an image, held against the evidence; and the option that is borne out."""
+"""What an option states about an image, held against the evidence; and the option that is borne out."""
 
 from __future__ import annotations
 
@@ -192,13 +192,6 @@ def _level(levels: tuple[int, ...], topic: tuple[str, ...], facts: Facts) -> flo
         return None
     distance = min(abs(value - level) for level in levels)
     return 1.01 - distance - 0.001 * len(levels) if distance <= 1 else 0.0
-
-
-def read_statement(clause: str) -> Stated | None:
-    """What a clause of prose states about distortions; None if it names none."""
-    text = clause.strip().lower()
-    # "A clear blur" is no clear image.
-    return _distortions(re.sub(r"\b(?:clear|detailed)\b", " ", text) if named_distortions(text) else text)
 
 
 def _distortions(text: str) -> Stated | None:

@@ -14,7 +14,6 @@ from loopwright.models import Answer, consult
 from loopwright.models.logprobs import word_probabilities
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
 from loopwright.workflows.iqa.answer.choosing import parse_choice
-from loopwright.workflows.iqa.answer.contradictions import contradictions
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import sentences
@@ -156,10 +155,9 @@ def _by_model(
     opinion, source = _opinion(answered) if scoring else (None, None)
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
     final, said, value = reply.final_answer, sentences([reply.quality_reasoning]), None
-    own = answer(query, plan, evidence, state.get("questions") or ()).final_answer
-    against = contradictions(final, query, facts, own)
-    if against:
-        said = f"{said} The measurements say: {'; '.join(against)}."
+    measured = _measured(reply.final_answer, answer(query, plan, evidence, state.get("questions") or ()), options)
+    if measured:
+        said = sentences([said, f"The measurements say: {measured}"])
     if scoring and scored.score is not None:
         # The level and the number are one answer; how sure a model is of another level, its probabilities say.
         value = round(scored.score.value, 4)
@@ -176,10 +174,18 @@ def _by_model(
             "opinion_source": source if scored.score else None,
             "model_answer": reply.final_answer,
             "prompt": prompt.digest,
-            "the measurements say": against or None,
+            "the measurements say": measured,
         },
         quality_score=value,
     )
+
+
+def _measured(final: str, own: SummarizerOutput, options: dict[str, str]) -> str | None:
+    """What the rules answer from the same evidence, for the reader to compare; None where that is nothing else."""
+    said = own.final_answer
+    if said == final or said.startswith(UNABLE):
+        return None
+    return f"{said} ({options[said]})" if said in options else said
 
 
 def _shown(
