@@ -17,7 +17,7 @@ from PIL import Image
 from report_pages import make_row, rich_row
 
 from loopwright.workflows.iqa import ExecutorOutput
-from loopwright.workflows.iqa.report import Outcome, Overview, ReportRow, write_report
+from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import DistortionFinding, ToolLog
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
@@ -66,12 +66,16 @@ def main() -> None:
     rows = [row(folder, case) for case in CASES]
     rows += [rich_row(HOSTILE), make_row(NOT_UTF8, None, folder / NOT_UTF8, error="it broke")]
     overview = Overview()
+    found = [
+        DistortionFinding(type=kind, severity=severity, confidence=0.9, explanation=f"It has {kind}.")
+        for kind, severity in (("gaussian blur", "slight"), ("jpeg", "severe"))
+    ]
+    evidence = ExecutorOutput(distortion_analysis={"Global": found})
     for number in range(100_000):
-        kinds = {"gaussian blur": "slight", "jpeg": "severe"} if number % 7 == 0 else {}
         score = None if number % 1000 == 0 else 1 + number % 397 / 100
-        overview.add(
-            Outcome(HOSTILE, score, kinds, score is not None, None if score else HOSTILE, number % 90 == 0, False, 0.1)
-        )
+        told = {"executor_evidence": evidence} if number % 7 == 0 else {}
+        told |= {"iteration_count": int(number % 90 == 0)} | ({"error": HOSTILE} if score is None else {})
+        overview.add(make_row(HOSTILE, score, **told))
     write_report(rows, folder / "small.html", title="Some images")
     write_report(rows * 2, folder / "large.html", title=HOSTILE, overview=overview)
 

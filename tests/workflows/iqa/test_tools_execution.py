@@ -79,7 +79,7 @@ def test_a_process_that_ends_while_a_tool_is_late_ends_as_it_would(pair):
         "from loopwright.workflows.iqa.tools.execution import run_tools;"
         "from loopwright.workflows.iqa.tools.registry import all_tools;"
         "a, b = map(load, sys.argv[1:]);"
-        "logs = run_tools(all_tools()[:4], a, b, timeout_s=1e-4, alternatives=());"
+        "logs = run_tools(all_tools()[:4], a, b, timeout_s=1e-4);"
         "print([log.error for log in logs])"
     )
     for _ in range(6):
@@ -104,16 +104,10 @@ def test_a_reference_of_another_size_calls_for_no_stand_in(pair):
 
 
 def test_nan_is_an_error_and_infinity_a_score_that_json_can_hold(pair):
-    logs = run_tools([giving("SSIM", math.nan), giving("PSNR", math.inf)], *pair, alternatives=[])
+    logs = run_tools([giving("SSIM", math.nan), giving("PSNR", math.inf)], *pair)
     assert "NaN" in logs[0].error
     assert (logs[1].raw, logs[1].score, logs[1].error) == (None, 5.0, None)
     assert "NaN" not in logs[1].model_dump_json()
-
-
-def test_a_tool_without_a_curve_has_its_own_value_alone(pair):
-    unknown = dataclasses.replace(get_tool("SSIM"), name="MYSIM")
-    (log,) = run_tools([unknown], *pair, alternatives=[])
-    assert log.raw is not None and (log.score, log.error) == (None, None)
 
 
 @settings(max_examples=examples(30), deadline=None)

@@ -395,9 +395,9 @@ def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOp
     workflow = IQAWorkflow(services)
     pictures = {"image": image_path, "reference": options.get("reference_path")}
     places = {key: Path(at_home(path)) for key, path in pictures.items() if path}
-    region, limit = options.get("region"), options.get("max_replan_iterations")
-    given = {"query": query, **{key: key for key in places}, "max_replan_iterations": _whole(limit)}
-    run = workflow.run({**given, "region": [_pixel(part) for part in region] if region else None}, places, "")
+    given = {"query": query, **{key: key for key in places}}
+    given |= {key: options.get(key) for key in ("max_replan_iterations", "region")}
+    run = workflow.run(to_jsonable_python(given, fallback=_own), places, "")
     session = workflow.session(
         run, run_id=options.get("sample_id"), resume=options.get("resume", False), force=options.get("force", False)
     )
@@ -405,16 +405,9 @@ def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOp
     return session
 
 
-def _whole(number: Any) -> Any:
-    """A whole number of any library as Python's own; a text or a fraction is none, whatever it says."""
-    if isinstance(number, str | float):
-        raise InputError(f"max_replan_iterations: {number!r} is no whole number")
-    return index(number) if hasattr(number, "__index__") else number
-
-
-def _pixel(number: Any) -> Any:
-    """The same for a region's numbers, which the input's own checks name."""
-    return index(number) if hasattr(number, "__index__") else number
+def _own(number: Any) -> Any:
+    """A whole number of any library as Python's own."""
+    return index(number) if hasattr(number, "__index__") else str(number)
 
 
 def initial_state(

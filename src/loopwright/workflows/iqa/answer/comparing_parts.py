@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loopwright.workflows.iqa.answer.fusion import quality_score
-from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import capital
 from loopwright.workflows.iqa.distortions import in_words
@@ -171,7 +171,7 @@ def _by_finding(found: dict[str, DistortionFinding], sought: Sought, *, luma: bo
 
 
 def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str:
-    scores = {scope: quality_score(evidence_on(facts.evidence, scope)) for scope in scopes}
+    scores = {scope: quality_score(facts.evidence.on(scope)) for scope in scopes}
     missing = [scope_words(scope) for scope, score in scores.items() if score is None]
     if missing:
         return f"no quality tool gave a score for {' and '.join(missing)}"

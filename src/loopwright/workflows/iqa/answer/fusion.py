@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import strength
@@ -148,15 +148,8 @@ def recognised(findings: Iterable[DistortionFinding]) -> str | None:
 
 
 def calibration_error(tool: str) -> float:
-    """The error that a tool's calibration has on references left out of its fit, on the scale of 1 to 5.
-
-    Returns:
-        The root mean square error; infinite for a tool without a calibration, which then contradicts nobody.
-    """
-    try:
-        return get_calibration(tool).error
-    except UnknownNameError:
-        return math.inf
+    """The root mean square error that a tool's score has on references left out of its fit."""
+    return get_calibration(tool).error
 
 
 def contradicting(evidence: ExecutorOutput) -> list[str]:

@@ -18,7 +18,7 @@ from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import sentences
 from loopwright.workflows.iqa.planning.replanning import missing_evidence, without_iteration
-from loopwright.workflows.iqa.question.options import parse_options
+from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -130,7 +130,7 @@ def _by_model(
     chat: BaseChatModel, state: AgenticIQAState, plan: PlannerOutput, evidence: ExecutorOutput, services: Services
 ) -> SummarizerOutput:
     settings, query = services.config.iqa, state["query"]
-    options = parse_options(query) if plan.answer_mode is AnswerMode.MCQ else {}
+    options = read_query(query).options if plan.answer_mode is AnswerMode.MCQ else {}
     facts = Facts(plan, evidence, quality_score(evidence))
     prompt = prompts().get("summarizer")
     text = prompt.render(
@@ -220,28 +220,15 @@ def _answer_form(mode: AnswerMode, options: dict[str, str]) -> str:
 
 def _schema(mode: AnswerMode, options: dict[str, str]) -> type[ModelAnswer]:
     """The reply's schema; its final answer must be an option's letter or a level's name where that is asked for."""
-    if mode is AnswerMode.MCQ and options:
-
-        def check(text: str) -> str:
-            try:
-                return parse_choice(text, options)
-            except UnknownNameError as error:
-                raise ValueError(str(error)) from error
-
-    elif mode is AnswerMode.SCORING:
-
-        def check(text: str) -> str:
-            return _level(text)
-
-    else:
+    known = {name: name for name in LEVEL_NAMES.values()} if mode is AnswerMode.SCORING else options
+    if not known:
         return ModelAnswer
+
+    def check(text: str) -> str:
+        try:
+            return parse_choice(text, known)
+        except UnknownNameError as error:
+            raise ValueError(str(error)) from error
+
     checked = Annotated[NonEmpty, AfterValidator(check)]
     return create_model("ModelAnswer", __base__=ModelAnswer, final_answer=(checked, ...))
-
-
-def _level(text: str) -> str:
-    words = text.strip(" .\"'").casefold()
-    for name in (*LEVEL_NAMES.values(), UNABLE):
-        if words == name.casefold():
-            return name
-    raise ValueError(f"{text!r} is no quality level; known: {', '.join(LEVEL_NAMES.values())}, {UNABLE}")

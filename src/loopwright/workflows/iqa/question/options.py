@@ -31,10 +31,13 @@ class SplitQuery:
 
 
 def split_options(query: str) -> SplitQuery:
-    """Take the options out of a query.
+    """Take the options out of a query, which may be in any of the forms ``A. x``, ``A) x`` and ``(A) x``.
+
+    They may stand on one line or on several. The letters begin with A and rise; "Cannot tell" is an option only if it
+    is listed, under the letter that it is listed with.
 
     Returns:
-        The stem and the options.
+        The stem and the options, of which there are none or at least two.
 
     Raises:
         PlannerError: If one letter has two options.
@@ -55,21 +58,6 @@ def split_options(query: str) -> SplitQuery:
     if not all(options.values()):
         return SplitQuery(query, {})
     return SplitQuery(f"{query[: marks[0].start()]}\n{query[end:]}".strip(), options)
-
-
-def parse_options(query: str) -> dict[str, str]:
-    """The options of a multiple-choice question, in any of the forms ``A. x``, ``A) x`` and ``(A) x``.
-
-    Options may stand on one line or on several. The letters begin with A and rise; "Cannot tell" is an option only if
-    it is listed, under the letter that it is listed with.
-
-    Returns:
-        Letter (a capital) -> text, in order; empty if there are fewer than two.
-
-    Raises:
-        PlannerError: If one letter has two options.
-    """
-    return split_options(query).options
 
 
 def _list_of(query: str, marks: list[re.Match[str]]) -> list[re.Match[str]]:

@@ -21,7 +21,7 @@ from loopwright.workflows.iqa.measuring.local import dissimilarity
 from loopwright.workflows.iqa.report.table_rows import ReportRow
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
-from loopwright.workflows.iqa.sources.pixels import RGB, at_most
+from loopwright.workflows.iqa.sources.pixels import RGB
 
 THUMBNAIL_SIDE = 320
 """The longer side of a thumbnail, in pixels."""
@@ -147,7 +147,7 @@ def _tinted(rgb: RGB, values: NDArray[np.float32]) -> Image.Image:
 
 
 def _small(rgb: RGB) -> Image.Image:
-    return Image.fromarray(at_most(rgb, THUMBNAIL_SIDE))
+    return Image.fromarray(whole_view(rgb, THUMBNAIL_SIDE, 1))
 
 
 def _picture(role: str, caption: str, image: Image.Image, scale: str | None = None) -> Picture:

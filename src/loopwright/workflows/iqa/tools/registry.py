@@ -6,20 +6,15 @@ from collections.abc import Iterable
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import Distortion, kind_of, parse_distortion
+from loopwright.workflows.iqa.measuring.gradients import gmsd, mdsi
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
-from loopwright.workflows.iqa.tools.full_reference import (
-    gmsd,
-    haarpsi,
-    mdsi,
-    ms_ssim,
-    psnr,
-    ssim,
-    vif,
-    vsi,
-)
+from loopwright.workflows.iqa.tools.full_reference.fidelity import vif
+from loopwright.workflows.iqa.tools.full_reference.saliency import vsi
+from loopwright.workflows.iqa.tools.full_reference.structure import ms_ssim, psnr, ssim
+from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
 from loopwright.workflows.iqa.tools.niqe import niqe
 from loopwright.workflows.iqa.tools.tool import Tool, plain
 
@@ -59,11 +54,6 @@ _TOOLS = (
 def all_tools() -> tuple[Tool, ...]:
     """Every tool, those with a reference first, each group in order of measured agreement with people."""
     return _TOOLS
-
-
-def primary_tool(reference_mode: ReferenceMode) -> Tool:
-    """The tool whose score is the answer when nothing speaks for another one."""
-    return next(tool for tool in _TOOLS if tool.primary and tool.reference is reference_mode)
 
 
 def get_tool(name: str) -> Tool:

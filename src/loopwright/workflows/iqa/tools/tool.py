@@ -9,10 +9,10 @@ from typing import Any
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Distortion
+from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
-from loopwright.workflows.iqa.tools.full_reference import Pair
 
 COST_PIXELS = 512 * 384
 """The size of image, in pixels, that `Tool.cost_ms` was measured on."""
