@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import index
 from pathlib import Path
@@ -16,7 +16,6 @@ from pydantic_core import to_jsonable_python
 from loopwright.diagram import mermaid, save_mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import arun as engine_arun
-from loopwright.engine import astream as engine_astream
 from loopwright.engine import run as engine_run
 from loopwright.engine import stream as engine_stream
 from loopwright.engine.events.schema import LoopDecided, NodeStarted, Told
@@ -358,15 +357,6 @@ def stream_pipeline(query: str, image_path: str | Path, **options: Unpack[Pipeli
     """Assess one image and yield what happens as it happens; see `run_pipeline`."""
     with _session_of(query, image_path, **options) as session:
         yield from engine_stream(session.graph, session.input, **session.options)
-
-
-async def astream_pipeline(
-    query: str, image_path: str | Path, **options: Unpack[PipelineOptions]
-) -> AsyncIterator[RunEvent]:
-    """Assess one image and yield what happens as it happens; see `run_pipeline`."""
-    with _session_of(query, image_path, **options) as session:
-        async for event in engine_astream(session.graph, session.input, **session.options):
-            yield event
 
 
 def visualize_graph(graph: BoundedGraph | None = None, folder: str | Path | None = None) -> str:

@@ -66,9 +66,6 @@ def answer(
 
     Returns:
         The answer; whether a replan is needed is not decided here (see `sufficiency`).
-
-    Raises:
-        PlannerError: If a multiple-choice question gives one letter to two options.
     """
     if plan.query_type is QueryType.OTHER:
         return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")

@@ -214,7 +214,7 @@ def _tool_sentences(facts: Facts) -> list[str]:
         )
     if score.opinion:
         sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
-    others = [f"{name} {value:.2f}" for name, value in score.baselines.items() if name != score.tool]
+    others = [f"{name} {value:.2f}" for name, value in evidence.quality_scores.items() if name != score.tool]
     if others:
         sentences.append(f"The other tools alone: {', '.join(others)}.")
     opposed = contradicting(evidence)

@@ -54,7 +54,6 @@ def summarizer_node(state: AgenticIQAState, services: Services | None = None) ->
     Raises:
         StructuredReplyError: If the chat model's reply still breaks the schema after the repairs, for example with a
             letter that is no option.
-        PlannerError: If a multiple-choice question gives one letter to two options.
     """
     services = services or Services()
     plan, evidence = state.get("plan"), state.get("executor_evidence")

@@ -9,8 +9,7 @@ from itertools import pairwise
 
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.question.vocabulary import misspelt
-from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
-from loopwright.workflows.iqa.tools.tool import plain
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, plain
 
 WELL_KNOWN_METRICS = frozenset(
     "ahiq arniqa bliinds butteraugli ckdn clipiqa cnniqa cornia cwssim dbcnn diivine dists dreamsim fid fsim "

@@ -54,26 +54,25 @@ def run_tools(
     Args:
         tools: What to run; a tool that is named twice runs once.
         image: The image or region in question.
-        reference: The same part of the pristine image, or None.
+        reference: The same part of the pristine image, of the same size, or None.
         region: The scope's name, for the logs.
         timeout_s: Seconds for each run, counted from its own start.
 
     Returns:
         One log per run: the tools in the given order, then the stand-ins with `fallback_for` set. A run that failed or
-        took too long has `error` and no score; nothing is raised on account of a tool. A missing reference, or one of
-        another size, is an error of each tool that needs it and calls for no stand-in.
+        took too long has `error` and no score; nothing is raised on account of a tool. A missing reference
+        is an error of each tool that needs it and calls for no stand-in.
     """
     waiting: deque[tuple[Tool, str | None]] = deque(
         (tool, None) for tool in {each.name: each for each in tools}.values()
     )
     tried = {tool.name for tool, _ in waiting}
-    fits = reference is not None and reference.rgb.shape == image.rgb.shape
-    pair = Pair(image.rgb, reference.rgb) if reference and fits else None
+    pair = Pair(image.rgb, reference.rgb) if reference else None
     logs: list[ToolLog] = []
     while waiting:
         tool, stands_in_for = waiting.popleft()
         began = time.perf_counter()
-        outcome = _measured(tool, image, reference, pair, timeout_s)
+        outcome = _measured(tool, image, pair, timeout_s)
         log = ToolLog(tool=tool.name, region=region, seconds=time.perf_counter() - began, fallback_for=stands_in_for)
         logs.append(_told(log, outcome))
         if logs[-1].error is None or (tool.reference is ReferenceMode.FULL and pair is None):
@@ -87,15 +86,13 @@ def run_tools(
     return logs
 
 
-def _measured(
-    tool: Tool, image: LoadedImage, reference: LoadedImage | None, pair: Pair | None, timeout_s: float
-) -> float | Exception:
+def _measured(tool: Tool, image: LoadedImage, pair: Pair | None, timeout_s: float) -> float | Exception:
     """The tool's value, or why there is none; a run that is late is left behind."""
     done: list[float | Exception] = []
 
     def work() -> None:
         try:
-            done.append(float(tool.measure(image, reference, pair)))
+            done.append(float(tool.measure(image, pair)))
         except Exception as error:
             done.append(error)
 
