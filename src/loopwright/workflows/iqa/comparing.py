@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.config import IQAConfig
@@ -32,11 +32,7 @@ _ADVICE = (
 )
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Side(_Result):
+class Side(BaseModel, frozen=True):
     """One image of the two."""
 
     path: FileName
@@ -63,7 +59,7 @@ class Side(_Result):
     """A digest of the decoded pixels and their size."""
 
 
-class ToolDifference(_Result):
+class ToolDifference(BaseModel, frozen=True):
     """Both images by one tool that scored them."""
 
     tool: str
@@ -88,7 +84,7 @@ class ToolDifference(_Result):
         return (self.difference > self.error) - (self.difference < -self.error)
 
 
-class Comparison(_Result):
+class Comparison(BaseModel, frozen=True):
     """What a comparison found; the keys of its JSON are these fields."""
 
     a: Side
@@ -140,7 +136,7 @@ def compare(
     limit = config.iqa.tools.max_pixels
     loaded = None if pristine is None else load_image(pristine, max_pixels=limit)
     images = [load_image(path, max_pixels=limit) for path in (path_a, path_b)]
-    if path_a.samefile(path_b):
+    if images[0].path.samefile(images[1].path):
         raise InputError(f"A and B are the same: {str(path_a)!r}; give two different paths, or a copy")
     first, second = (_side(image, loaded, config) for image in images)
     mode = ReferenceMode.NONE if pristine is None else ReferenceMode.FULL

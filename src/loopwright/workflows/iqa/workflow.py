@@ -385,9 +385,9 @@ def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOp
     workflow = IQAWorkflow(services)
     pictures = {"image": image_path, "reference": options.get("reference_path")}
     places = {key: Path(at_home(path)) for key, path in pictures.items() if path}
-    given = {"query": query, **{key: key for key in places}}
-    given |= {key: options.get(key) for key in ("max_replan_iterations", "region")}
-    run = workflow.run(to_jsonable_python(given, fallback=_own), places, "")
+    numbers = {key: options.get(key) for key in ("max_replan_iterations", "region")}
+    given = {"query": query, **{key: key for key in places}, **to_jsonable_python(numbers, fallback=_own)}
+    run = workflow.run(given, places, "")
     session = workflow.session(
         run, run_id=options.get("sample_id"), resume=options.get("resume", False), force=options.get("force", False)
     )

@@ -16,9 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loopwright.errors import InputError, UnknownNameError
 
-LOWEST, HIGHEST = 1.0, 5.0
-"""The ends of the common scale."""
-
 
 class Calibration(BaseModel):
     """One tool's curve, and how far to trust it."""
