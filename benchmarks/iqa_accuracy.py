@@ -17,9 +17,9 @@ import cv2
 import numpy as np
 from scipy.stats import spearmanr
 
+from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.tools.full_reference import Pair
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "iqa"

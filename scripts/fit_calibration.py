@@ -31,6 +31,7 @@ from scipy.optimize import lsq_linear
 from scipy.stats import spearmanr
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
@@ -165,7 +166,7 @@ def hopeless_value(tool, references):
     """The raw value that gets 1: the median over pairs of unrelated photographs, or white noise without a reference."""
     if tool.reference is ReferenceMode.FULL:
         pairs = zip(references, references[1:] + references[:1], strict=True)
-        return float(np.median([tool.measure(a, b) for a, b in pairs if a.rgb.shape == b.rgb.shape]))
+        return float(np.median([tool.measure(a, Pair(a.rgb, b.rgb)) for a, b in pairs if a.rgb.shape == b.rgb.shape]))
     if tool.name in HOPELESS:
         return HOPELESS[tool.name]
     noise = np.random.default_rng(0).integers(0, 256, (384, 512, 3)).astype(np.uint8)
@@ -209,9 +210,11 @@ def measure(rows, folder, tools, dataset, highest, fold_of):
         path = row["reference_path"]
         if path and path not in references:
             references[path] = load_image(path)
+        reference = references.get(path)
+        pair = Pair(image.rgb, reference.rgb) if reference else None
         for tool in tools:
             try:
-                raw = tool.measure(image, references.get(path))
+                raw = tool.measure(image, pair)
             except ImageError as error:
                 print(f"{row['sample_id']}: {error}", file=sys.stderr)
                 continue

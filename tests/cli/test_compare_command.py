@@ -42,8 +42,8 @@ def test_the_same_as_json(loopwright, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["a", "b"], "'a' is a folder; give images. `loopwright iqa batch` scores each of a folder"),
-        (["a/0.jpg", "a/none.jpg"], "there is no 'a/none.jpg'"),
+        (["a", "b"], "'a' is a folder, not an image; give one file, or use `loopwright iqa batch`"),
+        (["a/0.jpg", "a/none.jpg"], "there is no file 'a/none.jpg'"),
         (["a/0.jpg", "a/0.jpg"], "A and B are the same: 'a/0.jpg'"),
         (["a/0.jpg", "b/0.webp", "-r", "small.png"], "give two images of one size"),
         (["a/0.jpg", "text.txt"], "not an image"),

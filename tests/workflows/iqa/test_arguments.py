@@ -16,7 +16,7 @@ from loopwright.workflows.iqa import IQAConfig, run_pipeline, stream_pipeline, t
 COFFEE = Path(skimage.__file__).parent / "data" / "coffee.png"
 
 
-@pytest.mark.parametrize("replans", [-1, 1.5, 2.0, "3", "two"])
+@pytest.mark.parametrize("replans", [-1, 1.5, "two"])
 def test_a_number_of_replans_that_is_none(replans):
     with pytest.raises(InputError, match="max_replan_iterations: "):
         run_pipeline("Rate it", COFFEE, max_replan_iterations=replans)

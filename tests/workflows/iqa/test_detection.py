@@ -71,11 +71,11 @@ def test_every_kind_is_found_with_a_reference(photograph, kind):
         for level in (3, 5):
             made = distort(rgb, kind, level, seed=1)
             result = detect(measure(made), measure_pair(made, rgb))
-            assert result.main is not None
-            assert result.main.type == kind, (name, level)
-            assert result.main.confidence >= SURE
-            assert result.main.severity > Severity.NONE
-            assert result.main.measured
+            assert result.findings
+            assert result.findings[0].type == kind, (name, level)
+            assert result.findings[0].confidence >= SURE
+            assert result.findings[0].severity > Severity.NONE
+            assert result.findings[0].measured
 
 
 def test_brightness_and_noise_together_are_both_found(photograph):
@@ -89,10 +89,10 @@ def test_brightness_and_noise_together_are_both_found(photograph):
 def test_lost_contrast_of_a_dark_scene_is_no_overexposure(photograph, gain):
     dark = photograph("rocket")
     grey = np.rint(128 + (dark.astype(float) - 128) * gain).astype(np.uint8)
-    assert detect(measure(grey), measure_pair(grey, dark)).main.type == "low contrast"
+    assert detect(measure(grey), measure_pair(grey, dark)).findings[0].type == "low contrast"
     night = np.rint(dark * 0.2).astype(np.uint8)
     darker = distort(night, "underexposure", 3)
-    assert detect(measure(darker), measure_pair(darker, night)).main.type == "underexposure"
+    assert detect(measure(darker), measure_pair(darker, night)).findings[0].type == "underexposure"
 
 
 def test_what_the_eye_cannot_tell_is_not_stated(photograph):
@@ -113,7 +113,7 @@ def test_what_the_eye_cannot_tell_is_not_stated(photograph):
 def test_a_shift_of_the_mean_is_found_only_beside_the_reference(photograph):
     rgb = photograph("chelsea")
     darker = (rgb.astype(int) - 20).clip(0, 255).astype(np.uint8)
-    assert detect(measure(darker), measure_pair(darker, rgb)).main.type == "mean shift"
+    assert detect(measure(darker), measure_pair(darker, rgb)).findings[0].type == "mean shift"
     assert all(finding.confidence < SURE for finding in detect(measure(darker)).findings)
 
 
@@ -138,7 +138,7 @@ def test_types_of_tid_2013(tmp_path, record_property):
             image = np.asarray(Image.open(tmp_path / "images" / f"{row['name']}.png").convert("RGB"))
             features, expected = measure(image), TID_TYPES[row["type_name"]]
             for mode, pair in (("with", measure_pair(image, references[row["ref"]])), ("without", None)):
-                main = detect(features, pair).main
+                main = next(iter(detect(features, pair).findings), None)
                 good = main is not None and is_right(main.type, expected)
                 stated = main is not None and main.confidence >= SURE
                 counts[mode].update(total=1, right=good, stated=stated, stated_right=stated and good)

@@ -125,13 +125,13 @@ def test_on_a_replan_the_model_is_told_why_and_what_was_found():
     replan = told(model)["replan"]
     assert replan["reasons"] == [REASON]
     assert replan["previous_plan"] == before["plan"].model_dump(mode="json")
-    assert replan["evidence"] == {
-        "found": {"Global": ["noise"]},
-        "severity": {"Global": {"noise": "slight"}},
-        "scores": {"NIQE": 3.0},
-        "failed_tools": {"GMSD": ("broken " * 100)[:200]},
-        "notes": ["car: could not be located, so the whole image was measured"],
-    }
+    for part in (
+        "NIQE",
+        "3.00",
+        "Tool GMSD failed: broken",
+        "car: could not be located, so the whole image was measured",
+    ):
+        assert part in replan["evidence"]
     assert not plan.same_work(before["plan"])
 
 

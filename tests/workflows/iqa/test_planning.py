@@ -107,18 +107,6 @@ def test_a_distortion_without_a_finding_switches_analysis_on_then_detection():
     assert fourth.same_work(third)
 
 
-def test_a_failed_executor_is_asked_for_less_each_time():
-    query, failed = "Is the car noisy?", ExecutorOutput(error="out of memory")
-    first, second = replan(query, failed, "The executor failed: out of memory")
-    assert second.plan.model_dump() == {**ALL_ON, "distortion_detection": False, "distortion_analysis": False}
-    _, third = replan(query, failed, "The executor failed: out of memory", previous=second)
-    assert third.plan.tool_execution is False
-    assert third.plan.distortion_analysis
-    _, fourth = replan(query, failed, "The executor failed in the analysis of a region", previous=third)
-    assert fourth.same_work(third)
-    assert not first.same_work(second)
-
-
 def test_nothing_left_gives_the_same_plan_and_says_so():
     evidence = found(*(log(name, 3.0) for name in FULL), types=("noise",), primary_tool="MDSI")
     first, plan = replan("How good is it?", evidence, "More tool scores, please")
@@ -134,7 +122,6 @@ LACKS = [
     ("How good is it?", found(log("MDSI", 5.0), log("GMSD", 1.0), primary_tool="MDSI")),
     ("How good is it?", found(types=("noise",))),
     ("Is the image noisy?", found(log("MDSI", 3.0))),
-    ("How good is it?", ExecutorOutput(error="out of memory")),
 ]
 
 

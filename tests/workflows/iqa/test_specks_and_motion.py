@@ -44,7 +44,7 @@ def test_impulses_come_without_a_sign(photograph, name, share):
     hit = chance.random(image.shape[:2]) < share
     image[hit] = np.where(chance.random(int(hit.sum())) < 0.5, 0, 255)[:, None]
     assert measure(image).impulse_surroundings < 0.6
-    assert detect(measure(image)).main.type == "impulse noise"
+    assert detect(measure(image)).findings[0].type == "impulse noise"
 
 
 def moved(rgb: np.ndarray, length: int, angle: float) -> np.ndarray:

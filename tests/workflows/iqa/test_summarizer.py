@@ -88,14 +88,14 @@ OPINION = {"bad": 0.1, "poor": 0.1, "fair": 0.1, "good": 0.1, "excellent": 0.6}
 
 
 class TestWithoutAModel:
-    def test_a_failed_executor_is_reported_and_asked_again(self):
+    def test_a_failed_executor_is_reported(self):
         failed = state(executor_evidence=ExecutorOutput(error="no result within its timeout of 300 s"))
         update = summarizer_node(failed)
         result = update["summarizer_result"]
         assert update["error"] == "no result within its timeout of 300 s"
         assert "no result within its timeout of 300 s" in result.quality_reasoning
         assert result.final_answer == "D"
-        assert result.replan_reason == "The executor failed: no result within its timeout of 300 s"
+        assert not result.need_replan
 
 
 class TestWithAModel:
@@ -128,62 +128,28 @@ class TestWithAModel:
 
 
 CHOICE = "Which? A. sharp B. severely blurred C. slightly blurred"
-BLUR = "severe gaussian blur (90% sure)"
-SCORE = "MDSI gives 2.00 of 5, Poor"
-
-
-def told(query, said, mode="explanation", confidence=0.9, severity="severe"):
-    """A chat model's answer beside the measurements: it stays, and the reader is told where they differ."""
-    given = state(query, mode)
-    given["executor_evidence"].distortion_analysis["Global"] = [finding("gaussian blur", severity, confidence)]
-    _, services = with_model({"final_answer": said, "quality_reasoning": "I think so", "need_replan": False})
-    return summarizer_node(given, services)["summarizer_result"]
+BLUR = "severe gaussian blur"
 
 
 @pytest.mark.parametrize(
-    ("query", "reply", "mode", "against"),
+    ("query", "reply", "mode", "measured"),
     [
-        ("How is it?", "The image is perfectly sharp.", "explanation", [BLUR]),
-        ("How is it?", "No distortion is visible.", "explanation", [BLUR]),
-        ("Is it sharp?", "Yes, very much so.", "explanation", ["severe gaussian blur in the whole image"]),
-        ("How is it?", "It shows slight blur.", "explanation", [BLUR]),
-        ("How is it?", "The photo has severe noise.", "explanation", ["no noise"]),
-        ("How is it?", "An image of excellent quality.", "explanation", [SCORE]),
-        ("Rate it", "Excellent", "scoring", [SCORE]),
-        (CHOICE, "A", "mcq", ["B (severely blurred)"]),
-        (CHOICE, "C", "mcq", ["B (severely blurred)"]),
-        ("Is it sharp? A. Yes B. No", "A", "mcq", ["B (No)"]),
+        ("How is it?", "The image is perfectly sharp.", "explanation", BLUR),
+        ("Is it sharp?", "Yes, very much so.", "explanation", f"No: {BLUR} in the whole image."),
+        ("Rate it", "Excellent", "scoring", "Poor"),
+        ("Rate it", "Poor", "scoring", None),
+        (CHOICE, "A", "mcq", "B (severely blurred)"),
+        (CHOICE, "B", "mcq", None),
+        ("Is it sharp? A. Yes B. No", "A", "mcq", "B (No)"),
     ],
 )
-def test_what_contradicts_the_measurements_is_kept_and_told(query, reply, mode, against):
-    result = told(query, reply, mode)
+def test_what_the_measurements_say_stands_beside_the_answer(query, reply, mode, measured):
+    given = state(query, mode)
+    given["executor_evidence"].distortion_analysis["Global"] = [finding("gaussian blur", "severe", 0.9)]
+    _, services = with_model({"final_answer": reply, "quality_reasoning": "I think so", "need_replan": False})
+    result = summarizer_node(given, services)["summarizer_result"]
     assert result.used_evidence["model_answer"] == reply
     assert mode == "scoring" or result.final_answer == reply
-    assert result.used_evidence["the measurements say"] == against
-    assert f"I think so. The measurements say: {against[0]}." in result.quality_reasoning
-
-
-@pytest.mark.parametrize(
-    ("query", "reply", "mode"),
-    [
-        ("How is it?", "It is severely blurred, not sharp.", "explanation"),
-        ("How is it?", "There is clear blur; the noise is low.", "explanation"),
-        ("How is it?", "There is no noise, but strong blur.", "explanation"),
-        ("How is it?", "The quality is fair.", "explanation"),
-        ("Is it sharp?", "No.", "explanation"),
-        ("Rate it", "Fair", "scoring"),
-        (CHOICE, "B", "mcq"),
-        ("Is it sharp? A. Yes B. No", "B", "mcq"),
-        (CHOICE, "Unable to determine", "mcq"),
-    ],
-)
-def test_what_agrees_is_left_alone(query, reply, mode):
-    result = told(query, reply, mode)
-    assert result.used_evidence["the measurements say"] is None
-    assert "The measurements say" not in result.quality_reasoning
-
-
-@pytest.mark.parametrize(("confidence", "severity"), [(0.5, "severe"), (0.9, "slight")])
-def test_a_guess_or_a_slight_distortion_contradicts_nobody(confidence, severity):
-    result = told("How is it?", "The image is sharp.", confidence=confidence, severity=severity)
-    assert result.used_evidence["the measurements say"] is None
+    told = result.used_evidence["the measurements say"]
+    assert told is None if measured is None else measured in told
+    assert (f"I think so. The measurements say: {told}" in result.quality_reasoning) is (told is not None)

@@ -14,7 +14,6 @@ from .state import AgenticIQAState as AgenticIQAState
 from .workflow import (
     IQAWorkflow as IQAWorkflow,
     arun_pipeline as arun_pipeline,
-    astream_pipeline as astream_pipeline,
     run_pipeline as run_pipeline,
     stream_pipeline as stream_pipeline,
     trace_pipeline as trace_pipeline,

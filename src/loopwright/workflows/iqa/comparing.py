@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.config import IQAConfig
@@ -32,11 +32,7 @@ _ADVICE = (
 )
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Side(_Result):
+class Side(BaseModel, frozen=True):
     """One image of the two."""
 
     path: FileName
@@ -63,7 +59,7 @@ class Side(_Result):
     """A digest of the decoded pixels and their size."""
 
 
-class ToolDifference(_Result):
+class ToolDifference(BaseModel, frozen=True):
     """Both images by one tool that scored them."""
 
     tool: str
@@ -88,7 +84,7 @@ class ToolDifference(_Result):
         return (self.difference > self.error) - (self.difference < -self.error)
 
 
-class Comparison(_Result):
+class Comparison(BaseModel, frozen=True):
     """What a comparison found; the keys of its JSON are these fields."""
 
     a: Side
@@ -131,16 +127,18 @@ def compare(
         config: The configuration; of it, what `iqa.tools` says of time and size.
 
     Raises:
-        InputError: If A and B are one path, or one is missing or a folder.
+        InputError: If A and B are one path.
         ImageError: If an image cannot be used, or its size is not the reference's.
     """
     config = config or IQAConfig()
     path_a, path_b = Path(a), Path(b)
     pristine = None if reference is None else Path(reference)
-    _check(path_a, path_b, pristine)
     limit = config.iqa.tools.max_pixels
     loaded = None if pristine is None else load_image(pristine, max_pixels=limit)
-    first, second = (_side(load_image(path, max_pixels=limit), loaded, config) for path in (path_a, path_b))
+    images = [load_image(path, max_pixels=limit) for path in (path_a, path_b)]
+    if images[0].path.samefile(images[1].path):
+        raise InputError(f"A and B are the same: {str(path_a)!r}; give two different paths, or a copy")
+    first, second = (_side(image, loaded, config) for image in images)
     mode = ReferenceMode.NONE if pristine is None else ReferenceMode.FULL
     tools = [
         ToolDifference(
@@ -173,22 +171,12 @@ def compare(
     )
 
 
-def _check(a: Path, b: Path, reference: Path | None) -> None:
-    for path in (a, b, *([] if reference is None else [reference])):
-        if not path.exists():
-            raise InputError(f"there is no {str(path)!r}; check the spelling and the working folder")
-        if path.is_dir():
-            raise InputError(f"{str(path)!r} is a folder; give images. `loopwright iqa batch` scores each of a folder")
-    if a.samefile(b):
-        raise InputError(f"A and B are the same: {str(a)!r}; give two different paths, or a copy")
-
-
 def _side(image: LoadedImage, reference: LoadedImage | None, config: IQAConfig) -> Side:
     if reference is not None:
         check_pair(image, reference)
     mode = ReferenceMode.NONE if reference is None else ReferenceMode.FULL
     tools = [tool for tool in all_tools() if tool.reference is mode]
-    logs = run_tools(tools, image, reference, timeout_s=config.iqa.tools.timeout, alternatives=())
+    logs = run_tools(tools, image, reference, timeout_s=config.iqa.tools.timeout)
     pair = None if reference is None else measure_pair(image.rgb, reference.rgb)
     found = detect_in_parts(image.rgb, None if reference is None else reference.rgb, measure(image.rgb), pair)
     return Side(

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -29,12 +28,6 @@ NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("Input should be a valid string")
-    return value
-
-
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("String should have at least 1 character")
     return value
 
 
@@ -92,7 +85,7 @@ class PlannerInput(BaseModel):
 
     query: NonEmpty
     """The user's question."""
-    image_path: Annotated[FileName, AfterValidator(_not_blank)]
+    image_path: FileName
     """The image in question."""
     reference_path: FileName | None = None
     """The pristine image, if there is one."""
@@ -185,7 +178,7 @@ class ToolLog(BaseModel):
     raw: float | None = None
     """The tool's own value, in its own unit and direction; None if it failed."""
     score: float | None = Field(default=None, ge=1, le=5)
-    """The value on the common scale, 1 (bad) to 5 (excellent); None if it failed, or if the tool has no curve."""
+    """The value on the common scale, 1 (bad) to 5 (excellent); None if it failed."""
     seconds: float = 0.0
     """Wall time of the run."""
     fallback_for: str | None = None
@@ -221,8 +214,14 @@ class ExecutorOutput(BaseModel):
     """What the file tells besides its pixels, if the question asks for that."""
     identical: bool | None = None
     """Whether every pixel of the image is that of its reference; None without one."""
+    parts: dict[str, ExecutorOutput] = Field(default_factory=dict)
+    """Scope -> its own evidence, where several were measured."""
     error: str | None = None
     """Set when the executor as a whole failed; the rest is then empty or partial."""
+
+    def on(self, scope: str) -> ExecutorOutput:
+        """The evidence on one scope, as if nothing else had been measured."""
+        return self.parts.get(scope, self)
 
 
 class SummarizerOutput(BaseModel):

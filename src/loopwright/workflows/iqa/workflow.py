@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import index
 from pathlib import Path
@@ -16,7 +16,6 @@ from pydantic_core import to_jsonable_python
 from loopwright.diagram import mermaid, save_mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import arun as engine_arun
-from loopwright.engine import astream as engine_astream
 from loopwright.engine import run as engine_run
 from loopwright.engine import stream as engine_stream
 from loopwright.engine.events.schema import LoopDecided, NodeStarted, Told
@@ -360,15 +359,6 @@ def stream_pipeline(query: str, image_path: str | Path, **options: Unpack[Pipeli
         yield from engine_stream(session.graph, session.input, **session.options)
 
 
-async def astream_pipeline(
-    query: str, image_path: str | Path, **options: Unpack[PipelineOptions]
-) -> AsyncIterator[RunEvent]:
-    """Assess one image and yield what happens as it happens; see `run_pipeline`."""
-    with _session_of(query, image_path, **options) as session:
-        async for event in engine_astream(session.graph, session.input, **session.options):
-            yield event
-
-
 def visualize_graph(graph: BoundedGraph | None = None, folder: str | Path | None = None) -> str:
     """The pipeline as a Mermaid diagram, with the limit on the loop's edge.
 
@@ -395,9 +385,9 @@ def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOp
     workflow = IQAWorkflow(services)
     pictures = {"image": image_path, "reference": options.get("reference_path")}
     places = {key: Path(at_home(path)) for key, path in pictures.items() if path}
-    region, limit = options.get("region"), options.get("max_replan_iterations")
-    given = {"query": query, **{key: key for key in places}, "max_replan_iterations": _whole(limit)}
-    run = workflow.run({**given, "region": [_pixel(part) for part in region] if region else None}, places, "")
+    numbers = {key: options.get(key) for key in ("max_replan_iterations", "region")}
+    given = {"query": query, **{key: key for key in places}, **to_jsonable_python(numbers, fallback=_own)}
+    run = workflow.run(given, places, "")
     session = workflow.session(
         run, run_id=options.get("sample_id"), resume=options.get("resume", False), force=options.get("force", False)
     )
@@ -405,16 +395,9 @@ def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOp
     return session
 
 
-def _whole(number: Any) -> Any:
-    """A whole number of any library as Python's own; a text or a fraction is none, whatever it says."""
-    if isinstance(number, str | float):
-        raise InputError(f"max_replan_iterations: {number!r} is no whole number")
-    return index(number) if hasattr(number, "__index__") else number
-
-
-def _pixel(number: Any) -> Any:
-    """The same for a region's numbers, which the input's own checks name."""
-    return index(number) if hasattr(number, "__index__") else number
+def _own(number: Any) -> Any:
+    """A whole number of any library as Python's own."""
+    return index(number) if hasattr(number, "__index__") else str(number)
 
 
 def initial_state(

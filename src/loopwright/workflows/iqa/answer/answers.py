@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
-from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
@@ -66,9 +66,6 @@ def answer(
 
     Returns:
         The answer; whether a replan is needed is not decided here (see `sufficiency`).
-
-    Raises:
-        PlannerError: If a multiple-choice question gives one letter to two options.
     """
     if plan.query_type is QueryType.OTHER:
         return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
@@ -119,7 +116,7 @@ def _of_part(question: Question, tell_of: Callable[[Question, Facts], str], part
 
 
 def _on(scope: str, facts: Facts) -> Facts:
-    return _facts(facts.plan, evidence_on(facts.evidence, scope))
+    return _facts(facts.plan, facts.evidence.on(scope))
 
 
 def _facts(plan: PlannerOutput, evidence: ExecutorOutput) -> Facts:
@@ -154,8 +151,7 @@ def _choice(reading: QueryReading, facts: Facts) -> tuple[str | None, str]:
         part = choose_part(compares, reading.options, facts)
         if part is not None:
             return part
-    choice = choose(reading.stem, reading.options, facts, lambda: _truth(reading, facts))
-    return choice.letter, choice.why
+    return choose(reading.stem, reading.options, facts, lambda: _truth(reading, facts))
 
 
 def _truth(reading: QueryReading, facts: Facts) -> bool | None:
@@ -284,9 +280,7 @@ def _rate(question: Question, facts: Facts) -> str:
     else:
         value, why = (None if facts.score is None else facts.score.value), ""
     if value is None:
-        measured = [name for name in facts.plan.required_tools or [] if facts.value(name) is not None]
-        told = f"{values(measured, facts)} {where(facts)}; there is no score of 1 to 5."
-        return told if measured else _unmeasured(facts) or UNABLE
+        return _unmeasured(facts) or UNABLE
     level = level_name(value)
     if question.scale is None:
         if facts.plan.answer_mode is AnswerMode.SCORING or question.terms:

@@ -1,4 +1,4 @@
-"""What an option or a sentence states about an image, held against the evidence; and the option that is borne out."""
+"""What an option states about an image, held against the evidence; and the option that is borne out."""
 
 from __future__ import annotations
 
@@ -61,22 +61,15 @@ _WEAKEST = re.compile(r"\b(least|weakest|lowest|mildest)\b", re.IGNORECASE)
 _LETTER = re.compile(r"^\W*(?:(?:option|answer|choice)\s*:?\s*)?\(?\s*([A-Za-z])\s*(?:[).:,]|$)", re.IGNORECASE)
 
 
-class Choice(NamedTuple):
-    """What was chosen, and why."""
-
-    letter: str | None
-    """The option's letter; None if the evidence bears none out and none says that it cannot be told."""
-    why: str
-    """One sentence."""
-
-
 class _Support(NamedTuple):
     value: float | None
     """Above 0 if the evidence bears an option out, the more the better; 0 if it speaks against it; None if unknown."""
     of_distortions: bool = False
 
 
-def choose(stem: str, options: dict[str, str], facts: Facts, truth: Callable[[], bool | None]) -> Choice:
+def choose(
+    stem: str, options: dict[str, str], facts: Facts, truth: Callable[[], bool | None]
+) -> tuple[str | None, str]:
     """Choose the option that the evidence bears out best.
 
     Where no option is borne out, or two are borne out alike, nothing is guessed: the option that says "cannot tell" is
@@ -87,19 +80,22 @@ def choose(stem: str, options: dict[str, str], facts: Facts, truth: Callable[[],
         options: Letter -> text.
         facts: What was measured.
         truth: Whether what the question asks is so, for options that say yes or no.
+
+    Returns:
+        The option's letter, or None if the evidence bears none out and none says that it cannot be told; and why.
     """
     support = {letter: _support(text, stem, facts, truth) for letter, text in options.items()}
     known = {letter: each for letter, each in support.items() if each.value is not None}
     letter = _pick(stem, known)
     if letter is not None:
-        return Choice(letter, f"The evidence bears out {letter} ({options[letter]}).")
+        return letter, f"The evidence bears out {letter} ({options[letter]})."
     why = "The evidence bears out none of the options." if known else "Nothing was measured that the options are about."
     if sum((each.value or 0) > 0 for each in known.values()) > 1:
         why = "The evidence does not tell the options apart."
     way_out = next((letter for letter, text in options.items() if _CANNOT_TELL.search(text.lower())), None)
     if way_out is not None:
-        return Choice(way_out, f"{why} {way_out} ({options[way_out]}) says so.")
-    return Choice(None, why)
+        return way_out, f"{why} {way_out} ({options[way_out]}) says so."
+    return None, why
 
 
 def _pick(stem: str, known: dict[str, _Support]) -> str | None:
@@ -194,13 +190,6 @@ def _level(levels: tuple[int, ...], topic: tuple[str, ...], facts: Facts) -> flo
     return 1.01 - distance - 0.001 * len(levels) if distance <= 1 else 0.0
 
 
-def read_statement(clause: str) -> Stated | None:
-    """What a clause of prose states about distortions; None if it names none."""
-    text = clause.strip().lower()
-    # "A clear blur" is no clear image.
-    return _distortions(re.sub(r"\b(?:clear|detailed)\b", " ", text) if named_distortions(text) else text)
-
-
 def _distortions(text: str) -> Stated | None:
     if _NOTHING.match(text) or _PRISTINE.search(text):
         return Stated((), present=False)
@@ -254,13 +243,11 @@ def parse_choice(reply: str, options: dict[str, str]) -> str:
     Raises:
         UnknownNameError: If it names no option: a letter outside of them is an error, not a guess.
     """
-    words = reply.strip()
-    if words.rstrip(".").casefold() == UNABLE.casefold():
-        return UNABLE
-    for letter, text in options.items():
-        if words.rstrip(".").casefold() == text.casefold():
+    words = reply.strip(" .\"'").casefold()
+    for letter, text in (*options.items(), (UNABLE, UNABLE)):
+        if words == text.casefold():
             return letter
-    match = _LETTER.match(words)
+    match = _LETTER.match(reply.strip())
     if match and match[1].upper() in options:
         return match[1].upper()
     raise UnknownNameError("option", reply, [f"{letter} ({text})" for letter, text in options.items()])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from loopwright.workflows.iqa.answer.fusion import quality_score
-from loopwright.workflows.iqa.answer.parts import evidence_on, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import capital
 from loopwright.workflows.iqa.distortions import in_words
@@ -36,8 +35,15 @@ class Standing:
     """The scopes, the one that has most of what is asked for first."""
     said: str
     """The numbers, one clause."""
-    ahead: Callable[[str, str], bool]
-    """Whether the one scope has clearly more of what is asked for than the other."""
+    values: dict[str, float]
+    """What was measured in each scope."""
+    margin: float
+    """Values that differ by no more are about the same."""
+
+    def ahead(self, scope: str, other: str) -> bool:
+        """Whether the one scope has clearly more of what is asked for than the other."""
+        apart = abs(self.values[scope] - self.values[other]) > self.margin
+        return apart and self.order.index(scope) < self.order.index(other)
 
     @property
     def alike(self) -> bool:
@@ -85,32 +91,28 @@ def _verdict(scopes: list[str], standing: Standing) -> str:
 
 
 def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tuple[str | None, str] | None:
-    """The option that names the part which a comparison seeks.
+    """The option that says what a comparison finds.
 
     Returns:
         The letter, or None if no option fits, and why; None altogether if the options name no two parts.
     """
-    scopes = {scope.casefold(): scope for scope in scopes_of(facts.evidence)}
-    named: dict[str, str] = {}
-    for letter, text in options.items():
-        words = spoken(text).strip(" .?!").removeprefix("the ")
-        scope = scopes.get(words) or scopes.get(place_name(text) or "")
-        if scope is not None:
-            named[scope] = letter
-    first_words = {spoken(text).split(" ")[0].strip(".,!"): letter for letter, text in options.items()}
-    if {"yes", "no"} <= set(first_words):
-        said = compare_parts(question.model_copy(update={"yes_no": True}), facts)
-        return first_words.get(said.partition(":")[0].lower()), said
-    if len(named) < 2:
+    scopes = {scope.casefold() for scope in scopes_of(facts.evidence)}
+    words = {letter: spoken(text).strip(" .?!").removeprefix("the ") for letter, text in options.items()}
+    words = {letter: each if each in scopes else place_name(each) or each for letter, each in words.items()}
+    yes_no = {letter: each.split(" ")[0].strip(".,!") for letter, each in words.items()}
+    decides = {"yes", "no"} <= set(yes_no.values())
+    if not decides and sum(each in scopes for each in words.values()) < 2:
         return None
-    standing = standing_of(question, facts)
-    if isinstance(standing, str):
-        return None, f"It cannot be told: {standing}."
-    if standing.alike:
+    said = compare_parts(question.model_copy(update={"yes_no": decides}), facts)
+    found = said.partition(":")[0].lower().removeprefix("the ")
+    if decides:
+        fitting = (letter for letter, each in yes_no.items() if each == found)
+    elif "about the same" in found:
         alike = re.compile(r"\b(?:equal|same|alike|identical|no difference)")
-        same = next((letter for letter, text in options.items() if alike.search(spoken(text))), None)
-        return same, f"They are about the same: {standing.said}."
-    return named.get(standing.order[0]), f"{capital(standing.said)}."
+        fitting = (letter for letter, each in words.items() if alike.search(each))
+    else:
+        fitting = (letter for letter, each in words.items() if found.startswith(each))
+    return next(fitting, None), said
 
 
 def standing_of(question: Question, facts: Facts) -> Standing | str:
@@ -167,11 +169,11 @@ def _by_finding(found: dict[str, DistortionFinding], sought: Sought, *, luma: bo
         shown = {scope: text.replace("none ", "no ", 1) for scope, text in shown.items()}
     order = sorted(values, key=lambda scope: values[scope], reverse=sought == "more")
     said = label + _joined([f"{shown[scope]} in {scope_words(scope)}" for scope in order])
-    return _standing(order, said, values, max(least, ALIKE * max(map(abs, values.values()))))
+    return Standing(order, said, values, max(least, ALIKE * max(map(abs, values.values()))))
 
 
 def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str:
-    scores = {scope: quality_score(evidence_on(facts.evidence, scope)) for scope in scopes}
+    scores = {scope: quality_score(facts.evidence.on(scope)) for scope in scopes}
     missing = [scope_words(scope) for scope, score in scores.items() if score is None]
     if missing:
         return f"no quality tool gave a score for {' and '.join(missing)}"
@@ -182,17 +184,8 @@ def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str
     said = f"by {' and '.join(sorted(tools))}, " + _joined(
         [f"{values[scope]:.2f} of 5 in {scope_words(scope)}" for scope in order]
     )
-    return _standing(order, said, values, ALIKE)
+    return Standing(order, said, values, ALIKE)
 
 
 def _joined(parts: list[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _standing(order: list[str], said: str, values: dict[str, float], margin: float) -> Standing:
-    """Values that differ by no more than the margin are about the same."""
-
-    def ahead(scope: str, other: str) -> bool:
-        return order.index(scope) < order.index(other) and abs(values[scope] - values[other]) > margin
-
-    return Standing(order, said, ahead)

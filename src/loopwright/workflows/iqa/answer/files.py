@@ -128,21 +128,14 @@ def _print(question: Question, file: Mapping[str, Any]) -> str:
     )
 
 
-def _written(name: str, label: str) -> Callable[[Question, Mapping[str, Any]], str]:
+def _exif(*names: str) -> Callable[[Question, Mapping[str, Any]], str]:
+    """What the camera or its owner wrote into the file."""
+
     def told(_: Question, file: Mapping[str, Any]) -> str:
-        value = file.get(name)
-        return f"{label}, by its EXIF data: {value}." if value else f"That cannot be told: the file names no {name}."
+        found = ", ".join(f"{name} {file[name]}" for name in names if name in file)
+        return f"By its EXIF data: {found}." if found else f"That cannot be told: the file names no {names[0]}."
 
     return told
-
-
-def _camera(_: Question, file: Mapping[str, Any]) -> str:
-    found = {
-        name: file[name] for name in ("maker", "camera", "lens", "iso", "aperture", "exposure", "focal") if name in file
-    }
-    if not found:
-        return "That cannot be told: the file has no EXIF data about the camera."
-    return "By its EXIF data: " + ", ".join(f"{name} {value}" for name, value in found.items()) + "."
 
 
 def _profile(_: Question, file: Mapping[str, Any]) -> str:
@@ -156,8 +149,8 @@ def _frames(_: Question, file: Mapping[str, Any]) -> str:
 _TOLD: Mapping[str, Callable[[Question, Mapping[str, Any]], str]] = {
     "width": _size, "height": _size, "dimensions": _size, "megapixels": _megapixels, "format": _format,
     "aspect": _shape, "orientation": _shape, "colour": _colour, "depth": _depth, "alpha": _alpha, "bytes": _bytes,
-    "coder_quality": _coder_quality, "print": _print, "date": _written("date", "Taken"),
-    "author": _written("author", "By"), "gps": _written("gps", "Taken at"), "camera": _camera,
-    "software": _written("software", "Written by"), "profile": _profile, "frames": _frames,
+    "coder_quality": _coder_quality, "print": _print, "date": _exif("date"), "author": _exif("author"),
+    "gps": _exif("gps"), "camera": _exif("camera", "maker", "lens", "iso", "aperture", "exposure", "focal"),
+    "software": _exif("software"), "profile": _profile, "frames": _frames,
 }  # fmt: skip
 """What is asked of the file -> its answer."""

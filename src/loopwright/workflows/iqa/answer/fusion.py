@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import strength
@@ -35,8 +35,6 @@ class QualityScore:
     """The tool whose score it is, or that the opinion was weighed against."""
     tool_score: float
     """The score of that tool, 1..5."""
-    baselines: dict[str, float]
-    """Every tool's own score, 1..5, that tool's too: what each would have answered alone."""
     opinion: dict[int, float] | None = None
     """The chat model's probability of each level, if it took part."""
 
@@ -47,34 +45,12 @@ class QualityScore:
 
 
 def level_of(score: float) -> int:
-    """The quality level nearest to a score.
-
-    Args:
-        score: From 1 to 5.
-
-    Returns:
-        1 to 5; see `CUT_POINTS`.
-
-    Raises:
-        InputError: If the score is outside 1..5 or no number.
-    """
-    if not 1 <= score <= 5:
-        raise InputError(f"a quality score is a number from 1 (bad) to 5 (excellent), not {score!r}")
+    """The quality level, 1 to 5, nearest to a score; see `CUT_POINTS`."""
     return bisect.bisect_right(CUT_POINTS, score) + 1
 
 
 def level_name(score: float) -> str:
-    """The name of the quality level nearest to a score.
-
-    Args:
-        score: From 1 to 5.
-
-    Returns:
-        A value of `LEVEL_NAMES`.
-
-    Raises:
-        InputError: If the score is outside 1..5 or no number.
-    """
+    """The name of the quality level nearest to a score."""
     return LEVEL_NAMES[level_of(score)]
 
 
@@ -104,7 +80,6 @@ def weigh_opinion(tool_score: float, probabilities: Mapping[int, float], *, eta:
         raise InputError(f"probabilities are numbers from 0 and not all zero, not {dict(probabilities)}")
     if not eta > 0:
         raise InputError(f"eta is {eta}; it should be above 0")
-    level_of(tool_score)
     held = {c: p for c, p in probabilities.items() if p > 0}
     # Only ratios matter; measured from the nearest level held possible, a large eta cannot make every weight zero.
     nearest = min((tool_score - c) ** 2 for c in held)
@@ -138,7 +113,7 @@ def quality_score(
         return None
     own = scores[tool]
     value = own if opinion is None else weigh_opinion(own, opinion, eta=eta)
-    return QualityScore(value, tool, own, dict(scores), None if opinion is None else dict(opinion))
+    return QualityScore(value, tool, own, None if opinion is None else dict(opinion))
 
 
 def recognised(findings: Iterable[DistortionFinding]) -> str | None:
@@ -148,15 +123,8 @@ def recognised(findings: Iterable[DistortionFinding]) -> str | None:
 
 
 def calibration_error(tool: str) -> float:
-    """The error that a tool's calibration has on references left out of its fit, on the scale of 1 to 5.
-
-    Returns:
-        The root mean square error; infinite for a tool without a calibration, which then contradicts nobody.
-    """
-    try:
-        return get_calibration(tool).error
-    except UnknownNameError:
-        return math.inf
+    """The root mean square error that a tool's score has on references left out of its fit."""
+    return get_calibration(tool).error
 
 
 def contradicting(evidence: ExecutorOutput) -> list[str]:

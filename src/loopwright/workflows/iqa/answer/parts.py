@@ -1,13 +1,9 @@
-"""Parts of one image: their evidence taken apart, put into words, and a soft part of a sharp image."""
+"""Parts of one image put into words, and a soft part of a sharp image."""
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from loopwright.workflows.iqa.measuring.softness import Softness
-from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput, ToolLog
-
-V = TypeVar("V")
+from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput
 
 
 def scope_words(scope: str) -> str:
@@ -28,45 +24,6 @@ def scopes_of(evidence: ExecutorOutput) -> list[str]:
     named = [*evidence.distortion_set, *evidence.distortion_analysis, *evidence.regions, *logs]
     order = [*dict.fromkeys(logs), *dict.fromkeys(named)]
     return list(dict.fromkeys(order))
-
-
-def evidence_on(evidence: ExecutorOutput, scope: str) -> ExecutorOutput:
-    """The evidence on one scope, as if nothing else had been measured.
-
-    Returns:
-        Its findings, runs, scores and notes; notes about the files and about where things are stay.
-    """
-    others = {f" ({scope_words(name)})" for name in scopes_of(evidence)}
-    own = f" ({scope_words(scope)})"
-    notes = [note.removesuffix(own) for note in evidence.notes if not note.endswith(tuple(others - {own}))]
-    logs = [log for log in evidence.tool_logs if log.region == scope]
-    doubtful = any(note.endswith(own) for note in evidence.notes) or not any(
-        note.endswith(tuple(others)) for note in evidence.notes
-    )
-    return evidence.model_copy(
-        update={
-            "distortion_set": _only(evidence.distortion_set, scope),
-            "distortion_analysis": _only(evidence.distortion_analysis, scope),
-            "tool_logs": logs,
-            "quality_scores": {log.tool: log.score for log in logs if log.score is not None},
-            "primary_tool": _primary(evidence, logs),
-            "notes": notes,
-            "undecided": evidence.undecided if doubtful else [],
-            "regions": _only(evidence.regions, scope),
-        }
-    )
-
-
-def _only(values: dict[str, V], scope: str) -> dict[str, V]:
-    return {name: value for name, value in values.items() if name == scope}
-
-
-def _primary(evidence: ExecutorOutput, logs: list[ToolLog]) -> str | None:
-    """The tool whose score answers for a scope: that of the first scope, or what stands in for it there."""
-    first = evidence.primary_tool
-    scored = [log for log in logs if log.score is not None]
-    order = sorted(scored, key=lambda log: (log.tool != first, log.fallback_for != first))
-    return order[0].tool if order else first
 
 
 SOFT_IN_PART = "Soft in part: "

@@ -19,13 +19,7 @@ UNABLE = "Unable to determine"
 ABSTAINED = "Detection abstained: "
 """How the executor's note begins when the detector could not tell."""
 
-IMPAIRMENT_LEVEL: dict[Severity, int] = {
-    Severity.NONE: 5,
-    Severity.SLIGHT: 4,
-    Severity.MODERATE: 3,
-    Severity.SEVERE: 2,
-    Severity.EXTREME: 1,
-}
+IMPAIRMENT_LEVEL = {severity: 5 - severity.rank for severity in Severity}
 """Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from loopwright.workflows.iqa.answer.fusion import contradicting, quality_score
-from loopwright.workflows.iqa.answer.parts import evidence_on, said_soft, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import said_soft, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.distortions import Distortion, in_words
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
@@ -187,7 +187,7 @@ def _scores_of_parts(facts: Facts, scopes: list[str]) -> list[str]:
     """The score of every part, where there are several; the answer's is that of the first."""
     if len(scopes) < 2:
         return []
-    scores = {scope: quality_score(evidence_on(facts.evidence, scope)) for scope in scopes}
+    scores = {scope: quality_score(facts.evidence.on(scope)) for scope in scopes}
     said = [f"{scope_words(scope)} {score.value:.2f} ({score.tool})" for scope, score in scores.items() if score]
     return [f"By part: {', '.join(said)}."] if said else []
 
@@ -214,7 +214,7 @@ def _tool_sentences(facts: Facts) -> list[str]:
         )
     if score.opinion:
         sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
-    others = [f"{name} {value:.2f}" for name, value in score.baselines.items() if name != score.tool]
+    others = [f"{name} {value:.2f}" for name, value in evidence.quality_scores.items() if name != score.tool]
     if others:
         sentences.append(f"The other tools alone: {', '.join(others)}.")
     opposed = contradicting(evidence)

@@ -24,7 +24,7 @@ _MODELS = {
 
 
 class Digest:
-    """What a report needs of the runs as they pass by; it grows by eight bytes a run.
+    """What a report needs of the runs as they pass by.
 
     Args:
         worst: How many rows the report shows; with more, pictures would make the page too large to open.
@@ -34,22 +34,17 @@ class Digest:
     def __init__(self, worst: int, root: Path) -> None:
         self.overview = Overview()
         self._worst, self._root = worst, root
-        # The least of the heap is the best of the worst, and of equal ones the last.
-        self._heap: list[tuple[float, int, Sample]] = []
+        self._scores: list[tuple[float, Sample]] = []
 
     def add(self, sample: Sample, record: Record) -> ReportRow:
-        """Count a run, and keep its sample as long as it is among the worst: those without a score come last.
+        """Count a run; those without a score come last.
 
         Returns:
             The run as the report shows it.
         """
         row = _report_row(self._root, sample, record)
         self.overview.add(row)
-        item = (-math.inf if row.score is None else -row.score, -self.overview.rows, sample)
-        if len(self._heap) < self._worst:
-            heapq.heappush(self._heap, item)
-        else:
-            heapq.heappushpop(self._heap, item)
+        self._scores.append((math.inf if row.score is None else row.score, sample))
         return row
 
     def write(self, path: Path, journal: Journal) -> None:
@@ -58,8 +53,8 @@ class Digest:
         Raises:
             BackendError: If it cannot be written.
         """
-        worst = (sample for *_, sample in sorted(self._heap, key=lambda item: item[:2], reverse=True))
-        rows = [_report_row(self._root, sample, journal.read(sample.sample_id)) for sample in worst]
+        worst = heapq.nsmallest(self._worst, self._scores, key=lambda item: item[0])
+        rows = [_report_row(self._root, sample, journal.read(sample.sample_id)) for _, sample in worst]
         count = f"{self.overview.rows:,} images"
         if len(rows) < self.overview.rows:
             count = f"the worst {len(rows):,} of {self.overview.rows:,}"

@@ -60,18 +60,9 @@ class Assessor:
 
     def __call__(self, sample: Sample) -> Record:
         """Run one sample; whatever goes wrong with it is in the record."""
-        key = row_key(sample, self._root, self._configuration)
-        began = time.perf_counter()
+        record, began = unread(sample, self._root, self._configuration), time.perf_counter()
         state, error = self._run(sample)
-        return Record(
-            sample_id=sample.sample_id,
-            key=key,
-            configuration=self._configuration,
-            versions=versions(),
-            state=state,
-            seconds=round(time.perf_counter() - began, 4),
-            error=error,
-        )
+        return {**record, "state": state, "error": error, "seconds": round(time.perf_counter() - began, 4)}
 
     def _run(self, sample: Sample) -> tuple[dict[str, Any], str | None]:
         reference = str(self._root / sample.reference_path) if sample.reference_path else None
@@ -95,6 +86,19 @@ class Assessor:
     def _relative(self, value: Any) -> Any:
         """Plain JSON in which paths are the sample's own, so that rows are the same wherever the folder lies."""
         return value if self._root == Path() else replaced(value, str(self._root / "_")[:-1], "")
+
+
+def unread(sample: Sample, root: Path, configuration: str) -> Record:
+    """The record of a run that has not begun."""
+    return Record(
+        sample_id=sample.sample_id,
+        key=row_key(sample, root, configuration),
+        configuration=configuration,
+        versions=versions(),
+        state={},
+        seconds=0.0,
+        error=None,
+    )
 
 
 def told(error: Exception) -> str:
@@ -252,15 +256,7 @@ class _Batch:
             self.failures.append((record["sample_id"], error))
 
     def _dead(self, sample: Sample, said: str) -> Record:
-        return Record(
-            sample_id=sample.sample_id,
-            key=self._key(sample),
-            configuration=self._configuration,
-            versions=versions(),
-            state={},
-            seconds=0.0,
-            error=said,
-        )
+        return {**unread(sample, self._root, self._configuration), "error": said}
 
 
 @contextmanager

@@ -124,15 +124,12 @@ def check_format(path: Path) -> None:
         raise InputError(f"{str(path)!r} needs pyarrow: pip install 'loopwright[parquet]', or name it .csv or .jsonl")
 
 
-def write_table(path: Path, rows: Iterable[Row]) -> int:
+def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write a table; it appears under its name only when it is complete.
 
     Args:
         path: The file, whose ending says the format; an older one is replaced.
         rows: Rows with all of `columns`.
-
-    Returns:
-        The number of rows.
 
     Raises:
         InputError: See `check_format`.
@@ -143,55 +140,45 @@ def write_table(path: Path, rows: Iterable[Row]) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with complete(path) as unfinished:
-            count = write(unfinished, rows)
+            write(unfinished, rows)
     except OSError as error:
         raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
-    return count
 
 
-def _write_csv(path: Path, rows: Iterable[Row]) -> int:
+def _write_csv(path: Path, rows: Iterable[Row]) -> None:
     kinds = columns()
-    count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(kinds)
         for row in rows:
             writer.writerow([_text(row[name], kind) for name, kind in kinds.items()])
-            count += 1
-    return count
 
 
 def _text(value: Any, kind: Kind) -> Any:
     return json.dumps(value, ensure_ascii=False) if kind == "json" and value is not None else value
 
 
-def _write_jsonl(path: Path, rows: Iterable[Row]) -> int:
-    count = 0
+def _write_jsonl(path: Path, rows: Iterable[Row]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
             file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-            count += 1
-    return count
 
 
-def _write_parquet(path: Path, rows: Iterable[Row]) -> int:
+def _write_parquet(path: Path, rows: Iterable[Row]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {"text": pa.string(), "number": pa.float64(), "whole": pa.int64(), "json": pa.string()}
     kinds = columns()
     schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
-    count = 0
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         remaining = iter(rows)
         while some := list(islice(remaining, _ROWS_AT_ONCE)):
             plain = [{name: _text(row[name], kind) for name, kind in kinds.items()} for row in some]
             writer.write_table(pa.Table.from_pylist(plain, schema))
-            count += len(some)
-    return count
 
 
-FORMATS: dict[str, Callable[[Path, Iterable[Row]], int]] = {
+FORMATS: dict[str, Callable[[Path, Iterable[Row]], None]] = {
     ".csv": _write_csv,
     ".jsonl": _write_jsonl,
     ".parquet": _write_parquet,

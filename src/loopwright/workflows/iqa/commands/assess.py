@@ -109,13 +109,8 @@ def _print_answer(console: Console, run: RunResult) -> None:
     if evidence:
         several = len({log.region for log in evidence.tool_logs}) > 1
         for log in evidence.tool_logs:
-            shown = (
-                f"{log.score:.1f} of 5 (raw {log.raw:.4g})"
-                if log.score is not None and log.raw is not None
-                else f"raw {log.raw:.4g}, no score"
-                if log.raw is not None
-                else log.error
-            )
+            raw = "" if log.raw is None else f" (raw {log.raw:.4g})"
+            shown = log.error if log.score is None else f"{log.score:.1f} of 5{raw}"
             where = f"  {log.region}" if several else ""
             console.print(f"  {log.tool:<10} {shown}  {log.seconds * 1000:.0f} ms{where}", style="dim", markup=False)
     console.print(f"  path: {path_taken(run.events)}  {run.seconds:.2f} s", style="dim", markup=False)

@@ -67,15 +67,11 @@ def batch(
         print("loopwright: stopped; the same command with --resume goes on from here", file=sys.stderr)
         raise typer.Exit(130)
     if report is not None:
-        _tell_report(report)
+        print(f"the report takes {report.stat().st_size / 1e6:.1f} MB")
+        print(report)
     print(out)
     if result.progress.failed:
         raise typer.Exit(1)
-
-
-def _tell_report(report: Path) -> None:
-    print(f"the report takes {report.stat().st_size / 1e6:.1f} MB")
-    print(report)
 
 
 def _tell(result: BatchResult) -> None:

@@ -35,11 +35,6 @@ class Detection:
         """Whether a finding says why fine detail is missing."""
         return any(kind_of(finding.type) in (Distortion.BLURS, Distortion.COMPRESSION) for finding in self.findings)
 
-    @property
-    def main(self) -> DistortionFinding | None:
-        """The strongest finding, or None."""
-        return self.findings[0] if self.findings else None
-
 
 def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detection:
     """Find the distortions of an image.

@@ -30,7 +30,7 @@ def blur(rgb: Rgb) -> Plane:
     """
     plane = luma(rgb)
     size = plane.shape[1] // CELL, plane.shape[0] // CELL
-    detail = smoothed(area_mean(_size(fine_detail(plane)), size), 2.0)
+    detail = smoothed(area_mean(np.abs(fine_detail(plane)), size), 2.0)
     slope = smoothed(area_mean(magnitude(*gradient(plane, COARSE)), size), 2.0)
     # A tenth of a grey level is what rounding to 8 bits leaves even of nothing.
     lost = np.log((slope + 0.1) / (detail + 0.1))
@@ -42,10 +42,6 @@ def dissimilarity(rgb: Rgb, reference: Rgb) -> Plane:
     values = np.asarray(1 - likeness_of_edges_and_colours(Pair(rgb, reference)), np.float32)
     # The mean over half a cell and its neighbourhood.
     return smoothed(area_mean(values, (values.shape[1] * 2 // CELL, values.shape[0] * 2 // CELL)), 1.0)
-
-
-def _size(values: Plane) -> Plane:
-    return np.asarray(np.abs(values), np.float32)
 
 
 def smoothed(plane: Plane, sigma: float) -> Plane:

@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked
 
@@ -44,17 +43,7 @@ class Pair:
     """
 
     def __init__(self, image: Rgb, reference: Rgb) -> None:
-        """Take two images.
-
-        Raises:
-            ImageError: If the shapes differ or are not H x W x 3.
-        """
-        if checked(image, "a comparison", 1).shape != checked(reference, "a comparison", 1).shape:
-            (height, width), (ref_height, ref_width) = image.shape[:2], reference.shape[:2]
-            raise ImageError(
-                f"the image is {width} x {height} pixels but the reference {ref_width} x {ref_height}; "
-                "both must be of one size"
-            )
+        """Take two images of one shape."""
         self.image = image
         self.reference = reference
         self._made: dict[Callable[[Pair], Any], Any] = {}

@@ -93,7 +93,7 @@ BLIND: dict[str, Gauge[ImageFeatures]] = {
     ),
     "jpeg": Gauge(
         "the JPEG quality setting", "of 100", lambda f: f.jpeg_quality, (72, 46, 26, 9),
-        ("jpeg_evidence", "blockiness"),
+        ("jpeg_evidence",),
     ),
     "jpeg2000": Gauge(
         "the blur of the typical edges", "pixels", lambda f: f.edge_sigma_typical,
@@ -163,7 +163,7 @@ PAIRED: dict[str, Gauge[PairFeatures]] = {
     ),
     "jpeg": Gauge(
         "the JPEG quality setting", "of 100", lambda p: p.jpeg_quality, (88, 46, 26, 9),
-        ("jpeg_evidence", "blockiness_gain", "rms_error"),
+        ("jpeg_evidence", "rms_error"),
     ),
     "jpeg2000": Gauge(
         "the error that the coder left", "of 255 grey levels", lambda p: math.hypot(p.filter_rms, p.residual_rms),

@@ -77,16 +77,8 @@ def executor_node(state: AgenticIQAState, services: Services | None = None) -> d
             image = load_image(state["image_path"], max_pixels=services.config.iqa.tools.max_pixels)
             return {"executor_evidence": ExecutorOutput(file=file_facts(image)), "error": None}
         subjects = load_subjects(state, plan, services)
-        several = len(subjects.parts) > 1
-        found: list[ExecutorOutput] = []
-        for subject in subjects.parts:
-            part = Pass(plan, subject, services).run()
-            part.regions = {} if subject.box is None else {subject.scope: subject.box}
-            if several:
-                part.notes = [in_scope(note, subject.scope) for note in part.notes]
-            found.append(part)
+        found = {subject.scope: Pass(plan, subject, services).run() for subject in subjects.parts}
         evidence = _together(found, subjects.notes)
-        evidence.identical = _identical(subjects.parts)
         evidence.file = file_facts(subjects.image) if wanted else None
     except (InputError, GraphBubbleUp):  # the latter concerns the whole run, as a spent budget does
         raise
@@ -96,28 +88,25 @@ def executor_node(state: AgenticIQAState, services: Services | None = None) -> d
     return {"executor_evidence": evidence, "error": None}
 
 
-def _identical(parts: list[Subject]) -> bool | None:
-    """Whether every pixel is that of the reference; None without one."""
-    pairs = [(part.image.rgb, part.reference.rgb) for part in parts if part.reference is not None]
-    return all(np.array_equal(image, reference) for image, reference in pairs) if pairs else None
-
-
 def _failed(message: str) -> dict[str, Any]:
     return {"executor_evidence": ExecutorOutput(error=message), "error": message}
 
 
-def _together(found: list[ExecutorOutput], notes: list[str]) -> ExecutorOutput:
-    """The evidence on all parts; the scores are those of the first one that was asked about."""
-    first = found[0]
+def _together(found: dict[str, ExecutorOutput], notes: list[str]) -> ExecutorOutput:
+    """The evidence on all scopes; the scores are those of the first one that was asked about."""
+    first, *others = parts = [*found.values()]
+    own = [in_scope(note, scope) if others else note for scope, part in found.items() for note in part.notes]
     return first.model_copy(
         update={
-            "distortion_set": {scope: names for part in found for scope, names in part.distortion_set.items()},
-            "distortion_analysis": {scope: each for part in found for scope, each in part.distortion_analysis.items()},
-            "selected_tools": list(dict.fromkeys(tool for part in found for tool in part.selected_tools)),
-            "tool_logs": [log for part in found for log in part.tool_logs],
-            "undecided": list(dict.fromkeys(kind for part in found for kind in part.undecided)),
-            "regions": {scope: box for part in found for scope, box in part.regions.items()},
-            "notes": list(dict.fromkeys([*notes, *(note for part in found for note in part.notes)])),
+            "distortion_set": {scope: names for part in parts for scope, names in part.distortion_set.items()},
+            "distortion_analysis": {scope: each for part in parts for scope, each in part.distortion_analysis.items()},
+            "selected_tools": list(dict.fromkeys(tool for part in parts for tool in part.selected_tools)),
+            "tool_logs": [log for part in parts for log in part.tool_logs],
+            "undecided": list(dict.fromkeys(kind for part in parts for kind in part.undecided)),
+            "regions": {scope: box for part in parts for scope, box in part.regions.items()},
+            "identical": None if first.identical is None else all(part.identical for part in parts),
+            "notes": list(dict.fromkeys([*notes, *own])),
+            "parts": found if others else {},
         }
     )
 
@@ -295,7 +284,9 @@ class Pass:
     def run(self) -> ExecutorOutput:
         """Run the subtasks that the plan wants."""
         scope, flags = self.subject.scope, self.plan.plan
-        evidence = ExecutorOutput()
+        evidence = ExecutorOutput(regions={} if self.subject.box is None else {scope: self.subject.box})
+        if self.subject.reference is not None:
+            evidence.identical = np.array_equal(self.subject.image.rgb, self.subject.reference.rgb)
         found = self._attempt("detection", self._detect) if flags.distortion_detection else None
         if found is not None:
             evidence.undecided = [*dict.fromkeys(kind.value for doubt in self.detection.doubts for kind in doubt.kinds)]
@@ -383,19 +374,8 @@ class Pass:
         subject = self.subject
         if not tools:
             self.notes.append("No quality tool ran: none is named and none was chosen")
-        logs = run_tools(
-            tools,
-            subject.image,
-            subject.reference,
-            region=subject.scope,
-            timeout_s=self.services.config.iqa.tools.timeout,
-        )
-        self.notes.extend(
-            f"{log.tool} measures {log.raw:.4g}; it has no curve to a score of 1 to 5"
-            for log in logs
-            if log.score is None and log.raw is not None
-        )
-        return logs
+        timeout = self.services.config.iqa.tools.timeout
+        return run_tools(tools, subject.image, subject.reference, region=subject.scope, timeout_s=timeout)
 
     def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
         """The tool whose score is the answer: the first required or primary one, or what stands in for it."""

@@ -15,6 +15,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Wi
 from loopwright.errors import InputError, PlannerError
 from loopwright.models import consult
 from loopwright.models.validation import problem_lines
+from loopwright.workflows.iqa.answer.fusion import quality_score
+from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.wording import reasoning
 from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
 from loopwright.workflows.iqa.planning.replanning import without_iteration
@@ -37,9 +40,6 @@ from loopwright.workflows.iqa.tools.registry import all_tools, find_tool, get_to
 from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
 
 logger = logging.getLogger("loopwright.iqa")
-
-_LONGEST_TEXT = 200
-"""So many characters of a note or an error are shown to a chat model."""
 
 
 def planner_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:
@@ -124,10 +124,11 @@ def ask_for_plan(
     if task.region:
         facts["region"] = list(task.region)
     if task.feedback:
+        known = Facts(previous, evidence, quality_score(evidence)) if previous and evidence else None
         facts["replan"] = {
             "reasons": task.feedback,
             "previous_plan": previous.model_dump(mode="json") if previous else None,
-            "evidence": evidence_in_short(evidence) if evidence else None,
+            "evidence": reasoning(known) if known else None,
         }
     asked: Blocks = [*shown, {"type": "text", "text": json.dumps(facts, ensure_ascii=False)}]
     messages = [SystemMessage(prompt), HumanMessage(content=[*asked])]
@@ -137,26 +138,6 @@ def ask_for_plan(
     plan.rationale = " ".join(filter(None, (plan.rationale, *(f"{note}." for note in answer.notes))))
     questions = agreed(answer.reply.questions, reading.questions)
     return enforce(plan, reading, reference_path=task.reference_path), questions
-
-
-def evidence_in_short(evidence: ExecutorOutput) -> dict[str, Any]:
-    """What a chat model needs to know of the last evidence.
-
-    Returns:
-        JSON values: what was found and how severe, each tool's score, which tools failed and why, the notes.
-    """
-    short: dict[str, Any] = {
-        "found": evidence.distortion_set,
-        "severity": {
-            scope: {finding.type: finding.severity.value for finding in findings}
-            for scope, findings in evidence.distortion_analysis.items()
-        },
-        "scores": {name: round(score, 2) for name, score in evidence.quality_scores.items()},
-        "failed_tools": {log.tool: log.error[:_LONGEST_TEXT] for log in evidence.tool_logs if log.error},
-        "notes": [note[:_LONGEST_TEXT] for note in evidence.notes[:5]],
-        "error": evidence.error and evidence.error[:_LONGEST_TEXT],
-    }
-    return {name: value for name, value in short.items() if value}
 
 
 class PlannerReply(PlannerOutput):

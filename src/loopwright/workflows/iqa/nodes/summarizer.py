@@ -14,12 +14,11 @@ from loopwright.models import Answer, consult
 from loopwright.models.logprobs import word_probabilities
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
 from loopwright.workflows.iqa.answer.choosing import parse_choice
-from loopwright.workflows.iqa.answer.contradictions import contradictions
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import sentences
 from loopwright.workflows.iqa.planning.replanning import missing_evidence, without_iteration
-from loopwright.workflows.iqa.question.options import parse_options
+from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -55,7 +54,6 @@ def summarizer_node(state: AgenticIQAState, services: Services | None = None) ->
     Raises:
         StructuredReplyError: If the chat model's reply still breaks the schema after the repairs, for example with a
             letter that is no option.
-        PlannerError: If a multiple-choice question gives one letter to two options.
     """
     services = services or Services()
     plan, evidence = state.get("plan"), state.get("executor_evidence")
@@ -131,7 +129,7 @@ def _by_model(
     chat: BaseChatModel, state: AgenticIQAState, plan: PlannerOutput, evidence: ExecutorOutput, services: Services
 ) -> SummarizerOutput:
     settings, query = services.config.iqa, state["query"]
-    options = parse_options(query) if plan.answer_mode is AnswerMode.MCQ else {}
+    options = read_query(query).options if plan.answer_mode is AnswerMode.MCQ else {}
     facts = Facts(plan, evidence, quality_score(evidence))
     prompt = prompts().get("summarizer")
     text = prompt.render(
@@ -156,10 +154,9 @@ def _by_model(
     opinion, source = _opinion(answered) if scoring else (None, None)
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
     final, said, value = reply.final_answer, sentences([reply.quality_reasoning]), None
-    own = answer(query, plan, evidence, state.get("questions") or ()).final_answer
-    against = contradictions(final, query, facts, own)
-    if against:
-        said = f"{said} The measurements say: {'; '.join(against)}."
+    measured = _measured(reply.final_answer, answer(query, plan, evidence, state.get("questions") or ()), options)
+    if measured:
+        said = sentences([said, f"The measurements say: {measured}"])
     if scoring and scored.score is not None:
         # The level and the number are one answer; how sure a model is of another level, its probabilities say.
         value = round(scored.score.value, 4)
@@ -176,10 +173,18 @@ def _by_model(
             "opinion_source": source if scored.score else None,
             "model_answer": reply.final_answer,
             "prompt": prompt.digest,
-            "the measurements say": against or None,
+            "the measurements say": measured,
         },
         quality_score=value,
     )
+
+
+def _measured(final: str, own: SummarizerOutput, options: dict[str, str]) -> str | None:
+    """What the rules answer from the same evidence, for the reader to compare; None where that is nothing else."""
+    said = own.final_answer
+    if said == final or said.startswith(UNABLE):
+        return None
+    return f"{said} ({options[said]})" if said in options else said
 
 
 def _shown(
@@ -214,28 +219,15 @@ def _answer_form(mode: AnswerMode, options: dict[str, str]) -> str:
 
 def _schema(mode: AnswerMode, options: dict[str, str]) -> type[ModelAnswer]:
     """The reply's schema; its final answer must be an option's letter or a level's name where that is asked for."""
-    if mode is AnswerMode.MCQ and options:
-
-        def check(text: str) -> str:
-            try:
-                return parse_choice(text, options)
-            except UnknownNameError as error:
-                raise ValueError(str(error)) from error
-
-    elif mode is AnswerMode.SCORING:
-
-        def check(text: str) -> str:
-            return _level(text)
-
-    else:
+    known = {name: name for name in LEVEL_NAMES.values()} if mode is AnswerMode.SCORING else options
+    if not known:
         return ModelAnswer
+
+    def check(text: str) -> str:
+        try:
+            return parse_choice(text, known)
+        except UnknownNameError as error:
+            raise ValueError(str(error)) from error
+
     checked = Annotated[NonEmpty, AfterValidator(check)]
     return create_model("ModelAnswer", __base__=ModelAnswer, final_answer=(checked, ...))
-
-
-def _level(text: str) -> str:
-    words = text.strip(" .\"'").casefold()
-    for name in (*LEVEL_NAMES.values(), UNABLE):
-        if words == name.casefold():
-            return name
-    raise ValueError(f"{text!r} is no quality level; known: {', '.join(LEVEL_NAMES.values())}, {UNABLE}")

@@ -137,22 +137,8 @@ def _mode(reference_path: str | None) -> ReferenceMode:
 
 def _first_rationale(reading: QueryReading, reference_path: str | None) -> str:
     asked = "the whole image" if reading.scope == GLOBAL else ", ".join(reading.scope)
-    named = list(dict.fromkeys(name for names in reading.distortions.values() for name in names))
-    sentences = [
-        f"The query asks about {asked} and wants {_WANTS[reading.answer_mode]}.",
-        "The file itself tells that, so nothing is measured."
-        if not reading.measures
-        else f"It names {', '.join(named)}, so nothing else is looked for."
-        if named
-        else "It names no distortion, so all are looked for.",
-        f"It names {', '.join(reading.tools)}, so no other tool is chosen." if reading.tools else "",
-        "There is a reference to compare with." if reference_path else "There is no reference.",
-    ]
-    return " ".join(filter(None, sentences))
-
-
-_WANTS = {
-    AnswerMode.SCORING: "a score",
-    AnswerMode.MCQ: "one of its options",
-    AnswerMode.EXPLANATION: "an explanation",
-}
+    named = ", ".join(dict.fromkeys(name for names in reading.distortions.values() for name in names))
+    sought = (named or "all distortions") if reading.measures else "what the file itself tells"
+    tools = f", and it names {', '.join(reading.tools)}" if reading.tools else ""
+    beside = "beside its reference" if reference_path else "without a reference"
+    return f"The query asks about {asked}, {beside}: {sought} is looked for, to give {reading.answer_mode}{tools}."

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from loopwright.errors import ImageError
 from loopwright.workflows.iqa.answer.fusion import calibration_error, contradicting
 from loopwright.workflows.iqa.distortions import in_words, kind_of
 from loopwright.workflows.iqa.measuring.severity import closeness
@@ -70,33 +69,12 @@ class Case:
         return list(dict.fromkeys(planned or named_distortions(self.reading.stem)))
 
 
-def _failed_executor(case: Case) -> Iterator[Lack]:
-    """The executor failed as a whole: ask for the tools alone, then for the measurements alone."""
-    error, flags = case.evidence.error, case.plan.plan
-    if not error:
-        return
-    # No plan gets through an image that cannot be used.
-    reason = None if ImageError.__name__ in error else f"The executor failed: {_short(error)}"
-    why, fields = "", dict[str, Any]()
-    measures = flags.distortion_detection or flags.distortion_analysis
-    if flags.tool_execution and measures and not case.reading.option_distortions:
-        why = "The executor failed, so this plan asks for less: the tools alone, on the whole image"
-        fields = {**_flags(case, distortion_detection=False, distortion_analysis=False), **_globally(case.plan)}
-    elif flags.tool_execution and not case.reading.tools:
-        why = "The executor failed, so this plan asks for the measurements alone, without tools"
-        off = _flags(
-            case, distortion_detection=True, distortion_analysis=True, tool_selection=False, tool_execution=False
-        )
-        fields = {**off, "required_tools": None, "distortion_source": "Inferred"}
-    yield Lack(reason, why, fields)
-
-
 def _unlocated(case: Case) -> Iterator[Lack]:
     """An object of the query that no evidence is about: ask about the whole image.
 
     Nothing is missed where a region was given, nor where the whole image was measured beside other objects.
     """
-    if case.evidence.error or isinstance(case.plan.query_scope, str):
+    if isinstance(case.plan.query_scope, str):
         return
     scopes = {scope.casefold() for scope in (*case.measured, *case.evidence.regions)}
     missing = [name for name in case.plan.query_scope if name.casefold() not in scopes]
@@ -113,7 +91,7 @@ def _unlocated(case: Case) -> Iterator[Lack]:
 def _useless_box(case: Case) -> Iterator[Lack]:
     """Something was found in the image, but nothing could be measured there, as in a tiny box."""
     evidence = case.evidence
-    if evidence.error or isinstance(case.plan.query_scope, str):
+    if isinstance(case.plan.query_scope, str):
         return
     scored = {log.region for log in evidence.tool_logs if log.score is not None}
     usable = {*evidence.distortion_set, *evidence.distortion_analysis, *scored}
@@ -128,7 +106,7 @@ def _missing_scores(case: Case) -> Iterator[Lack]:
     """Tools were to be chosen and run, but on some scope none ran, although there are some: require the best one."""
     evidence, flags = case.evidence, case.plan.plan
     wanted = flags.tool_execution and (flags.tool_selection or bool(case.plan.required_tools))
-    if evidence.error or not wanted or not case.of_mode:
+    if not wanted:
         return
     ran = {log.region for log in evidence.tool_logs}
     scopes = [*evidence.distortion_set, *evidence.distortion_analysis, *evidence.regions] or [GLOBAL]
@@ -147,7 +125,7 @@ def _missing_scores(case: Case) -> Iterator[Lack]:
 def _missing_distortion(case: Case) -> Iterator[Lack]:
     """A distortion that was asked about has no finding: switch analysis on, or detection if analysis was on."""
     flags, evidence = case.plan.plan, case.evidence
-    if evidence.error or not case.measured:
+    if not case.measured:
         return
     findings = [item for items in evidence.distortion_analysis.values() for item in items]
     missing = [name for name in case.asked if kind_of(name) not in {kind_of(item.type) for item in findings}]
@@ -182,7 +160,7 @@ def _contradiction(case: Case) -> Iterator[Lack]:
     """The tools that contradict the primary one outnumber those that agree with it."""
     scores, opposed, other = case.evidence.quality_scores, contradicting(case.evidence), case.untried
     outvoted = opposed and 2 * len(opposed) > len(scores) - 1
-    if case.evidence.error or not case.plan.plan.tool_execution or not outvoted or not other:
+    if not case.plan.plan.tool_execution or not outvoted or not other:
         return
     primary, against = case.evidence.primary_tool or "", opposed[0]
     errors = f"{calibration_error(primary):.1f} + {calibration_error(against):.1f}"
@@ -198,7 +176,7 @@ def _contradiction(case: Case) -> Iterator[Lack]:
 CONTRADICT = "contradict each other"
 
 RULES: tuple[Callable[[Case], Iterator[Lack]], ...] = (
-    _failed_executor, _unlocated, _useless_box, _missing_scores, _missing_distortion, _contradiction,
+    _unlocated, _useless_box, _missing_scores, _missing_distortion, _contradiction,
 )  # fmt: skip
 """In the order in which a lack is asked for; a new plan mends all of them."""
 
@@ -213,7 +191,8 @@ def missing_evidence(
 ) -> str | None:
     """Why another plan is needed.
 
-    A tool that failed is none: the executor put another in its place. Nothing that the plan switched off is ever
+    A tool that failed is none: the executor put another in its place; nor is an executor that failed as a whole, which
+    the answer tells. Nothing that the plan switched off is ever
     missed, and no reason is given twice in a run: if the plan after it did
     not help, the next would not either. A contradiction is asked about once: whatever the deciding tool says, the
     answer then reports the disagreement.
@@ -230,7 +209,7 @@ def missing_evidence(
     """
     flags, past = plan.plan, set(map(without_iteration, history))
     measures = flags.distortion_detection or flags.distortion_analysis or flags.tool_execution
-    if plan.query_type is QueryType.OTHER or not measures:
+    if plan.query_type is QueryType.OTHER or evidence.error or not measures:
         return None
     case = Case(plan, evidence, read_query(query))
     for lack in (lack for rule in RULES if locates or rule is not _unlocated for lack in rule(case)):
@@ -266,8 +245,9 @@ def revise(
     """
     case = Case(previous, evidence or ExecutorOutput(), reading)
     told: list[str] = []
-    for rule in () if previous.query_type is QueryType.OTHER else (*RULES, _anything_more):
-        if rule is _anything_more and (told or case.evidence.error):
+    helpless = previous.query_type is QueryType.OTHER or case.evidence.error
+    for rule in () if helpless else (*RULES, _anything_more):
+        if rule is _anything_more and told:
             break
         lack = next((lack for lack in rule(case) if lack.fields), None)
         if lack is not None:
@@ -327,9 +307,3 @@ def _changed(plan: PlannerOutput, fields: dict[str, Any]) -> PlannerOutput:
 
 def _without_article(name: str) -> str:
     return re.sub(r"^(the|a|an)\s+", "", name.strip(), flags=re.IGNORECASE)
-
-
-def _short(text: str) -> str:
-    """One line without a full stop, cut at 120 characters."""
-    words = " ".join(text.split()).rstrip(".")
-    return words if len(words) <= 120 else words[:119] + "…"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NoReturn
-
-from loopwright.errors import PlannerError
 
 _MARK = re.compile(
     r"(?<!\w)\(\s?([A-Za-z])\s?\)"  # (A) blur
@@ -15,7 +12,6 @@ _MARK = re.compile(
     r"|(?:(?<=\n)|(?<=option )|(?<=Option )|\A)([A-Z]):"  # A: blur, at the start of a line
 )
 _END_OF_LAST = re.compile(r"\n\s*\n|\n\s*(?=[A-Z])|(?<=[.?!])\s+(?=[A-Z])")
-_NEW_SENTENCE = re.compile(r"[.?!\n]\s*\w")
 _EDGES = " ,;|/*•_-.?"
 _JOINTS = frozenset({"or", "and", "option", "options", "choice", "choices"})
 
@@ -31,15 +27,15 @@ class SplitQuery:
 
 
 def split_options(query: str) -> SplitQuery:
-    """Take the options out of a query.
+    """Take the options out of a query, which may be in any of the forms ``A. x``, ``A) x`` and ``(A) x``.
+
+    They may stand on one line or on several. The letters begin with A and rise; "Cannot tell" is an option only if it
+    is listed, under the letter that it is listed with.
 
     Returns:
-        The stem and the options.
-
-    Raises:
-        PlannerError: If one letter has two options.
+        The stem and the options, of which there are none or at least two.
     """
-    marks = _list_of(query, list(_MARK.finditer(query)))
+    marks = _list_of(list(_MARK.finditer(query)))
     if len(marks) < 2:
         return SplitQuery(query, {})
     options: dict[str, str] = {}
@@ -57,53 +53,22 @@ def split_options(query: str) -> SplitQuery:
     return SplitQuery(f"{query[: marks[0].start()]}\n{query[end:]}".strip(), options)
 
 
-def parse_options(query: str) -> dict[str, str]:
-    """The options of a multiple-choice question, in any of the forms ``A. x``, ``A) x`` and ``(A) x``.
-
-    Options may stand on one line or on several. The letters begin with A and rise; "Cannot tell" is an option only if
-    it is listed, under the letter that it is listed with.
-
-    Returns:
-        Letter (a capital) -> text, in order; empty if there are fewer than two.
-
-    Raises:
-        PlannerError: If one letter has two options.
-    """
-    return split_options(query).options
-
-
-def _list_of(query: str, marks: list[re.Match[str]]) -> list[re.Match[str]]:
+def _list_of(marks: list[re.Match[str]]) -> list[re.Match[str]]:
     """The marks of the first list that begins with A and whose letters rise by one, or at most two."""
     found: list[re.Match[str]] = []
     for mark in marks:
         letter = _letter(mark)
         if not found or (len(found) == 1 and letter == "A"):
-            if found and _is_option(query[found[0].end() : mark.start()]):
-                _refuse(letter, query[found[0].end() : mark.start()])
             found = [mark] if letter == "A" else []
             continue
         step = ord(letter) - ord(_letter(found[-1]))
         if step in (1, 2):
             found.append(mark)
         elif len(found) > 1:
-            between = query[found[-1].end() : mark.start()]
-            if step == 0 and _clean(between) and not _NEW_SENTENCE.search(between.strip()):
-                _refuse(letter, between)
             break
         else:
             found = []
     return found
-
-
-def _is_option(text: str) -> bool:
-    """Whether what stands between two marks "A" is an option, and not the rest of a sentence before the list."""
-    return bool(_clean(text)) and not re.search(r"[.?!:\n]", text.strip())
-
-
-def _refuse(letter: str, text: str) -> NoReturn:
-    raise PlannerError(
-        f"the query lists two options {letter}: {_clean(text)[:60]!r} and another; give each option a letter of its own"
-    )
 
 
 def _letter(mark: re.Match[str]) -> str:

@@ -33,11 +33,6 @@ _GROUPS = {
 }
 """What a noun without a direction stands for: "the corners", "which half"."""
 
-_KEYED = re.compile(
-    r"\bx\s*[=:]?\s*(\d{1,7})\W+y\s*[=:]?\s*(\d{1,7})\W+"
-    r"w(?:idth)?\s*[=:]?\s*(\d{1,7})\W+h(?:eight)?\s*[=:]?\s*(\d{1,7})\b",
-    re.IGNORECASE,
-)
 _BOX_SCOPE = re.compile(r"region (\d{1,7}),(\d{1,7}),(\d{1,7}),(\d{1,7})")
 _OWNED = re.compile(
     r" (?:of|der|des|von|de|du|del|de la) (?:(?:the|this|that|my|our|your|a|an|his|her|its|their|la) )?(\w+)"
@@ -47,14 +42,6 @@ _THE = r"(?:in )?(?:the |der |die |das |la |le |el |il )?"
 _JOINED = re.compile(
     rf"(?:,? ?(?:\w+ )?(?:and|or|vs\.?|versus|against|to|with|from|than|und|oder|als|et|ou|que|y|o|e|,) ?{_THE})"
 )
-
-
-def spelled_out(query: str) -> str:
-    """A query in which every box is written as ``region LEFT,TOP,WIDTH,HEIGHT``: "box x=1 y=2 w=30 h=40" is not."""
-    text = re.sub(
-        rf"\b(?:region|roi|crop|box|rectangle)\b(?: at| of| is)?\W*(?={_KEYED.pattern})", "", query, flags=re.I
-    )
-    return _KEYED.sub(r"region \1,\2,\3,\4", text)
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from loopwright.workflows.iqa.question.places import named_places
 from loopwright.workflows.iqa.question.scales import Scale, Threshold, read_scale, read_threshold
 from loopwright.workflows.iqa.question.tool_names import known_tools, named_tools
 from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, canonical, corrected, is_format, spans
+from loopwright.workflows.iqa.tools.registry import plain
 
 
 class Operation(StrEnum):
@@ -324,7 +325,7 @@ class _Reader:
         ))  # fmt: skip
         # Acronyms tell tools from words, so the text as it was written is read.
         letters = re.sub(r"\W", "", self.clause)
-        tools = tuple(name for name in named_tools(self.original) if _plain(name) in letters)
+        tools = tuple(name for name in named_tools(self.original) if plain(name) in letters)
         scale = read_scale(self.clause) or (read_scale(self.text) if self.has("rate") or self.has("good") else None)
         threshold = read_threshold(self.clause)
         places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
@@ -526,7 +527,7 @@ class _Reader:
         return "less" if wants_less is not self.has("less") else "more"
 
     def _things(self, tools: tuple[str, ...]) -> tuple[str, ...]:
-        metrics = set(map(_plain, tools))
+        metrics = set(map(plain, tools))
         return tuple(name for name in _objects(self.clause) if not metrics & set(name.split()))
 
     def _anywhere(self) -> tuple[str, ...]:
@@ -612,10 +613,6 @@ def _severities(text: str) -> tuple[Severity, ...]:
         if word not in ("no", "low", "high", "light", "medium", "none", "noticeable"):
             found.append(severity)
     return tuple(dict.fromkeys(found))
-
-
-def _plain(tool: str) -> str:
-    return re.sub(r"\W", "", tool.rpartition(":")[2].lower())
 
 
 _DETERMINER = r"(?:the|this|that|these|those|my|our|your|his|her|their|its|der|die|das|le|la|les|el|los|las)"

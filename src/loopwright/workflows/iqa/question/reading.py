@@ -13,7 +13,7 @@ from typing import Literal
 
 from loopwright.errors import PlannerError
 from loopwright.workflows.iqa.question.options import split_options
-from loopwright.workflows.iqa.question.places import REGION_PREFIX, place_name, spelled_out
+from loopwright.workflows.iqa.question.places import REGION_PREFIX, place_name
 from loopwright.workflows.iqa.question.question import Operation, Question, places_and_objects, read_questions
 from loopwright.workflows.iqa.question.tool_names import named_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
@@ -64,9 +64,11 @@ class QueryReading:
         return tuple(name for question in self.questions for name in question.attributes)
 
 
+_KEY = r"(?:\b(?:x|y|w|h|width|height)\s*[=:]\s*)?"
+_SIDE = rf"{_KEY}-?[0-9][0-9.]{{0,12}}"
 _REGION = re.compile(
     r"\b(?:region|roi|crop|box|rectangle)\b(?:\s+(?:at|of|is))?\s*[:=]?\s*[(\[]?\s*"
-    r"(-?[0-9][0-9.]{0,12}(?:(?:\s*[,;]\s*|\s+)-?[0-9][0-9.]{0,12}){1,9})",
+    rf"({_SIDE}(?:(?:\s*[,;]\s*|\s+){_SIDE}){{1,9}})",
     re.IGNORECASE,
 )
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,7}")
@@ -80,7 +82,7 @@ def read_query(query: str) -> QueryReading:
         What it asks for.
 
     Raises:
-        PlannerError: If it is empty or too long, lists two options under one letter, or gives an impossible region.
+        PlannerError: If it is empty or too long, or gives an impossible region.
         UnknownNameError: If it asks for a tool that nobody knows.
     """
     text = query.strip()
@@ -89,9 +91,8 @@ def read_query(query: str) -> QueryReading:
     if len(text) > MAX_QUERY:
         raise PlannerError(f"the query has {len(text)} characters; at most {MAX_QUERY} are read, so shorten it")
     split = split_options(text)
-    stem = spelled_out(split.stem)
-    boxes = parse_regions(stem)
-    stem = _REGION.sub("region ", stem)
+    boxes = parse_regions(split.stem)
+    stem = _REGION.sub("region ", split.stem)
     tools = named_tools(stem)
     questions = read_questions(stem)
     scope: list[str] | Literal["Global"] = [REGION_PREFIX + ",".join(map(str, box)) for box in boxes[1:] and boxes]
@@ -128,11 +129,11 @@ def parse_regions(query: str) -> list[Box]:
     Raises:
         PlannerError: If some numbers are no region.
     """
-    return list(dict.fromkeys(map(_box, _REGION.finditer(spelled_out(" ".join(query.split()))))))
+    return list(dict.fromkeys(map(_box, _REGION.finditer(" ".join(query.split())))))
 
 
 def _box(match: re.Match[str]) -> Box:
-    parts = re.split(r"[,;\s]+", match[1].rstrip("."))
+    parts = re.split(r"[,;\s]+", re.sub(_KEY, "", match[1].rstrip("."), flags=re.IGNORECASE))
     numbers = [int(part) for part in parts if _WHOLE_NUMBER.fullmatch(part)]
     if len(parts) != 4 or len(numbers) != 4 or not numbers[2] or not numbers[3]:
         raise PlannerError(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
-from loopwright.workflows.iqa.tools.tool import plain
+from loopwright.workflows.iqa.question.vocabulary import misspelt
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, plain
 
 WELL_KNOWN_METRICS = frozenset(
     "ahiq arniqa bliinds butteraugli ckdn clipiqa cnniqa cornia cwssim dbcnn diivine dists dreamsim fid fsim "
@@ -20,17 +19,7 @@ WELL_KNOWN_METRICS = frozenset(
 )
 """Published quality metrics, without punctuation: one that is not registered must not pass in silence."""
 
-_NO_METRICS = frozenset(
-    "AI AVIF BMP CCTV CMYK CPU DNG DPI DSLR EXIF FR GIF GPS GPU HDR HEIC HEIF ICC IQA ISO JPEG JPEG2000 JPG LED MCQ "
-    "MOS NR PDF PNG PPI RAW RGB SDR TIF TIFF USB UHD UV WEBP".split()
-)
-"""Capitals that people write beside "use" and "with", and that are no tool."""
-
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+]+[A-Za-z0-9]+)*\+?", re.I)
-_NAME = r"([A-Za-z][\w+-]*(?::[A-Za-z][\w+-]*)?)"
-_REQUEST = re.compile(rf"\b(?:use|using|run|running|apply|compute|calculate)\s+(?:the\s+|an?\s+)?{_NAME}", re.I)
-_WITH = re.compile(rf"\b(?:with|via|by)\s+(?:the\s+)?{_NAME}", re.I)
-_MEASURING = re.compile(r"\b(?:rate|score|measure|assess|evaluate|compare|check|test|quality)\b", re.I)
 
 
 def named_tools(text: str) -> list[str]:
@@ -40,12 +29,9 @@ def named_tools(text: str) -> list[str]:
         Different registered names.
 
     Raises:
-        UnknownNameError: If the text asks for a tool that there is not: a published metric ("LPIPS"), an acronym after
-            "use" or "compute", or a misspelt name ("use pnsr").
+        UnknownNameError: If the text names a published metric that there is not ("LPIPS"), or misspells one ("pnsr").
     """
-    named = list(dict.fromkeys(_named(text)))
-    _check_requests(text)
-    return named
+    return list(dict.fromkeys(_named(text)))
 
 
 def known_tools(text: str) -> list[str]:
@@ -76,24 +62,9 @@ def _tool_at(words: list[str]) -> tuple[str | None, int]:
         name = plain(candidate)
         if name in registered:
             return registered[name], length
-        if name in WELL_KNOWN_METRICS:
+        if name in WELL_KNOWN_METRICS or any(_misspells(name, tool) for tool in registered):
             return get_tool(" ".join(words[:length])).name, length
     return None, 1
-
-
-def _check_requests(text: str) -> None:
-    """Refuse what is asked for as a tool and is none."""
-    registered = _registered()
-    patterns = (_REQUEST, _WITH) if _MEASURING.search(text) else (_REQUEST,)
-    for name in (match[1] for pattern in patterns for match in pattern.finditer(text)):
-        word = plain(name)
-        known = any(part in registered for part in (word, *map(plain, re.split(r"[-_+]", name))))
-        if known or name.upper() in _NO_METRICS:
-            continue
-        shouting = text == text.upper()
-        acronym = len(word) >= 3 and sum(letter.isupper() for letter in name) >= 2 and not shouting
-        if acronym or any(_misspelt(word, tool) for tool in registered):
-            raise UnknownNameError("tool", name, [tool.name for tool in all_tools()])
 
 
 @functools.cache
@@ -101,8 +72,6 @@ def _registered() -> Mapping[str, str]:
     return {plain(tool.name): tool.name for tool in all_tools()}
 
 
-def _misspelt(word: str, tool: str) -> bool:
-    """Whether a word is a tool's name with letters swapped, doubled or missing."""
-    if abs(len(word) - len(tool)) > 1 or len(tool) < 4:
-        return False
-    return sorted(word) == sorted(tool) or difflib.SequenceMatcher(None, word, tool).ratio() > 0.8
+def _misspells(word: str, tool: str) -> bool:
+    """Whether a word is a tool's name with letters swapped, or in a long one doubled or lost; "vision" is no VSI."""
+    return len(tool) > 3 and abs(len(word) - len(tool)) <= (len(tool) > 5) and misspelt(word, tool)

@@ -78,7 +78,7 @@ def corrected(text: str) -> str:
         word = match[0]
         if len(word) < 5 or match.start() in known:
             return word
-        return next((stem for stem in _stems() if _misspelt(word, stem)), word)
+        return next((stem for stem in _stems() if misspelt(word, stem)), word)
 
     return re.sub(r"[^\W\d_]+", mended, text)
 
@@ -186,7 +186,8 @@ def _listed(section: dict[str, str] | str) -> list[str]:
     return list(section.values()) if isinstance(section, dict) else [section]
 
 
-def _misspelt(word: str, stem: str) -> bool:
+def misspelt(word: str, stem: str) -> bool:
+    """Whether a word begins as another does, with two letters swapped or, of a long one, a letter doubled or lost."""
     size = len(stem)
     swapped = word[:size]
     if swapped != stem and sorted(swapped) == sorted(stem):

@@ -21,7 +21,7 @@ from loopwright.workflows.iqa.measuring.local import dissimilarity
 from loopwright.workflows.iqa.report.table_rows import ReportRow
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
-from loopwright.workflows.iqa.sources.pixels import RGB, at_most
+from loopwright.workflows.iqa.sources.pixels import RGB
 
 THUMBNAIL_SIDE = 320
 """The longer side of a thumbnail, in pixels."""
@@ -79,21 +79,6 @@ def pictures(row: ReportRow) -> Iterator[Picture]:
         yield _shown("Reference", row.reference_path, reference, small, boxes)
 
 
-@cache
-def ramp() -> Markup:
-    """The colours of a map, from nothing to the strongest, as a narrow picture in a ``data:`` address."""
-    values = np.repeat(np.linspace(0, 1, 128, dtype=np.float32)[np.newaxis], 4, axis=0)
-    grey = np.full((*values.shape, 3), 128, np.uint8)
-    buffer = io.BytesIO()
-    _tinted(grey, values).save(buffer, "PNG", optimize=True)
-    return data_uri("image/png", buffer.getvalue())
-
-
-def data_uri(media_type: str, content: bytes) -> Markup:
-    """A file as a ``data:`` address; nothing in it needs escaping."""
-    return Markup(f"data:{media_type};base64,{base64.b64encode(content).decode()}")
-
-
 def _read(path: Path) -> LoadedImage | ImageError:
     try:
         return load_image(path)
@@ -147,7 +132,7 @@ def _tinted(rgb: RGB, values: NDArray[np.float32]) -> Image.Image:
 
 
 def _small(rgb: RGB) -> Image.Image:
-    return Image.fromarray(at_most(rgb, THUMBNAIL_SIDE))
+    return Image.fromarray(whole_view(rgb, THUMBNAIL_SIDE, 1))
 
 
 def _picture(role: str, caption: str, image: Image.Image, scale: str | None = None) -> Picture:
@@ -158,7 +143,9 @@ def _picture(role: str, caption: str, image: Image.Image, scale: str | None = No
         content = buffer.getvalue()
         if len(content) <= THUMBNAIL_BYTES:
             break
-    return Picture(role, caption, data_uri("image/webp", content), image.width, image.height, scale=scale)
+    # Nothing in it needs escaping.
+    uri = Markup(f"data:image/webp;base64,{base64.b64encode(content).decode()}")
+    return Picture(role, caption, uri, image.width, image.height, scale=scale)
 
 
 def _outlined(image: Image.Image, boxes: Iterable[Box], scale: float) -> Image.Image:

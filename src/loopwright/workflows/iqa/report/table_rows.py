@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from loopwright.engine.ledger import StopReason
-from loopwright.workflows.iqa.answer.fusion import QualityScore, level_of, quality_score
+from loopwright.workflows.iqa.answer.fusion import QualityScore, quality_score
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
 
@@ -27,20 +27,6 @@ _ROUNDING = 1e-3
 
 STRENGTHS = tuple(severity for severity in Severity if severity > Severity.NONE)
 """The severities of what is there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the histogram of scores."""
-
-    low: float
-    """The lowest score in it."""
-    high: float
-    """The first score that is not, but for the last column."""
-    count: int
-    """Rows."""
-    level: int
-    """The quality level of its middle, for the colour."""
 
 
 @dataclass(frozen=True)
@@ -181,13 +167,10 @@ class Overview:
         """Rows with a score."""
         return len(self._scores)
 
-    def columns(self) -> list[Column]:
-        """The histogram of the scores, from 1 to 5."""
+    def columns(self) -> list[tuple[float, int]]:
+        """The histogram of the scores, from 1 to 5: where each column begins, and its rows."""
         counts, edges = np.histogram(np.frombuffer(self._scores), bins=BINS, range=(1, 5))
-        return [
-            Column(float(low), float(high), int(count), level_of((float(low) + float(high)) / 2))
-            for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
-        ]
+        return list(zip(edges[:-1].tolist(), counts.tolist(), strict=True))
 
     def quantile(self, share: float) -> float:
         """The score that a share of the scored rows lies below; there must be one."""

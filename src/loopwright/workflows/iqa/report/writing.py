@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from loopwright.workflows.iqa.answer.fusion import level_name, level_of
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.report.pictures import pictures, ramp
+from loopwright.workflows.iqa.report.pictures import pictures
 from loopwright.workflows.iqa.report.table_rows import STRENGTHS, Overview, ReportRow
 
 OPEN_ROWS = 30
@@ -97,20 +97,7 @@ def complete(path: Path) -> Generator[Path]:
 
 def _number(value: float | None) -> str:
     """A measured number, to four digits."""
-    if value is None:
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if 1000 <= abs(value) < 1e9:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
-def _milliseconds(seconds: float) -> str:
-    """A time; a table of a batch does not keep those of the tools."""
-    if not seconds:
-        return "–"
-    return f"{seconds * 1000:,.0f}" if seconds >= 0.001 else "< 1"
+    return "–" if value is None else f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _bounded(value: object) -> object:
@@ -131,7 +118,7 @@ def _environment() -> Environment:
         finalize=_bounded,
     )
     filters = cast("dict[str, Any]", environment.filters)
-    filters.update(number=_number, milliseconds=_milliseconds, level=level_of, level_name=level_name, in_words=in_words)
+    filters.update(number=_number, level=level_of, level_name=level_name, in_words=in_words)
     globals_ = cast("dict[str, Any]", environment.globals)
-    globals_.update(pictures=pictures, ramp=ramp)
+    globals_.update(pictures=pictures)
     return environment

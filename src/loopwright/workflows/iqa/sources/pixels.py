@@ -252,13 +252,3 @@ def _orientation(image: Image.Image, notes: list[str]) -> int:
     except Exception:
         notes.append("its EXIF block is damaged and was left aside, with the orientation that may be in it")
         return 1
-
-
-def at_most(rgb: RGB, longest_side: int) -> RGB:
-    """The image, reduced by area averaging if a side of it is longer than that, pixels."""
-    height, width = rgb.shape[:2]
-    scale = longest_side / max(height, width)
-    if scale >= 1:
-        return rgb
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return np.asarray(cv2.resize(np.ascontiguousarray(rgb), size, interpolation=cv2.INTER_AREA), np.uint8)

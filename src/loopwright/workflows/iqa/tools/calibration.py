@@ -6,18 +6,15 @@ The curves are piecewise linear, fitted by `scripts/fit_calibration.py` to human
 
 from __future__ import annotations
 
-import bisect
 import functools
 import math
 from collections.abc import Mapping
 from importlib import resources
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from loopwright.errors import InputError, UnknownNameError
-
-LOWEST, HIGHEST = 1.0, 5.0
-"""The ends of the common scale."""
 
 
 class Calibration(BaseModel):
@@ -40,11 +37,6 @@ class Calibration(BaseModel):
     fitted_on: str
     """The day of the fit, YYYY-MM-DD."""
 
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether the score rises with the raw value."""
-        return self.knots[-1][1] > self.knots[0][1]
-
     def score(self, raw: float) -> float:
         """The score of a raw value.
 
@@ -59,13 +51,8 @@ class Calibration(BaseModel):
         """
         if math.isnan(raw):
             raise InputError(f"{self.tool} gave no number (NaN) for this image")
-        if raw <= self.knots[0][0]:
-            return self.knots[0][1]
-        if raw >= self.knots[-1][0]:
-            return self.knots[-1][1]
-        above = bisect.bisect_right(self.knots, raw, key=lambda knot: knot[0])
-        (low, low_score), (high, high_score) = self.knots[above - 1], self.knots[above]
-        return low_score + (high_score - low_score) * (raw - low) / (high - low)
+        raws, scores = zip(*self.knots, strict=True)
+        return float(np.interp(raw, raws, scores))
 
 
 class CalibrationFile(BaseModel):

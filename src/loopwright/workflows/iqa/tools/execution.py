@@ -14,13 +14,13 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from loopwright.errors import LoopwrightError
+from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
 from loopwright.workflows.iqa.sources.images import LoadedImage
-from loopwright.workflows.iqa.tools.calibration import calibrations, get_calibration
-from loopwright.workflows.iqa.tools.full_reference import Pair
+from loopwright.workflows.iqa.tools.calibration import get_calibration
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 TIMEOUT_S = 30.0
@@ -48,55 +48,51 @@ def run_tools(
     *,
     region: str = GLOBAL,
     timeout_s: float = TIMEOUT_S,
-    alternatives: Iterable[Tool] | None = None,
 ) -> list[ToolLog]:
     """Run tools on an image, one after another; one that fails is replaced by one that has not been tried.
 
     Args:
         tools: What to run; a tool that is named twice runs once.
         image: The image or region in question.
-        reference: The same part of the pristine image, or None.
+        reference: The same part of the pristine image, of the same size, or None.
         region: The scope's name, for the logs.
         timeout_s: Seconds for each run, counted from its own start.
-        alternatives: The tools that may stand in for a failed one of the same reference mode; by default all.
 
     Returns:
         One log per run: the tools in the given order, then the stand-ins with `fallback_for` set. A run that failed or
-        took too long has `error` and no score; nothing is raised on account of a tool. A missing reference, or one of
-        another size, is an error of each tool that needs it and calls for no stand-in.
+        took too long has `error` and no score; nothing is raised on account of a tool. A missing reference
+        is an error of each tool that needs it and calls for no stand-in.
     """
-    spare = tuple(all_tools() if alternatives is None else alternatives)
     waiting: deque[tuple[Tool, str | None]] = deque(
         (tool, None) for tool in {each.name: each for each in tools}.values()
     )
     tried = {tool.name for tool, _ in waiting}
-    fits = reference is not None and reference.rgb.shape == image.rgb.shape
-    pair = Pair(image.rgb, reference.rgb) if reference and fits else None
+    pair = Pair(image.rgb, reference.rgb) if reference else None
     logs: list[ToolLog] = []
     while waiting:
         tool, stands_in_for = waiting.popleft()
         began = time.perf_counter()
-        outcome = _measured(tool, image, reference, pair, timeout_s)
+        outcome = _measured(tool, image, pair, timeout_s)
         log = ToolLog(tool=tool.name, region=region, seconds=time.perf_counter() - began, fallback_for=stands_in_for)
         logs.append(_told(log, outcome))
         if logs[-1].error is None or (tool.reference is ReferenceMode.FULL and pair is None):
             continue
-        other = next((each for each in spare if each.reference is tool.reference and each.name not in tried), None)
+        other = next(
+            (each for each in all_tools() if each.reference is tool.reference and each.name not in tried), None
+        )
         if other is not None:
             tried.add(other.name)
             waiting.append((other, stands_in_for or tool.name))
     return logs
 
 
-def _measured(
-    tool: Tool, image: LoadedImage, reference: LoadedImage | None, pair: Pair | None, timeout_s: float
-) -> float | Exception:
+def _measured(tool: Tool, image: LoadedImage, pair: Pair | None, timeout_s: float) -> float | Exception:
     """The tool's value, or why there is none; a run that is late is left behind."""
     done: list[float | Exception] = []
 
     def work() -> None:
         try:
-            done.append(float(tool.measure(image, reference, pair)))
+            done.append(float(tool.measure(image, pair)))
         except Exception as error:
             done.append(error)
 
@@ -113,8 +109,6 @@ def _told(log: ToolLog, outcome: float | Exception) -> ToolLog:
     """The log with what came of the run."""
     if isinstance(outcome, Exception):
         return log.model_copy(update={"error": _reason(outcome)})
-    if log.tool not in calibrations():
-        return log.model_copy(update={"raw": outcome})
     try:
         score = get_calibration(log.tool).score(outcome)
     except LoopwrightError as error:

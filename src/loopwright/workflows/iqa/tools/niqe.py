@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 from importlib import resources
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,13 +23,6 @@ BLOCK = 96
 
 _DENSE_STRIDE = 24
 """Distance between blocks of an image too small for four blocks side by side; they then overlap."""
-
-
-class _Pristine(NamedTuple):
-    """The Gaussian model of good photographs."""
-
-    mean: Floats
-    covariance: Floats
 
 
 def niqe(image: Rgb) -> float:
@@ -70,9 +62,9 @@ def _distance(features: Floats) -> float:
     whole = features[~np.isnan(features).any(axis=1)]
     if len(whole) < 2:
         raise ImageError("NIQE cannot be measured: the image is flat, fewer than two blocks have any structure")
-    pristine = _pristine()
-    gap = pristine.mean - whole.mean(axis=0)
-    pooled = (pristine.covariance + np.cov(whole, rowvar=False)) / 2
+    mean, covariance = _pristine()
+    gap = mean - whole.mean(axis=0)
+    pooled = (covariance + np.cov(whole, rowvar=False)) / 2
     return math.sqrt(max(0.0, float(gap @ np.linalg.pinv(pooled) @ gap)))
 
 
@@ -93,7 +85,8 @@ def _row_features(blocks: Map) -> Floats:
 
 
 @functools.cache
-def _pristine() -> _Pristine:
+def _pristine() -> tuple[Floats, Floats]:
+    """Mean and covariance of good photographs."""
     path = resources.files("loopwright.workflows.iqa") / "data" / "niqe_pris_params.npz"
     with path.open("rb") as file, np.load(file) as data:
-        return _Pristine(data["mu_pris_param"].ravel(), data["cov_pris_param"])
+        return data["mu_pris_param"].ravel(), data["cov_pris_param"]

@@ -1,27 +1,83 @@
-"""Which quality tools there are, what each is good at, and which to choose for a question."""
+"""What a quality tool is, which there are, what each is good at, and which to choose for a question."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from loopwright.errors import UnknownNameError
+from loopwright.errors import InputError, UnknownNameError
 from loopwright.workflows.iqa.distortions import Distortion, kind_of, parse_distortion
+from loopwright.workflows.iqa.measuring.gradients import gmsd, mdsi
+from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
+from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.tools.blind.brisque import brisque
 from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
 from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
-from loopwright.workflows.iqa.tools.full_reference import (
-    gmsd,
-    haarpsi,
-    mdsi,
-    ms_ssim,
-    psnr,
-    ssim,
-    vif,
-    vsi,
-)
+from loopwright.workflows.iqa.tools.full_reference.fidelity import vif
+from loopwright.workflows.iqa.tools.full_reference.saliency import vsi
+from loopwright.workflows.iqa.tools.full_reference.structure import ms_ssim, psnr, ssim
+from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
 from loopwright.workflows.iqa.tools.niqe import niqe
-from loopwright.workflows.iqa.tools.tool import Tool, plain
+
+COST_PIXELS = 512 * 384
+"""The size of image, in pixels, that `Tool.cost_ms` was measured on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    """One quality tool."""
+
+    name: str
+    """The registered name."""
+    reference: ReferenceMode
+    """Whether it compares with a pristine image or looks at the image alone."""
+    higher_is_better: bool
+    """The direction of its raw value."""
+    strengths: frozenset[Distortion]
+    """The kinds of distortion within which its rank correlation with people is at least 0.8, as measured on TID2013, by
+    a trained tool on references left out of the training (`docs/tools.md`); no tool reaches that on brightness and
+    contrast, and sharpening was not measured."""
+    cost_ms: float
+    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels."""
+    compute: Callable[[Any], float]
+    """The function: of a `Pair`, or without a reference of a uint8 RGB array."""
+    source: str
+    """Where the formula was published."""
+    unit: str = dataclasses.field(default="", kw_only=True)
+    """Unit of its raw value, or nothing."""
+    primary: bool = dataclasses.field(default=False, kw_only=True)
+    """Whether its score is the answer when nothing speaks for another tool; one per reference mode."""
+
+    def measure(self, image: LoadedImage, pair: Pair | None = None) -> float:
+        """The tool's raw value.
+
+        Args:
+            image: The image in question.
+            pair: The image beside its reference; not looked at by a tool that needs none.
+
+        Returns:
+            A number in the tool's own unit and direction.
+
+        Raises:
+            InputError: If the tool needs a reference and there is none.
+            ImageError: If the tool cannot measure this image.
+        """
+        if self.reference is ReferenceMode.NONE:
+            return self.compute(image.rgb)
+        if pair is None:
+            raise InputError(
+                f"{self.name} compares with a reference image, and there is none; give one or use {BLIND_SCORE}"
+            )
+        return self.compute(pair)
+
+
+def plain(name: str) -> str:
+    """A tool's name without case, spaces and punctuation."""
+    return re.sub(r"[\W_]+", "", name).lower()
+
 
 _ARTEFACTS = frozenset({Distortion.BLURS, Distortion.COMPRESSION, Distortion.SPATIAL})
 _NOISE, _COLOR = {Distortion.NOISE}, {Distortion.COLOR}
@@ -59,11 +115,6 @@ _TOOLS = (
 def all_tools() -> tuple[Tool, ...]:
     """Every tool, those with a reference first, each group in order of measured agreement with people."""
     return _TOOLS
-
-
-def primary_tool(reference_mode: ReferenceMode) -> Tool:
-    """The tool whose score is the answer when nothing speaks for another one."""
-    return next(tool for tool in _TOOLS if tool.primary and tool.reference is reference_mode)
 
 
 def get_tool(name: str) -> Tool:

@@ -18,9 +18,10 @@ from PIL import Image
 
 from loopwright.models.fallback import chain_of
 from loopwright.models.vision import image_side
+from loopwright.workflows.iqa.measuring.features.planes import whole_view
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
-from loopwright.workflows.iqa.sources.pixels import RGB, at_most
+from loopwright.workflows.iqa.sources.pixels import RGB
 
 MAX_BYTES = 3_750_000
 """The largest file that is sent: its base64 text has five million characters, and Anthropic's API takes 5 MiB for an
@@ -86,12 +87,12 @@ def encode(image: LoadedImage, longest_side: int) -> tuple[bytes, str, tuple[int
         own = _own_bytes(image)
         if own is not None:
             return own[0], own[1], size
-    rgb = at_most(image.rgb, longest_side)
+    rgb = whole_view(image.rgb, longest_side, 1)
     png = _png(rgb)
     while len(png) > MAX_BYTES:
         # From the full image each time: a copy of a copy would be blurred twice.
         longest_side = int(max(rgb.shape[:2]) * _SHRINK)
-        rgb = at_most(image.rgb, longest_side)
+        rgb = whole_view(image.rgb, longest_side, 1)
         png = _png(rgb)
     return png, "image/png", (rgb.shape[1], rgb.shape[0])
 

@@ -27,7 +27,6 @@ BINS, BINS_PER_UNIT = 2048, 4
 class JpegTrace(NamedTuple):
     """What the 8 x 8 grid shows."""
 
-    blockiness: float
     quality: float
     evidence: float
 
@@ -38,20 +37,10 @@ def step_profile(plane: Plane, axis: int) -> NDArray[np.float32]:
     return np.asarray(cv2.absdiff(far, near).mean(axis=1 - axis), np.float32)
 
 
-def grid_steps(plane: Plane, axis: int) -> tuple[float, float, int]:
-    """Steps between neighbours on the strongest of the eight possible grids, and off it.
-
-    Args:
-        plane: Shape (height, width).
-        axis: 0 for horizontal borders, 1 for vertical ones.
-
-    Returns:
-        Mean absolute step on the grid, median over the other seven phases, and the phase 0..7 of the first border.
-    """
+def _grid(plane: Plane, axis: int) -> int:
+    """Phase 0..7 of the first border of the strongest of the eight possible grids, axis 0 for horizontal borders."""
     line = step_profile(plane, axis)
-    phases = np.array([line[phase::8].mean() for phase in range(8)])
-    phase = int(phases.argmax())
-    return float(phases[phase]), float(np.median(np.delete(phases, phase))), phase
+    return int(np.argmax([line[phase::8].mean() for phase in range(8)]))
 
 
 @lru_cache(maxsize=1)
@@ -96,21 +85,19 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
 
 
 def jpeg_trace(plane: Plane) -> JpegTrace:
-    """Blockiness and the quality setting of a JPEG coder, from the pixels alone.
+    """The quality setting of a JPEG coder, from the pixels alone.
 
     Returns:
-        Blockiness (0 for none), quality 1..100 (100 for none seen) and the share of coefficients that agree, 0..1.
+        Quality 1..100 (100 for none seen) and the share of coefficients that agree, 0..1.
     """
-    down_on, down_off, down = grid_steps(plane, 0)
-    across_on, across_off, across = grid_steps(plane, 1)
-    blockiness = (down_on + across_on - down_off - across_off) / (down_off + across_off + 0.2)
-    best = JpegTrace(max(0.0, blockiness), 100.0, 0.0)
+    down, across = _grid(plane, 0), _grid(plane, 1)
+    best = JpegTrace(100.0, 0.0)
     for top, left in dict.fromkeys([((down + 1) % 8, (across + 1) % 8), (0, 0)]):
         if best.evidence >= 0.5:
             break
         quality, evidence = _quality(plane[top:, left:])
         if evidence > best.evidence:
-            best = JpegTrace(best.blockiness, quality, evidence)
+            best = JpegTrace(quality, evidence)
     return best
 
 

@@ -84,8 +84,6 @@ class ImageFeatures:
     """Median over the specks of how far their farthest neighbour is from the local median, over how far they are
     themselves: below 0.6 for impulses, which nothing announces, near 1 for the tips of strokes and of texture; 0
     without specks."""
-    blockiness: float
-    """Extra step between neighbouring pixels on the 8 x 8 grid over the mean step elsewhere, 0 for none."""
     jpeg_quality: float
     """Quality setting of the JPEG coder that the quantised DCT coefficients point to, 1..100; 100 if none is seen."""
     jpeg_evidence: float
@@ -222,8 +220,6 @@ class PairFeatures:
     """Share of samples that became isolated black or white specks, 0..1."""
     impulse_share: float
     """Share of the squared error that these specks hold, 0..1."""
-    blockiness_gain: float
-    """Step of the error on the 8 x 8 grid over its step elsewhere, minus 1; 0 for none."""
     pixel_size_gain: float
     """Mean side of repeated pixels of the image over that of the reference; 1 for no pixelation."""
 

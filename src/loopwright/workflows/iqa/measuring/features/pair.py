@@ -9,8 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.errors import ImageError
-from loopwright.workflows.iqa.measuring.features.coding import grid_steps, jpeg_trace, level_use, pixel_size
+from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
 from loopwright.workflows.iqa.measuring.features.grain import specks
 from loopwright.workflows.iqa.measuring.features.model import PairFeatures, Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import (
@@ -96,7 +95,7 @@ class PointOperation(NamedTuple):
 
 
 def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
-    """Measure how an image differs from its reference.
+    """Measure how an image differs from its reference, which has the same shape.
 
     Of images with a side beyond 1,536 pixels, the middle 1,536 x 1,536 are compared at full resolution.
 
@@ -104,14 +103,9 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         The features.
 
     Raises:
-        ImageError: If an array is not uint8 RGB, a side has fewer than 32 pixels, or the shapes differ.
+        ImageError: If an array is not uint8 RGB, or a side has fewer than 32 pixels.
     """
-    if checked(rgb).shape != checked(reference).shape:
-        raise ImageError(
-            f"the image has {rgb.shape[1]} x {rgb.shape[0]} pixels and its reference {reference.shape[1]} x "
-            f"{reference.shape[0]}: both need the same size. Crop or resize one of them."
-        )
-    rgb, reference = detail_view(rgb), detail_view(reference)
+    rgb, reference = detail_view(checked(rgb)), detail_view(checked(reference))
     image, origin = rgb.astype(np.float32), reference.astype(np.float32)
     plane, origin_plane = luma(rgb), luma(reference)
     energy = mean_square(image - origin)
@@ -167,7 +161,6 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         jpeg_quality=jpeg.quality,
         jpeg_evidence=jpeg.evidence,
         reference_jpeg_quality=jpeg_trace(origin_plane).quality,
-        blockiness_gain=_grid(_luma(rest)),
         pixel_size_gain=pixel_size(plane) / pixel_size(origin_plane),
     )
 
@@ -282,12 +275,6 @@ def _kurtosis(residual: Stack) -> float:
     squared = np.square(residual - residual.mean())
     variance = float(squared.mean())
     return float((squared * squared).mean()) / variance**2 if variance > 1e-6 else 3.0
-
-
-def _grid(residual: Plane) -> float:
-    """Steps of the error on the 8 x 8 grid over those off it, minus 1; the mean over both axes."""
-    ratios = [on / max(off, 1e-3) for on, off, _ in (grid_steps(residual, 0), grid_steps(residual, 1))]
-    return float(np.mean(ratios)) - 1 if float(np.abs(residual).mean()) > 0.05 else 0.0
 
 
 def _spread(residual: Stack, origin: Plane) -> tuple[float, float]:

@@ -42,14 +42,17 @@ def checked(rgb: Rgb, what: str = "the detection of distortions", smallest: int 
     return rgb
 
 
-def whole_view(rgb: Rgb, long_side: int = LONG_SIDE) -> Rgb:
-    """The whole image, reduced by area averaging if its longer side has more than `long_side` pixels."""
+def whole_view(rgb: Rgb, long_side: int = LONG_SIDE, smallest: int = SMALLEST) -> Rgb:
+    """The whole image, reduced by area averaging if its longer side has more than `long_side` pixels.
+
+    Neither side is made shorter than `smallest`.
+    """
     height, width = rgb.shape[:2]
     scale = long_side / max(height, width)
     if scale >= 1:
         return rgb
-    size = (max(SMALLEST, round(width * scale)), max(SMALLEST, round(height * scale)))
-    return np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), np.uint8)
+    size = (max(smallest, round(width * scale)), max(smallest, round(height * scale)))
+    return np.asarray(cv2.resize(np.ascontiguousarray(rgb), size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def detail_view(rgb: Rgb) -> Rgb:

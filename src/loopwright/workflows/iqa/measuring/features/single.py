@@ -82,7 +82,6 @@ def measure(rgb: Rgb) -> ImageFeatures:
         impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
         impulse_evenness=evenness(speck, close_luma),
         impulse_surroundings=surroundings(speck, close, median),
-        blockiness=jpeg.blockiness,
         jpeg_quality=jpeg.quality,
         jpeg_evidence=jpeg.evidence,
         fine_detail_gap=detail_gap(close_luma, fine, close_slope.size),

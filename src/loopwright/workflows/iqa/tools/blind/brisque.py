@@ -29,9 +29,6 @@ from loopwright.workflows.iqa.tools.blind.scene_statistics import (
     normalised,
 )
 
-SMALLEST = 32
-"""Shorter side, in pixels, below which the half-size image says nothing."""
-
 
 class _Regression(NamedTuple):
     """A support-vector regression with a radial kernel."""
@@ -82,7 +79,7 @@ def brisque_features(image: Rgb) -> Floats:
     Raises:
         ImageError: If a side has fewer than 32 pixels.
     """
-    checked(image, "BRISQUE", SMALLEST)
+    checked(image, "BRISQUE")
     luma = grey(image)
     return np.concatenate([scale_features(normalised(plane)) for plane in (luma, halved(luma))])
 

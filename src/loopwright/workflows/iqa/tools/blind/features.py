@@ -20,8 +20,6 @@ from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats, Map, g
 
 LONG_SIDE = 1024
 """Longer side, in pixels, beyond which a reduced copy is measured: the image as a screen shows it."""
-SMALLEST = 32
-"""Shorter side, in pixels, below which nothing can be measured."""
 BLOCK = 16
 """Side of a block at full size, pixels; half of it at half size."""
 SCALES = 3
@@ -43,7 +41,7 @@ def blind_features(image: Rgb) -> dict[str, Floats]:
     Raises:
         ImageError: If a side has fewer than 32 pixels.
     """
-    checked(image, NAME, SMALLEST)
+    checked(image, NAME)
     image = whole_view(image, LONG_SIDE)
     luma = plane = grey(image)
     groups: dict[str, Floats] = {}

@@ -25,7 +25,6 @@ STEPS = 32
 may differ, do not show, and that the model fits into single bytes."""
 LARGEST = 112
 """Numbers are cut off this many steps from the mean, so that an image like no other gets no wild score."""
-LOWEST, HIGHEST = 1.0, 5.0
 
 
 class KernelModel(NamedTuple):
@@ -63,7 +62,7 @@ def blind_score(image: Rgb) -> float:
     if np.isnan(groups["shape 1"]).any():
         raise ImageError(f"{NAME} cannot be measured: the image is flat, there is no structure")
     score = response(blind_model(), np.concatenate(list(groups.values())))
-    return min(HIGHEST, max(LOWEST, score))
+    return min(5.0, max(1.0, score))
 
 
 def in_steps(features: Floats, mean: Floats, spread: Floats) -> NDArray[np.int8]:
