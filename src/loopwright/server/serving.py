@@ -71,11 +71,6 @@ class Server(uvicorn.Server):
         self._application = app
         self._started = started
 
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until the process is told to stop; an interrupt from the keyboard is such an order, and no error."""
-        with suppress(KeyboardInterrupt):
-            super().run(sockets)
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer.
 
