@@ -44,7 +44,7 @@ def model(file: Path) -> LocalChatModel:
 
 def error_of(name: str, **fields) -> str:
     with allow_model_requests(), pytest.raises(ModelError) as caught:
-        ModelRegistry({"default": {"model": f"local:{name}", **fields}}).check()
+        ModelRegistry({"default": {"model": f"local:{name}", **fields}}).chat("default")
     return str(caught.value)
 
 
