@@ -49,7 +49,7 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=120) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
     assert (run["workflow"], run["status"], run["path"]) == ("mine-graph", "finished", ["answer"])
-    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}", create=False)) as store:
+    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}")) as store:
         assert store.get(run["id"]) is not None
         settings = ServerSettings(data=tmp_path / ".loopwright")
         forget_old(store, place(settings.data, None), Uploads(settings), Retention(days=0))
