@@ -84,6 +84,5 @@ PYTHON
 env/bin/python ask.py
 kill $server
 wait $server || test $? = 143
-env/bin/loopwright runs prune --data served --keep 100 >/dev/null
 
 echo "the wheel works outside the repository"

@@ -10,7 +10,7 @@ from loopwright.runs.demonstrations import RecordedRun, keep_recorded, recorded_
 from loopwright.runs.store import open_runs
 
 if __name__ == "__main__":
-    with closing(open_runs(f"sqlite:{sys.argv[1]}/runs.db", create=False)) as store:
+    with closing(open_runs(f"sqlite:{sys.argv[1]}/runs.db")) as store:
         if len(sys.argv) > 2:
             print(json.dumps(recorded_run(store, sys.argv[2]).model_dump(mode="json")))
         else:

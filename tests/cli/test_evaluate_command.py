@@ -45,7 +45,7 @@ def test_versions_are_kept_with_the_runs_under_the_name_by_which_the_graph_is_se
     (tmp_path / "q.jsonl").write_text(json.dumps({"id": "a", "topic": "t", "expected": {"answers": ["xxx"]}}))
     for version in ("first", "second", "first"):
         assert loopwright("evaluate", "count.py", "q.jsonl", "--keep", version, cwd=tmp_path).returncode == 0
-    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}", create=False)) as store:
+    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}")) as store:
         found = store.evaluations("count-graph")
     assert [(each.questions, each.version) for each in found] == [("q", "first"), ("q", "second")]
     assert found[0].figures["em"].value == found[0].answers[0].scores["em"] == 1.0

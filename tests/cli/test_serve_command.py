@@ -1,4 +1,4 @@
-"""``loopwright serve`` as a process, and ``loopwright runs`` on what it kept."""
+"""``loopwright serve`` as a process, and what it kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import httpx
 import pytest
 from serving_program import PROGRAM, serving
 
+from loopwright.runs.checkpoints import place
 from loopwright.runs.store import open_runs
+from loopwright.server.retention import Retention, forget_old
+from loopwright.server.settings import ServerSettings
+from loopwright.server.uploads import Uploads
 
 GRAPH = """
 from typing_extensions import TypedDict
@@ -36,7 +40,7 @@ def run_of(client: httpx.Client, workflow: str, given: dict[str, str]) -> dict:
     return client.get(f"/runs/{run_id}").json()
 
 
-def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwright):
+def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path):
     (tmp_path / "mine.py").write_text(GRAPH)
     with serving(PROGRAM, tmp_path, "mine.py", "--no-demo") as (process, client):
         (workflow,) = client.get("/workflows").json()
@@ -45,9 +49,10 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path, loopwrigh
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=120) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
     assert (run["workflow"], run["status"], run["path"]) == ("mine-graph", "finished", ["answer"])
-    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}", create=False)) as store:
+    with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}")) as store:
         assert store.get(run["id"]) is not None
-        assert loopwright("runs", "prune", "--keep-days", "0", cwd=tmp_path).stdout == "1 runs forgotten\n"
+        settings = ServerSettings(data=tmp_path / ".loopwright")
+        forget_old(store, place(settings.data, None), Uploads(settings), Retention(days=0))
         assert store.get(run["id"]) is None
 
 
@@ -73,8 +78,6 @@ def test_without_a_target_everything_installed_is_served(tmp_path):
     [
         (["serve", "asistant"], "unknown workflow 'asistant'. Did you mean 'assistant'?"),
         (["serve", "missing.py"], "there is no file missing.py"),
-        (["runs", "prune", "--keep", "1"], "no runs are kept in .loopwright"),
-        (["runs", "prune"], "say what may go"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(loopwright, tmp_path, words, told):

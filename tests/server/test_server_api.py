@@ -172,6 +172,16 @@ async def test_a_run_is_forked_from_a_checkpoint_and_compared_with_its_parent(ap
     assert wrong.status_code == 400
 
 
+async def test_a_run_pauses_before_a_node_and_goes_on_when_it_is_resumed(api):
+    paused = await finished(api, pause_before=["review"])
+    assert (paused["status"], paused["path"]) == ("interrupted", ["write"])
+    assert (await api.post(f"/runs/{paused['id']}/resume")).status_code == 200
+    await read_all(api, "GET", f"/runs/{paused['id']}/events")
+    assert (await api.get(f"/runs/{paused['id']}")).json()["status"] == "finished"
+    asked = {"workflow": "writer", "input": {"question": "Why?"}, "pause_after": ["nobody"]}
+    assert "Known: review, write" in (await api.post("/runs", json=asked)).json()["error"]
+
+
 async def test_a_loop_is_left_out_and_the_report_tells_of_it(api):
     run = await finished(api)
     without = await api.post(f"/runs/{run['id']}/counterfactual", json={"loop": "again"})

@@ -35,8 +35,6 @@ class Said:
 
     text: str
     finish: str = "stop"
-    logprobs: list[dict[str, Any]] | None = None
-    """Entries of token, logprob and top_logprobs: OpenAI's and Ollama's formats share them."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +111,10 @@ class _Handler(QuietHandler):
         self.send_body(status, data, "application/x-ndjson" if lines else "application/json")
 
 
-# By hand from "The chat completion object", OpenAI API reference, as of 2025-11; `logprobs` from the same page.
+# By hand from "The chat completion object", OpenAI API reference, as of 2025-11.
 def _openai(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     message = {"role": "assistant", "content": reply.text, "refusal": None}
-    logprobs = {"content": reply.logprobs, "refusal": None} if reply.logprobs else None
-    choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": reply.finish}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reply.finish}
     usage = {
         "prompt_tokens": IN, "completion_tokens": OUT, "total_tokens": IN + OUT,
         "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
@@ -184,11 +181,6 @@ def _ollama(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         {**about, "message": {"role": "assistant", "content": part}, "done": False}
         for part in (said[:half], said[half:])
     ]
-    if reply.logprobs:
-        lines = [
-            {**about, "message": {"role": "assistant", "content": each["token"]}, "done": False, "logprobs": [each]}
-            for each in reply.logprobs
-        ]
     last = {
         **about, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": reply.finish,
         "total_duration": 9, "load_duration": 1, "prompt_eval_count": IN, "prompt_eval_duration": 3,

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from loopwright import __version__
-from loopwright.cli import check, evaluate, graph, mcp, models, run, runs, serve, worker
+from loopwright.cli import check, evaluate, graph, mcp, models, run, serve, worker
 from loopwright.cli.words import one_line
 from loopwright.errors import LoopwrightError
 from loopwright.workflows import registry
@@ -48,7 +48,6 @@ app.add_typer(graph.app, name="graph")
 app.command("mcp")(mcp.mcp)
 app.add_typer(models.app, name="models")
 app.add_typer(typer.Typer(cls=run.Workflows, callback=run.group, no_args_is_help=True), name="run")
-app.add_typer(runs.app, name="runs")
 app.command("serve")(serve.serve)
 app.command("worker")(worker.worker)
 

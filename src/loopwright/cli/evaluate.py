@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loopwright.cli.run import Settings, settings_of
-from loopwright.cli.runs import opened_runs
 from loopwright.cli.serve import DATA, Data, Runs, own_graphs, require_known
 from loopwright.cli.words import AsJson, ConfigFile, printable, shown_count
 from loopwright.errors import InputError
@@ -74,8 +73,9 @@ def evaluate(
             found = ask()
         else:
             from loopwright.runs.evaluations import kept
+            from loopwright.runs.store import open_runs
 
-            with opened_runs(data, runs, create=True) as store:
+            with closing(open_runs(runs or f"sqlite:{data / 'runs.db'}")) as store:
                 found = kept(store, workflow, ask, questions.stem, keep.strip(), versions)
     print(printable(found.as_json() if as_json else found.table()))
 

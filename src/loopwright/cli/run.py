@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
-from loopwright.cli.words import AsJson, ConfigFile, printable, visible
+from loopwright.cli.words import AsJson, ConfigFile, printable, stops_said, visible
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows import registry
 
@@ -224,9 +224,7 @@ def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_
     for citation in outcome.citations:
         quote = f': "{" ".join(citation.quote.split())}"' if citation.quote else ""
         print(visible(f"  [{citation.mark}] {citation.title}{quote}"))
-    stops = stop if isinstance(stop, list) else [stop] if stop else []
-    ends = [f"{each['loop']} {each['outcome']} after {each['spent']} of {each['limit']}" for each in stops]
-    parts = [*filter(None, [outcome.status.replace("_", " ")]), *ends, f"{result.seconds:.2f} s"]
+    parts = [*filter(None, [outcome.status.replace("_", " ")]), *stops_said(stop), f"{result.seconds:.2f} s"]
     print("  " + "; ".join(parts), file=sys.stderr)
     if outcome.error:
         print(f"loopwright: {' '.join(outcome.error.split())}", file=sys.stderr)

@@ -17,7 +17,7 @@ def open_database(
     *,
     holds: str,
     schema: str,
-    missing: str,
+    missing: str = "",
     create: bool = True,
     beside: str = "",
     idle: int = 0,

@@ -26,12 +26,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models.factory import STRUCTURED_KEY
 from loopwright.models.fallback import chain_of
-from loopwright.models.logprobs import (
-    TOP,
-    forget_log_probabilities,
-    offers_log_probabilities,
-    refuses_log_probabilities,
-)
 from loopwright.models.redacting import redact
 from loopwright.models.replies import find_json_object, reply_text
 from loopwright.models.spec import StructuredMethod
@@ -46,9 +40,9 @@ T = TypeVar("T", bound=BaseModel)
 Messages = str | Sequence[MessageLikeRepresentation]
 """One text, or messages in any form that LangChain accepts."""
 
-REFUSALS = 2
-"""How often a provider can refuse what a question is sent with, beside its repairs: its images, and the wish for
-log-probabilities. Each is then left out, and the question is sent again."""
+REFUSALS = 1
+"""How often a provider can refuse what a question is sent with, beside its repairs: its images, which are then left
+out."""
 
 _SHOWN_BACK = 4000
 """So many characters of a bad reply are shown to the model again, to keep the prompt short."""
@@ -123,9 +117,6 @@ class Options(TypedDict, total=False):
     """How to ask; by default what the model's `ModelSpec` declares, else ``"auto"``."""
     needs_images: bool
     """Whether the question makes no sense without its images: then models that see none are passed over."""
-    log_probabilities: bool
-    """Whether to ask for token log-probabilities, where the model's class and provider give them; they are in the
-    ``response_metadata`` of `Answer.message`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +125,6 @@ class Answer(Generic[T]):
 
     reply: T
     """The validated reply."""
-    message: BaseMessage
-    """The message that it was read from, as the model sent it."""
     notes: tuple[str, ...]
     """What the reader must know: images that were left out, and why. One sentence each, without a full stop."""
 
@@ -205,9 +194,6 @@ class Conversation(Generic[T]):
             self.json_schema, ensure_ascii=False, separators=(",", ":")
         )
         self.runnable: Runnable[Any, Any] = enforced or model
-        self.binds = self.options.get("log_probabilities") and offers_log_probabilities(model)
-        if self.binds:
-            self.runnable = self.runnable.bind(logprobs=True, top_logprobs=TOP)
         asked = without_images(self.asked, self.left_out) if self.left_out else self.asked
         self.first = asked if enforced else with_instruction(asked, instruction)
         # A server may ignore the schema that it was sent; then the model has not seen it yet.
@@ -229,11 +215,6 @@ class Conversation(Generic[T]):
 
     def _goes_on_without(self, error: Exception) -> bool:
         link = self.chain.links[self.position]
-        if self.binds and refuses_log_probabilities(error):
-            forget_log_probabilities(link.model)
-            logger.info("node %r: %s gives no log-probabilities; asking without", self.node, self.model)
-            self._prepare(link.model)
-            return True
         refusal = image_refusal(error) if has_images(self.prompt) else None
         if refusal is None:
             return False
@@ -274,7 +255,7 @@ class Conversation(Generic[T]):
             self.usage.record(message, model=self.model, node=self.node)
         text = reply_text(message)
         try:
-            return Answer(self.schema.model_validate_json(find_json_object(text)), message, (*self.notes,))
+            return Answer(self.schema.model_validate_json(find_json_object(text)), (*self.notes,))
         except ValidationError as error:
             problems = problem_lines(error)
         except ValueError as error:

@@ -11,7 +11,6 @@ from pydantic import AliasChoices, SecretStr, ValidationError
 
 from loopwright.errors import ModelError, unknown_name_message
 from loopwright.models.guard import RequestGuard, require_model_requests
-from loopwright.models.logprobs import LOGPROBS_KEY
 from loopwright.models.redacting import redact
 from loopwright.models.spec import ModelSpec
 from loopwright.models.validation import problem_lines
@@ -100,9 +99,8 @@ def _made(spec: ModelSpec, arguments: Mapping[str, Any]) -> BaseChatModel:
 
 def _declared(spec: ModelSpec) -> dict[str, Any]:
     """What the spec says of the model that its class has no setting for."""
-    known = {VISION_KEY: spec.vision, LOGPROBS_KEY: spec.log_probabilities}
-    said = {key: value for key, value in known.items() if value is not None}
-    return {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **said}
+    seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
+    return {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
 
 
 def _handlers(model: BaseChatModel) -> list[Any]:

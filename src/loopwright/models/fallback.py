@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
@@ -92,70 +92,76 @@ def _running_node() -> str | None:
         return None
 
 
-class InTurn(Runnable[Any, Any]):
-    """One runnable for each model of a chain; the first that does not fail answers.
+class _InTurn:
+    """One runnable for each model of a chain; the first that does not fail answers."""
 
-    Args:
-        chain: The models.
-        runnables: What to do with each of them, in the same order.
-    """
-
-    def __init__(self, chain: Chain, runnables: Sequence[Runnable[Any, Any]]) -> None:
-        self.chain = chain
-        self.runnables = tuple(runnables)
+    def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
+        """The models, and what to do with each of them, in the same order."""
+        raise NotImplementedError
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
-        position = 0
+        (chain, runnables), position = self.turns(), 0
         while True:
             try:
-                return self.runnables[position].invoke(input, config, **kwargs)
+                return runnables[position].invoke(input, config, **kwargs)
             except Exception as error:
-                if not self.chain.leaves(position, error):
+                if not chain.leaves(position, error):
                     raise
             position += 1
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
-        position = 0
+        (chain, runnables), position = self.turns(), 0
         while True:
             try:
-                return await self.runnables[position].ainvoke(input, config, **kwargs)
+                return await runnables[position].ainvoke(input, config, **kwargs)
             except Exception as error:
-                if not self.chain.leaves(position, error):
+                if not chain.leaves(position, error):
                     raise
             position += 1
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        position, begun = 0, False
+        (chain, runnables), position, begun = self.turns(), 0, False
         while True:
             try:
-                for chunk in self.runnables[position].stream(input, config, **kwargs):
+                for chunk in runnables[position].stream(input, config, **kwargs):
                     begun = True
                     yield chunk
                 return
             except Exception as error:
-                if begun or not self.chain.leaves(position, error):
+                if begun or not chain.leaves(position, error):
                     raise
             position += 1
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        position, begun = 0, False
+        (chain, runnables), position, begun = self.turns(), 0, False
         while True:
             try:
-                async for chunk in self.runnables[position].astream(input, config, **kwargs):
+                async for chunk in runnables[position].astream(input, config, **kwargs):
                     begun = True
                     yield chunk
                 return
             except Exception as error:
-                if begun or not self.chain.leaves(position, error):
+                if begun or not chain.leaves(position, error):
                     raise
             position += 1
 
 
-class FallbackChatModel(BaseChatModel):
+class _Bound(_InTurn, Runnable[Any, Any]):
+    """Models that were each bound to something in its own way."""
+
+    def __init__(self, chain: Chain, runnables: Sequence[Runnable[Any, Any]]) -> None:
+        self._turns = chain, runnables
+
+    def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
+        """The models as they were bound."""
+        return self._turns
+
+
+class FallbackChatModel(_InTurn, BaseChatModel):
     """A chat model that asks the next one where one failed for good; made by `with_fallback` and `ModelRegistry`.
 
     It sends nothing itself: callbacks, traces and usage see the calls of the models behind it, each under its own name.
@@ -169,6 +175,10 @@ class FallbackChatModel(BaseChatModel):
         """The models in the order in which they are asked."""
         return tuple(link.model for link in self.chain.links)
 
+    def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
+        """The models themselves."""
+        return self.chain, self.models
+
     @property
     def model_name(self) -> str:
         """The first model's name."""
@@ -178,34 +188,6 @@ class FallbackChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "fallback"
 
-    def invoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:  # fmt: skip
-        """Ask the models in turn."""
-        return InTurn(self.chain, self.models).invoke(input, config, stop=stop, **kwargs)
-
-    async def ainvoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:  # fmt: skip
-        """Ask the models in turn."""
-        return await InTurn(self.chain, self.models).ainvoke(input, config, stop=stop, **kwargs)
-
-    def stream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> Iterator[AIMessageChunk]:  # fmt: skip
-        """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        return InTurn(self.chain, self.models).stream(input, config, stop=stop, **kwargs)
-
-    def astream(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, *, stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[AIMessageChunk]:  # fmt: skip
-        """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        return InTurn(self.chain, self.models).astream(input, config, stop=stop, **kwargs)
-
     def bind_tools(
         self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], *, tool_choice: str | None = None,
         **kwargs: Any,
@@ -213,14 +195,14 @@ class FallbackChatModel(BaseChatModel):
         """Offer tools to each model in its own format."""
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
-        return InTurn(self.chain, [model.bind_tools(tools, **kwargs) for model in self.models])
+        return _Bound(self.chain, [model.bind_tools(tools, **kwargs) for model in self.models])
 
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, Any]:
         """Bind each model to a schema in its own way."""
         bound = [model.with_structured_output(schema, include_raw=include_raw, **kwargs) for model in self.models]
-        return InTurn(self.chain, bound)
+        return _Bound(self.chain, bound)
 
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None,

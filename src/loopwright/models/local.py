@@ -54,10 +54,6 @@ class LocalChatModel(BaseChatModel):
     """The longest reply; None for 1,024, because a small model can go round in circles."""
     timeout: PositiveFloat | None = None
     """Seconds for one request, with its wait for others; None for no limit."""
-    logprobs: bool | None = None
-    """Whether the reply carries token log-probabilities."""
-    top_logprobs: int | None = None
-    """How many alternatives each token has beside it."""
 
     def model_post_init(self, context: Any, /) -> None:
         """Look for the file and the runtime, so that a wrong configuration is found before a run."""
@@ -179,8 +175,6 @@ class LocalChatModel(BaseChatModel):
         settings = {
             "temperature": self.temperature,
             "max_tokens": self.max_tokens or 1024,
-            "logprobs": self.logprobs,
-            "top_logprobs": self.top_logprobs,
             "stop": stop,
             **given,
         }
@@ -208,7 +202,7 @@ class LocalChatModel(BaseChatModel):
         if not said.get("choices") or "prompt_progress" in said:
             return None
         choice = said["choices"][0]
-        told = {name: choice[name] for name in ("logprobs", "finish_reason") if choice.get(name)}
+        told = {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
         text = choice["delta"].get("content") or ""
         if not text and not told:
             return None

@@ -115,15 +115,6 @@ class ModelRegistry:
         with self._lock:
             return _names(self._found(node)[1])
 
-    def check(self) -> None:
-        """Make every configured model now, so that a wrong one is found before a run; nothing is sent.
-
-        Raises:
-            ModelError: For the first model that cannot be made.
-        """
-        for node in self.describe():
-            self.chat(node)
-
     def describe(self) -> dict[str, str | None]:
         """Say which model each entry has, by name alone; within a run with changes, as it has them.
 

@@ -73,9 +73,6 @@ class ModelSpec(BaseModel):
     and no more once its provider has refused one."""
     image_side: int = Field(default=IMAGE_SIDE, ge=64)
     """The longest side of an image that it is sent, in pixels; larger ones are made smaller, and it is told so."""
-    log_probabilities: bool | None = None
-    """Whether it is asked for token log-probabilities where they are of use. None: where its class offers them, until
-    its provider refuses."""
     fallback: tuple[ModelSpec, ...] = ()
     """What is asked in its place when it failed for good: a model as text or mapping, or a list of them in order. A
     fallback can have fallbacks, which come right after it."""

@@ -43,7 +43,7 @@ def ask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Un
 
 
 def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> Answer[T]:
-    """Do what `ask` does, and say how the reply came about: the message that it was in, and notes."""
+    """Do what `ask` does, and say what the reader must know of the reply."""
     talk = Conversation(model, messages, schema, options)
     while True:
         try:

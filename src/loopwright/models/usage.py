@@ -25,26 +25,19 @@ class UsageRecorder:
         self._lock = threading.Lock()
         self._spent: dict[tuple[str | None, str], Usage] = {}
 
-    def record(self, message: BaseMessage, *, model: str, node: str | None = None) -> Usage:
+    def record(self, message: BaseMessage, *, model: str, node: str | None = None) -> None:
         """Count one reply.
 
         Args:
             message: The reply.
             model: The model's name; see `model_name`.
             node: The node that asked.
-
-        Returns:
-            The usage of this one call.
         """
-        return self._add(Usage.of(message), model, node)
+        self._add(Usage.of(message), model, node)
 
-    def record_failure(self, *, model: str, node: str | None = None) -> Usage:
-        """Count one call that raised: it was made, and may have been billed.
-
-        Returns:
-            The usage of this one call.
-        """
-        return self._add(FAILED, model, node)
+    def record_failure(self, *, model: str, node: str | None = None) -> None:
+        """Count one call that raised: it was made, and may have been billed."""
+        self._add(FAILED, model, node)
 
     def total(self) -> Usage:
         """Everything so far."""
@@ -62,13 +55,6 @@ class UsageRecorder:
             spent[node] = spent.get(node, Usage()) + usage
         return spent
 
-    def by_model(self) -> dict[str, Usage]:
-        """Usage by model."""
-        spent: dict[str, Usage] = {}
-        for (_, model), usage in self.entries().items():
-            spent[model] = spent.get(model, Usage()) + usage
-        return spent
-
     def cost(self) -> float | None:
         """The price of everything so far, a lower bound where `Usage.unmetered_calls` is not 0.
 
@@ -78,17 +64,16 @@ class UsageRecorder:
         if self._price is None:
             return None
         total = 0.0
-        for model, usage in self.by_model().items():
+        for (_, model), usage in self.entries().items():
             price = self._price(model, usage)
             if price is None:
                 return None
             total += price
         return total
 
-    def _add(self, usage: Usage, model: str, node: str | None) -> Usage:
+    def _add(self, usage: Usage, model: str, node: str | None) -> None:
         with self._lock:
             self._spent[node, model] = self._spent.get((node, model), Usage()) + usage
-        return usage
 
 
 def model_name(model: BaseChatModel) -> str:

@@ -74,8 +74,6 @@ class Drive:
     """Its figures so far."""
     settings: Sequence[Setting] = ()
     """Context variables to set while it goes on."""
-    config: RunnableConfig = field(default_factory=RunnableConfig)
-    """More for the graph's configuration."""
     prices: PriceTable | None = None
     """What models cost."""
     allowance: Allowance | None = None
@@ -141,7 +139,7 @@ class Drive:
         return finished
 
     def _stream(self) -> AsyncIterator[RunEvent]:
-        config = merge_configs(self.config, {"configurable": {EPOCH: self.live.latest.epoch}})
+        config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch})
         if repeats_nodes(self.graph):
             hear = partial(self._hear, asyncio.get_running_loop())
             config = merge_configs(config, {"callbacks": [Attempts(self.graph, hear)]})

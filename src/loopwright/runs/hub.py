@@ -210,15 +210,12 @@ class RunHub(Launcher):
             record = await self.new(workflow, given, changes, run_id, request, priority)
             return await self._submitted(record, given=given)
 
-    async def resume(
-        self, run_id: str, *, answer: Any = None, force: bool = False, changes: RunChanges = UNCHANGED
-    ) -> RunRecord:
+    async def resume(self, run_id: str, *, answer: Any = None, changes: RunChanges = UNCHANGED) -> RunRecord:
         """Go on with a run from its last checkpoint: finished nodes do not run again.
 
         Args:
             run_id: The run.
             answer: What a run that waits is answered.
-            force: Go on also if a graph of another structure began it.
             changes: Where it stops from now on; its models and prompts stay.
 
         Raises:
@@ -235,8 +232,8 @@ class RunHub(Launcher):
             pauses = {"pause_before": changes.pause_before, "pause_after": changes.pause_after}
             record = record.model_copy(update={"lost": 0, "changes": record.changes.model_copy(update=pauses)})
             if not self._jobs.shared:  # another process may have what this one has not
-                await self.require_resumable(record, force)
-            return await self._submitted(await self.waiting(record), answer=answer, force=force)
+                await self.require_resumable(record)
+            return await self._submitted(await self.waiting(record), answer=answer)
 
     async def fork(
         self,

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Command
 
@@ -19,7 +18,7 @@ from loopwright.config import Allowance
 from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
-from loopwright.engine.fingerprint import FORCE, require_same_graph
+from loopwright.engine.fingerprint import require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import editing, states
 from loopwright.runs.allowances import RunAllowances
@@ -123,12 +122,8 @@ class Launcher(RunReader):
         self._changed(graph, changes)  # says if it cannot stop there
         return await self._create(record.model_copy(update={"request": request, "priority": priority}), hosted)
 
-    async def require_resumable(self, record: RunRecord, force: bool) -> None:
+    async def require_resumable(self, record: RunRecord) -> None:
         """Say if a run cannot go on here, without changing anything.
-
-        Args:
-            record: The run.
-            force: Whether a graph of another structure may go on with it.
 
         Raises:
             InputError: If its last checkpoint is not kept, or belongs to a graph of another structure.
@@ -136,7 +131,7 @@ class Launcher(RunReader):
         hosted = self.hosted(record.workflow)
         graph = self._graph(hosted, record, await self._settings(hosted, record.changes))
         begun = await asyncio.to_thread(states.checkpoints, self.store, record.id)
-        await self._origin(record, graph, begun=bool(begun), force=force)
+        await self._origin(record, graph, begun=bool(begun))
 
     async def resumed(self, record: RunRecord, job: Job) -> Drive:
         """Make a run ready to begin, or to go on from its last checkpoint."""
@@ -151,7 +146,7 @@ class Launcher(RunReader):
         if not new:
             counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
         if not new or record.parent:
-            saved = await self._origin(record, graph, begun=recorder.saved_any, force=job.force)
+            saved = await self._origin(record, graph, begun=recorder.saved_any)
         missing = Recovered() if new else await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
@@ -170,7 +165,6 @@ class Launcher(RunReader):
             live=LiveRun(going, self._writer, self.limits, counts), graph=graph, run=run, input=given,
             recorder=recorder, tally=tally, settings=settings, prices=self._prices, allowance=shared,
             resumed=not new, before=missing.events,
-            config=RunnableConfig(configurable={FORCE: True}) if job.force else RunnableConfig(),
         )  # fmt: skip
 
     async def branch(
@@ -280,13 +274,11 @@ class Launcher(RunReader):
     def _graph(self, hosted: Workflow, record: RunRecord, settings: Sequence[Setting]) -> BoundedGraph:
         return self._changed(within(settings, partial(hosted.graph, self.saver)), record.changes, record.parent)
 
-    async def _origin(
-        self, record: RunRecord, graph: BoundedGraph, *, begun: bool, force: bool
-    ) -> CheckpointTuple | None:
+    async def _origin(self, record: RunRecord, graph: BoundedGraph, *, begun: bool) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
         begun = begun or record.source != "here"
         saved = await self.saved(record.id, None) if begun else await self._last(record.id)
-        if saved and not force:
+        if saved:
             try:
                 require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
             except GraphChanged as error:

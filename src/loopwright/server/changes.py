@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.models import ModelRegistry
 from loopwright.models.embedded import KNOWN
 from loopwright.models.factory import LOCAL, PROVIDERS
 from loopwright.models.prompts import PromptLibrary
@@ -23,18 +20,7 @@ LONGEST_PROMPT = 100_000
 """Characters of a prompt."""
 
 
-class Changes(BaseModel):
-    """What one run shall do otherwise than its workflow as configured."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    models: dict[str, str | None] = Field(default_factory=dict[str, "str | None"])
-    """Node (or ``default``) -> the chat model's name, ``provider:name``; null for no model."""
-    prompts: dict[str, int | str] = Field(default_factory=dict[str, "int | str"])
-    """Prompt -> the version to use, or a text that is not kept as a version (a draft)."""
-
-
-def changes_of(asked: Changes, hosted: Workflow) -> RunChanges:
+def require_harmless(asked: RunChanges, hosted: Workflow) -> RunChanges:
     """What a client asks for, as far as it may; whether it fits the workflow is seen when the run is prepared.
 
     Raises:
@@ -43,9 +29,9 @@ def changes_of(asked: Changes, hosted: Workflow) -> RunChanges:
     for model in asked.models.values():
         check_model(hosted, model)
     for prompt, wanted in asked.prompts.items():
-        if isinstance(wanted, str):
-            check_text(library_of(hosted, prompt), prompt, wanted)
-    return RunChanges(models=asked.models, prompts=asked.prompts)
+        if isinstance(wanted, str) and hosted.prompts and prompt in hosted.prompts.ids():
+            check_text(hosted.prompts, prompt, wanted)
+    return RunChanges.model_validate({name: getattr(asked, name) for name in RunChanges.model_fields})
 
 
 def check_state(hosted: Workflow, state: Iterable[str]) -> None:
@@ -56,17 +42,6 @@ def check_state(hosted: Workflow, state: Iterable[str]) -> None:
     """
     if places := sorted(hosted.places.intersection(state)):
         raise InputError(f"the state's {places[0]} names a file of the server: begin a new run instead")
-
-
-def registry_of(hosted: Workflow) -> ModelRegistry:
-    """Which model serves which node of a workflow.
-
-    Raises:
-        InputError: If clients cannot change that.
-    """
-    if hosted.models is None:
-        raise InputError(f"the models of workflow {hosted.name!r} cannot be changed here: it chooses them itself")
-    return hosted.models
 
 
 def offered(hosted: Workflow) -> list[str]:
@@ -81,9 +56,10 @@ def check_node(hosted: Workflow, node: str) -> None:
     """Make sure that a node can have a chat model.
 
     Raises:
-        UnknownNameError: If it cannot.
+        InputError: If it cannot, or clients can change the model of none.
     """
-    registry_of(hosted)
+    if hosted.models is None:
+        raise InputError(f"the models of workflow {hosted.name!r} cannot be changed here: it chooses them itself")
     if node not in (*hosted.model_nodes, DEFAULT):
         raise UnknownNameError("node with a model", node[:80], (*hosted.model_nodes, DEFAULT))
 
@@ -111,18 +87,6 @@ def check_model(hosted: Workflow, model: str | None) -> None:
         raise UnknownNameError("local model", name, [known.name for known in KNOWN.values() if known.role == "chat"])
 
 
-def library_of(hosted: Workflow, prompt: str) -> PromptLibrary:
-    """The prompts of a workflow that has a certain one.
-
-    Raises:
-        UnknownNameError: If it has not.
-    """
-    known = hosted.prompts.ids() if hosted.prompts else []
-    if hosted.prompts is None or prompt not in known:
-        raise UnknownNameError("prompt", prompt[:80], known)
-    return hosted.prompts
-
-
 def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
     """Make sure that a text can take the place of a prompt: it must take the same values.
 
@@ -132,8 +96,3 @@ def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
     if not text.strip() or len(text) > LONGEST_PROMPT or _UNKEPT.search(text):
         raise InputError(f"prompt {prompt!r}: give a text of 1 to {LONGEST_PROMPT} characters of Unicode")
     draft_of(library.get(prompt, library.versions(prompt)[-1]), text)
-
-
-def names_of(library: PromptLibrary, prompt: str) -> frozenset[str]:
-    """The values that a prompt takes."""
-    return library.get(prompt, library.versions(prompt)[-1]).names

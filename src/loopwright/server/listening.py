@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-import os
 import socket
 
 from loopwright.errors import ConfigError
@@ -60,7 +59,7 @@ def require_token(host: str, token: str | None) -> None:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Have an address; who connects is refused until `listen`.
+    """Have an address; who connects waits until it is served.
 
     Args:
         host: The address to listen on.
@@ -70,35 +69,9 @@ def reserve(host: str, port: int) -> socket.socket:
         ConfigError: If it cannot be had.
     """
     try:
-        family, kind, protocol, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        reserved = socket.socket(family, kind, protocol)
+        family, *_kind, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        raise _refused(host, port, error) from None
-    try:
-        if os.name == "posix":  # elsewhere it would let two programs have the same address
-            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            reserved.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        reserved.bind(address)
-    except OSError as error:
-        reserved.close()
-        raise _refused(host, port, error) from None
-    return reserved
-
-
-def listen(reserved: socket.socket) -> None:
-    """Begin to take connections.
-
-    Raises:
-        ConfigError: If another program began to listen there in between.
-    """
-    try:
-        reserved.listen(BACKLOG)
-    except OSError as error:
-        host, port = reserved.getsockname()[:2]
-        raise _refused(host, port, error) from None
-
-
-def _refused(host: str, port: int, error: OSError) -> ConfigError:
-    fix = _FIXES.get(error.errno or 0, "give another address or port")
-    return ConfigError(f"the server cannot listen on {host} port {port}: {error.strerror}; {fix}")
+        fix = _FIXES.get(error.errno or 0, "give another address or port")
+        said = (error.strerror or str(error)).partition(" (while")[0]
+        raise ConfigError(f"the server cannot listen on {host} port {port}: {said}; {fix}") from None

@@ -55,13 +55,15 @@ class Metrics:
             registry=registry,
         )  # fmt: skip
         self._events = Counter("loopwright_events_written", "Events that were kept", ["channel"], registry=registry)
-        self._requests = Counter(
+        self.requests = Counter(
             "loopwright_http_requests", "Requests", ["method", "route", "status"], registry=registry
         )
-        self._latency = Histogram(
+        """Requests by method, template of the path, and what was answered."""
+        self.latency = Histogram(
             "loopwright_http_request_seconds", "Time to the first byte of the reply", ["method", "route"],
             buckets=REQUEST_SECONDS, registry=registry,
         )  # fmt: skip
+        """Seconds to the first byte of a reply."""
         self.streams = Gauge("loopwright_sse_clients", "Clients that follow events", registry=registry)
         """Clients that follow events now."""
         self._going: dict[str, tuple[str, RunStatus]] = {}
@@ -104,18 +106,6 @@ class Metrics:
             if event.cost is not None:
                 self._cost.labels(workflow, model).inc(event.cost)
 
-    def requested(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request.
-
-        Args:
-            method: Its method.
-            route: The template of its path.
-            status: What was answered.
-            seconds: The time to the first byte of the reply.
-        """
-        self._requests.labels(method, route, str(status)).inc()
-        self._latency.labels(method, route).observe(seconds)
-
     def _see(self, run: RunRecord) -> None:
         with self._lock:
             before = self._going.pop(run.id, None)
@@ -156,7 +146,8 @@ class CountRequests(Layer):
                 # Requests that no route took are one line, whatever their path was.
                 route = getattr(scope.get("route"), "path", "unrouted")
                 method = scope["method"] if scope["method"] in METHODS else OTHER
-                self._metrics.requested(method, route, message["status"], time.perf_counter() - began)
+                self._metrics.requests.labels(method, route, str(message["status"])).inc()
+                self._metrics.latency.labels(method, route).observe(time.perf_counter() - began)
             await send(message)
 
         await self.app(scope, receive, counted)

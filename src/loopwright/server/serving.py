@@ -29,7 +29,7 @@ from loopwright.runs.store.history import RunStore
 from loopwright.runs.store.opening import SCHEMA
 from loopwright.server.app import create_app
 from loopwright.server.connections import Connection
-from loopwright.server.listening import listen, require_token, reserve
+from loopwright.server.listening import require_token, reserve
 from loopwright.server.metrics import Metrics
 from loopwright.server.retention import Retention, retaining
 from loopwright.server.settings import ServerSettings
@@ -70,11 +70,6 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._application = app
         self._started = started
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until the process is told to stop; an interrupt from the keyboard is such an order, and no error."""
-        with suppress(KeyboardInterrupt):
-            super().run(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer.
@@ -217,7 +212,6 @@ def serve(
         suppress(KeyboardInterrupt),
         asyncio.Runner(loop_factory=auto_loop_factory()) as runner,
     ):
-        listen(listener)
         address = f"http://{name}:{listener.getsockname()[1]}"
         runner.run(_served(serving, listener, token, cors, lambda: started(address) if started else None))
 

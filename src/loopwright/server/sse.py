@@ -7,10 +7,10 @@ in its channel of the run, from 1.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from fastapi import Response
-from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from loopwright.runs.schemas import ENDED, Channel
 from loopwright.runs.store.entries import KeptEvent
@@ -25,20 +25,11 @@ ESCAPED = {"\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u2029"}
 """Line ends of Unicode that JSON leaves as they are: the standard does not end a line there, but many clients do."""
 
 
-def frame(run_id: str, event: KeptEvent) -> Iterator[bytes]:
-    """One event as it goes over the wire, in pieces, so that a large one need not be there a second time as a whole.
-
-    Args:
-        run_id: The run.
-        event: The event; its data are one line.
-    """
-    yield f"event: {event.name}\ndata: ".encode()
-    for start in range(0, len(event.data), SIZE):
-        piece = event.data[start : start + SIZE]
-        for character, escaped in ESCAPED.items():
-            piece = piece.replace(character, escaped)
-        yield piece.encode()
-    yield f"\nid: {run_id}:{event.seq}\n\n".encode()
+def _frame(run_id: str, event: KeptEvent) -> bytes:
+    data = event.data
+    for character, escaped in ESCAPED.items():
+        data = data.replace(character, escaped)
+    return format_sse_event(data_str=data, event=event.name, id=f"{run_id}:{event.seq}")
 
 
 def position(last_event_id: str) -> tuple[str, int]:
@@ -116,10 +107,4 @@ async def followed(context: Context, run_id: str, channel: Channel, after: int) 
 async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:
     with context.metrics.streams.track_inprogress():
         async for events in followed(context, run_id, channel, after):
-            if not events:
-                yield KEEPALIVE_COMMENT
-            elif len(events[0].data) > SIZE:  # it comes alone
-                for piece in frame(run_id, events[0]):
-                    yield piece
-            else:
-                yield b"".join(piece for event in events for piece in frame(run_id, event))
+            yield b"".join(_frame(run_id, event) for event in events) or KEEPALIVE_COMMENT

@@ -8,11 +8,12 @@ from the input; `loopwright.workflows.registry` finds the class by an entry poin
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self
 
@@ -31,7 +32,7 @@ from loopwright.errors import InputError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.models.prompts import PromptLibrary
 from loopwright.models.validation import problem_lines
-from loopwright.workflows.runtime import Graphs, Services, Session, prices, usage_of_the_run
+from loopwright.workflows.runtime import Services, Session, prices, usage_of_the_run
 from loopwright.workflows.sections import WorkflowConfig
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ LONGEST_TITLE = 120
 MULTILINE = "multiline"
 """The ``format`` of a text in an input schema for which a form has room for several lines."""
 
+
+MOST_GRAPHS = 16
+"""How many graphs of a workflow are kept, one for each saver and each assignment of models."""
 
 S = TypeVar("S", bound=Services[Any], default=Services[Any])
 LONGEST_TEXT = 10_000
@@ -300,7 +304,8 @@ class Workflow(ABC, Generic[S]):
         self.services = services
         """What its nodes need besides the state."""
         self.models = services.models
-        self._graphs = Graphs(lambda: self.build(self.services), self.models, self.model_nodes)
+        self._graphs = lru_cache(MOST_GRAPHS)(self._made)
+        self._making = threading.Lock()
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Read off what a class need not say twice."""
@@ -385,7 +390,13 @@ class Workflow(ABC, Generic[S]):
         Args:
             saver: Where its runs are kept; the same graph is given for the same saver.
         """
-        return self._graphs.get(saver)
+        # With other models a node has other retries, timeouts and bounds.
+        assigned = tuple(self.models.models_of(node) for node in self.model_nodes) if self.models else ()
+        with self._making:
+            return self._graphs(saver, assigned)
+
+    def _made(self, saver: BaseCheckpointSaver[str] | None, assigned: tuple[tuple[str, ...], ...]) -> BoundedGraph:
+        return self.build(self.services).copy({"checkpointer": saver})
 
     def read(self, given: Mapping[str, Any]) -> BaseModel:
         """The input, checked.

@@ -44,8 +44,6 @@ _PATIENCE = 10.0
 """Seconds that a cancelled coroutine gets to end."""
 _AGAIN = 5.0
 """Seconds after which a task that has not ended is cancelled once more."""
-_MOST_GRAPHS = 16
-"""How many graphs of a workflow are kept; beyond, the oldest is made anew when needed."""
 _INPUT = "loopwright_input"
 """The key of a checkpoint's metadata that holds what was asked, as JSON."""
 
@@ -276,46 +274,6 @@ def _known_keys(said: str, kind: str, known: Collection[str]) -> Callable[[Any],
         return result
 
     return check
-
-
-class Graphs:
-    """The graphs of a workflow, one for each saver and each assignment of models.
-
-    With other models a node has other retries, timeouts and bounds, so a run with changed models needs a graph of its
-    own.
-    """
-
-    def __init__(
-        self, make: Callable[[], BoundedGraph], models: ModelRegistry | None = None, nodes: Iterable[str] = ()
-    ) -> None:
-        """Prepare; no graph is made yet.
-
-        Args:
-            make: Makes the graph, with the models that its nodes have at that moment.
-            models: Which chat model serves which node.
-            nodes: The nodes that can have one.
-        """
-        self._make = make
-        self._models = models
-        self._nodes = tuple(nodes)
-        self._lock = threading.Lock()
-        self._made: dict[Any, tuple[BaseCheckpointSaver[str] | None, BoundedGraph]] = {}
-        """With the saver itself, so that no other one gets its id while the graph is kept."""
-
-    def get(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
-        """The graph for a saver, as the models are now and in this context.
-
-        Args:
-            saver: Where its runs are kept, by this saver alone.
-        """
-        assigned = tuple(self._models.models_of(node) for node in self._nodes) if self._models else ()
-        key = id(saver), assigned
-        with self._lock:
-            if key not in self._made:
-                graph = self._make().copy({"checkpointer": saver})
-                self._made = dict([*self._made.items()][1 - _MOST_GRAPHS :])
-                self._made[key] = saver, graph
-            return self._made[key][1]
 
 
 def free_thread(saver: BaseCheckpointSaver[str], name: str) -> tuple[str, str | None]:

@@ -202,4 +202,4 @@ def test_a_fallback_that_cannot_be_made_is_found_before_a_run(allowed: Any, monk
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     registry = ModelRegistry({"plan": {"model": "openai:a", **LOCAL, "fallback": "openai:b"}})
     with pytest.raises(ModelError, match="node 'plan', model 'openai:b': no API key"):
-        registry.check()
+        registry.chat("plan")

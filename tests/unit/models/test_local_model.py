@@ -44,7 +44,7 @@ def model(file: Path) -> LocalChatModel:
 
 def error_of(name: str, **fields) -> str:
     with allow_model_requests(), pytest.raises(ModelError) as caught:
-        ModelRegistry({"default": {"model": f"local:{name}", **fields}}).check()
+        ModelRegistry({"default": {"model": f"local:{name}", **fields}}).chat("default")
     return str(caught.value)
 
 
@@ -154,9 +154,3 @@ def test_a_prompt_longer_than_the_context(file: Path) -> None:
     with pytest.raises(ModelError, match=r"the prompt has 12,\d+ tokens.*context of 512") as caught:
         LocalChatModel(model=str(file), context=512).invoke("long " * 1800)
     assert failure_kind(caught.value) == "context_length"
-
-
-def test_too_little_memory_is_said_before_the_file_is_loaded(file: Path, monkeypatch) -> None:
-    monkeypatch.setattr(llama, "free_memory", lambda: 10_000_000)
-    with pytest.raises(ModelError, match=r"needs about 0\.1 GB of memory, and 0\.0 GB are free.*smaller context"):
-        LocalChatModel(model=str(file), context=1024).invoke("x")

@@ -52,20 +52,12 @@ def test_a_server_that_is_not_there_is_a_passing_failure_without_the_password() 
         error = error.__cause__
 
 
-def test_a_file_is_made_with_its_folders_only_if_it_may_be(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "runs.db"
-    with pytest.raises(StoreError, match=f"no run history at {path}: run a workflow"):
-        open_runs(f"sqlite:{path}", create=False)
-    assert not (tmp_path / "a").exists()
-    open_runs(f"sqlite:{path}").close()
-    open_runs(f"sqlite:{path}", create=False).close()
-
-
-def test_a_schema_is_made_only_if_it_may_be(postgres_url: str) -> None:  # noqa: F811
-    with pytest.raises(StoreError, match="is empty: run a workflow"):
-        open_runs(postgres_url, create=False)
-    open_runs(postgres_url).close()
-    open_runs(postgres_url, create=False).close()
+def test_a_history_is_made_where_there_is_none(tmp_path: Path, postgres_url: str) -> None:  # noqa: F811
+    for url in (f"sqlite:{tmp_path / 'a' / 'b' / 'runs.db'}", postgres_url):
+        with closing(open_runs(url)) as store:
+            store.create(a_run(), shown())
+        with closing(open_runs(url)) as store:
+            assert store.list(RunFilter()).total == 1
 
 
 def test_names_with_signs_that_addresses_know(tmp_path: Path) -> None:
@@ -105,8 +97,9 @@ def test_a_knowledge_store_and_a_run_history_do_not_take_each_other_for_their_ow
 
 
 def test_the_schema_of_postgres_has_a_default(postgres_server: str) -> None:  # noqa: F811
-    store = open_runs(postgres_server)
-    assert store.list(RunFilter()).total == 0
-    store.close()
-    with pytest.raises(StoreError, match="schema public"):
-        open_runs(f"{postgres_server}&schema=public", create=False)
+    with closing(open_runs(postgres_server)) as store:
+        before = store.list(RunFilter()).total
+        store.create(a_run("default"), shown())
+    with closing(open_runs(f"{postgres_server}&schema=loopwright_runs")) as store:
+        assert store.list(RunFilter()).total == before + 1
+        store.delete("default")

@@ -991,6 +991,16 @@ export interface components {
             prompts?: {
                 [key: string]: number | string;
             };
+            /**
+             * Pause Before
+             * @default []
+             */
+            pause_before: string[];
+            /**
+             * Pause After
+             * @default []
+             */
+            pause_after: string[];
             /** Checkpoint Id */
             checkpoint_id: string;
             /** State */
@@ -2157,6 +2167,16 @@ export interface components {
             prompts?: {
                 [key: string]: number | string;
             };
+            /**
+             * Pause Before
+             * @default []
+             */
+            pause_before: string[];
+            /**
+             * Pause After
+             * @default []
+             */
+            pause_after: string[];
             /** Workflow */
             workflow: string;
             /** Input */

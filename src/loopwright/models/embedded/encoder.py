@@ -23,12 +23,11 @@ class OnnxEmbedder:
         dimensions: The length of a vector.
     """
 
-    def __init__(self, weights: Weights, *, threads: int | None = None) -> None:
+    def __init__(self, weights: Weights) -> None:
         """Load the model.
 
         Args:
             weights: Its files.
-            threads: How many texts are read at once, each on one core; None for one a core.
 
         Raises:
             WeightsError: If a file cannot be loaded.
@@ -37,7 +36,7 @@ class OnnxEmbedder:
         self.dimensions = weights.model.dimensions
         self._pooling: Pooling = weights.model.pooling
         self._before_query, self._before_passage = weights.model.query_prefix, weights.model.passage_prefix
-        self._graph = TextGraph(weights, threads=threads)
+        self._graph = TextGraph(weights)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed passages.
@@ -65,12 +64,11 @@ class OnnxEmbedder:
         return vectors
 
 
-def open_embedder(name_or_path: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
+def open_embedder(name_or_path: str | Path) -> OnnxEmbedder:
     """Find and load an embedding model.
 
     Args:
         name_or_path: A name of the catalogue, or a folder with such a model's files.
-        threads: How many texts are read at once, each on one core; None for one a core.
 
     Returns:
         The model.
@@ -78,7 +76,7 @@ def open_embedder(name_or_path: str | Path, *, threads: int | None = None) -> On
     Raises:
         WeightsError: If it is unknown, not here, not for embeddings, or damaged.
     """
-    return OnnxEmbedder(resolve(name_or_path, "embedding"), threads=threads)
+    return OnnxEmbedder(resolve(name_or_path, "embedding"))
 
 
 def _pooled(tokens: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling) -> NDArray[np.float32]:

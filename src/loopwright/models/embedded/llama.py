@@ -21,14 +21,8 @@ from loopwright.models.embedded.resolving import resolve
 _PIECE = 128
 """So many tokens of a prompt are read between two looks at whether anybody still waits: 2 to 4 s on two cores."""
 
-_PER_TOKEN = 128 * 1024
-"""Bytes of memory counted for each token of the context; models of 4 B parameters need about so much."""
-
 _UNREADABLE = "does not match the expected"
 """What the runtime says where it cannot read a structured reply on, in place of the rest and of its figures."""
-
-_PER_BYTE = 1.25
-"""Memory counted for each byte of the file: the weights and the buffers beside them."""
 
 
 class PromptTooLong(ModelError, ContextOverflowError):
@@ -153,7 +147,6 @@ def _end() -> None:
 def _open(opening: Opening) -> Any:
     with _lock:
         if opening not in _opened:
-            _require_memory(opening)
             _opened[opening] = _load(opening)
         return _opened[opening]
 
@@ -183,38 +176,6 @@ def _load(opening: Opening) -> Any:
             f"little memory for a context of {opening.context:,} tokens. Compare its hash with 'loopwright models "
             "check', or configure a smaller context: options: {context: 2048}."
         ) from None
-
-
-def _require_memory(opening: Opening) -> None:
-    needed = opening.file.stat().st_size * _PER_BYTE + opening.context * _PER_TOKEN
-    free = free_memory()
-    if free is not None and needed > free:
-        raise ModelError(
-            f"{opening.file.name} with a context of {opening.context:,} tokens needs about {needed / 1e9:.1f} GB of "
-            f"memory, and {free / 1e9:.1f} GB are free. Close other programs, take a smaller model ({_names()}), or "
-            "configure a smaller context: options: {context: 2048}."
-        )
-
-
-def free_memory(root: Path = Path("/")) -> int | None:
-    """The memory that this process can still get, in bytes.
-
-    Args:
-        root: Where the system's files are.
-
-    Returns:
-        What Linux calls available, or what is left of the container's limit if that is less; None elsewhere.
-    """
-    try:
-        lines = (root / "proc/meminfo").read_text().splitlines()
-        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        return None
-    try:
-        group = root / "sys/fs/cgroup"
-        return min(free, int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
-    except (OSError, ValueError):  # no container, or one without a limit
-        return free
 
 
 def _refusal(error: Mapping[str, Any], opening: Opening) -> ModelError:

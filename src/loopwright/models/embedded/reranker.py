@@ -21,18 +21,17 @@ class OnnxReranker:
         model: The model's name in the catalogue: scores of two names must not be compared.
     """
 
-    def __init__(self, weights: Weights, *, threads: int | None = None) -> None:
+    def __init__(self, weights: Weights) -> None:
         """Load the model.
 
         Args:
             weights: Its files.
-            threads: How many passages are read at once, each on one core; None for one a core.
 
         Raises:
             WeightsError: If a file cannot be loaded.
         """
         self.model = weights.model.name
-        self._graph = TextGraph(weights, threads=threads)
+        self._graph = TextGraph(weights)
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Score passages against a query.
@@ -50,12 +49,11 @@ class OnnxReranker:
         return scores
 
 
-def open_reranker(name_or_path: str | Path, *, threads: int | None = None) -> OnnxReranker:
+def open_reranker(name_or_path: str | Path) -> OnnxReranker:
     """Find and load a reranker.
 
     Args:
         name_or_path: A name of the catalogue, or a folder with such a model's files.
-        threads: How many passages are read at once, each on one core; None for one a core.
 
     Returns:
         The model.
@@ -63,4 +61,4 @@ def open_reranker(name_or_path: str | Path, *, threads: int | None = None) -> On
     Raises:
         WeightsError: If it is unknown, not here, not a reranker, or damaged.
     """
-    return OnnxReranker(resolve(name_or_path, "reranker"), threads=threads)
+    return OnnxReranker(resolve(name_or_path, "reranker"))

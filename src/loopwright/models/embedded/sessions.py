@@ -34,12 +34,11 @@ class TextGraph:
     longest text, and two cores read more texts a second than with runs of 32.
     """
 
-    def __init__(self, weights: Weights, *, threads: int | None = None) -> None:
+    def __init__(self, weights: Weights) -> None:
         """Load the graph and the tokenizer.
 
         Args:
             weights: The files.
-            threads: How many texts are read at once, each on one core; None for one a core.
 
         Raises:
             WeightsError: If a file cannot be loaded.
@@ -48,7 +47,7 @@ class TextGraph:
         self._longest = weights.model.max_tokens * _LONGEST_TOKEN
         self._session = _open_session(weights)
         self._inputs = [given.name for given in self._session.get_inputs()]
-        self._threads = max(1, threads if threads is not None else os.cpu_count() or 1)
+        self._threads = os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="loopwright-onnx")
 
     def outputs(self, texts: Sequence[Input]) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:

@@ -118,15 +118,14 @@ class KnowledgeStore:
         with self._reading() as connection:
             return {row[0]: row[1] for row in connection.execute(wanted)}
 
-    def documents(self, where: Filter | None = None, *, offset: int = 0, limit: int | None = None) -> list[Document]:
+    def documents(self, where: Filter | None = None, *, limit: int | None = None) -> list[Document]:
         """The documents, by id.
 
         Args:
             where: Which of them.
-            offset: How many to leave out at the beginning.
             limit: At most how many; None for all.
         """
-        wanted = select(*DOCUMENT_COLUMNS).order_by(DOCUMENT.c.id).offset(max(0, offset))
+        wanted = select(*DOCUMENT_COLUMNS).order_by(DOCUMENT.c.id)
         if limit is not None:
             wanted = wanted.limit(max(0, limit))
         within = documents_within(self._backend, where)

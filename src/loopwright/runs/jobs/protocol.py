@@ -23,8 +23,6 @@ class Job:
     """Higher ones go first; among equals who came first."""
     answer: Any = None
     """What a run that waits is answered."""
-    force: bool = False
-    """Whether it goes on also if a graph of another structure began it."""
     cancelled: bool = False
     """Whether it is only to be ended."""
     given: Mapping[str, Any] | None = None

@@ -101,7 +101,7 @@ class ProcrastinateJobs:
 
     async def submit(self, job: Job) -> None:
         """Let a job wait for its turn."""
-        args = {"workflow": job.workflow, "answer": job.answer, "force": job.force, "cancelled": job.cancelled}
+        args = {"workflow": job.workflow, "answer": job.answer, "cancelled": job.cancelled}
         row = Row(
             queue=job.workflow, priority=job.priority, lock=job.run_id, queueing_lock=job.run_id, task_name=_TASK,
             task_kwargs=args,

@@ -28,7 +28,7 @@ from loopwright.errors import AttemptLost, InputError
 from loopwright.runs.schemas import ENDED, Channel, KeptEvaluation, Order, PromptVersion, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, Refused, within
 from loopwright.runs.store.listing import page, tags_of
-from loopwright.runs.store.rows import as_json, read, record_of, row_of
+from loopwright.runs.store.rows import as_json, read, row_of
 from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, EVALUATIONS, EVENTS, GRAPHS, PROMPTS, RUNS, TAGS
 
 PART = 200
@@ -183,7 +183,9 @@ class RunStore:
             row = connection.execute(wanted).one_or_none()
             children = tuple(connection.scalars(forked))
             tags = tags_of(connection, [run_id])[run_id]
-        return None if row is None else record_of(run_id, row.summary, row.document, children=children, tags=tags)
+        if row is None:
+            return None
+        return read(RunRecord, f"run {run_id!r}", row.summary, row.document, children=children, tags=tags)
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Keep what people call a run, in place of what they called it before.

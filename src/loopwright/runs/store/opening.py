@@ -20,23 +20,19 @@ SCHEMA = "loopwright_runs"
 """The schema of PostgreSQL where the address names none."""
 
 
-def open_runs(url: str, *, create: bool = True) -> RunStore:
-    """Open a run history.
+def open_runs(url: str) -> RunStore:
+    """Open a run history; one that is missing is made, with the folders that lead to it.
 
     Args:
         url: As for `loopwright.database.opening.open_database`.
-        create: Whether a history that is missing is made, with the folders that lead to it.
 
     Raises:
         ConfigError: If the address names no database, or a package that it needs is not installed.
-        StoreError: If it cannot be opened, is missing, or is no run history that this version reads.
+        StoreError: If it cannot be opened, or is no run history that this version reads.
     """
-    missing = "run a workflow on the server first, or check the path"
-    database = open_database(
-        url, holds="a run history", schema=SCHEMA, missing=missing, create=create, idle=STANDSTILL, one_server=True
-    )
+    database = open_database(url, holds="a run history", schema=SCHEMA, idle=STANDSTILL, one_server=True)
     try:
-        _prepare(database, create or url == "memory")
+        _prepare(database)
     except BaseException:
         database.close()
         raise
@@ -47,19 +43,16 @@ _BEFORE = FORMAT - 1  # it had no tags and no evaluations
 _MAKING = 0x4C57_5248  # the advisory lock of those that make the tables
 
 
-def _prepare(database: Database, create: bool) -> None:
+def _prepare(database: Database) -> None:
     """See that a database holds a run history of this version; make one where there is nothing.
 
     Raises:
-        StoreError: If there is none and none is to be made, if it has another format, or if the database belongs to
-            something else; it was not touched then.
+        StoreError: If it has another format, or the database belongs to something else; it was not touched then.
     """
     with database.reading() as connection:
         found = _found(database, connection)
     if found == FORMAT:
         return
-    if found is None and not create:
-        raise StoreError(f"{database.name} is empty: run a workflow on the server first, or check the address")
     with database.writing() as connection:
         if database.dialect == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))

@@ -45,21 +45,6 @@ def row_of(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def record_of(run_id: str, summary: str, document: str, **further: tuple[str, ...]) -> RunRecord:
-    """A run from its columns.
-
-    Args:
-        run_id: Its id, for the message.
-        summary: The first part of its JSON.
-        document: The other part.
-        **further: Its children and its tags.
-
-    Raises:
-        StoreError: If the JSON is not what this version writes.
-    """
-    return read(RunRecord, f"run {run_id!r}", summary, document, **further)
-
-
 def as_json(value: Any) -> str:
     """A value as it is kept; unlike pydantic, with infinite and undefined figures."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from fastapi.sse import KEEPALIVE_COMMENT
+from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads, asked_of, ended_well
@@ -19,7 +19,7 @@ Mode = Literal["values", "updates", "messages", "messages-tuple", "custom"]
 
 def sse(event: str, data: Any) -> bytes:
     """One event as it goes over the wire."""
-    return f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+    return format_sse_event(data_str=json.dumps(data, separators=(",", ":")), event=event)
 
 
 async def frames(

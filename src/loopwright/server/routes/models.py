@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loopwright.models.registry import DEFAULT
 from loopwright.runs.preparing import chosen_models
-from loopwright.server.changes import check_model, check_node, offered, registry_of
+from loopwright.server.changes import check_model, check_node, offered
 from loopwright.server.context import Context, Here
 from loopwright.server.problems import PROBLEM
 from loopwright.workflows.api import Workflow
@@ -79,9 +79,9 @@ async def unchoose_model(workflow: str, node: str, context: Here) -> NodeModels:
 
 
 async def _models(context: Context, hosted: Workflow) -> NodeModels:
-    if hosted.models is None:
+    registry = hosted.models
+    if registry is None:
         return NodeModels(nodes=[], offered=[])
-    registry = registry_of(hosted)
     entries = registry.describe()
     chosen = await asyncio.to_thread(chosen_models, context.hub.store, hosted)
     found: list[NodeModel] = []

@@ -11,9 +11,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.errors import InputError
-from loopwright.models.prompts import Prompt
+from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.runs.schemas import PromptVersion
-from loopwright.server.changes import check_text, library_of, names_of
+from loopwright.server.changes import check_text
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Author, Note
 from loopwright.server.problems import PROBLEM, Problem
@@ -83,25 +83,27 @@ class RestorePrompt(BaseModel):
 async def list_prompts(workflow: str, context: Here) -> list[PromptEntry]:
     """The prompts of a workflow."""
     hosted = context.workflow(workflow)
-    ids = hosted.prompts.ids() if hosted.prompts else []
-    return [_entry(hosted, prompt, await _versions(context, hosted, prompt)) for prompt in ids]
+    library = hosted.prompts or PromptLibrary(())
+    return [
+        _entry(hosted, library, prompt, await _versions(context, hosted, library, prompt)) for prompt in library.ids()
+    ]
 
 
 @router.get("/{prompt}", operation_id="get_prompt", responses=MISSING)
 async def get_prompt(workflow: str, prompt: str, context: Here) -> PromptHistory:
     """A prompt with all its versions."""
-    hosted = _with_prompt(context, workflow, prompt)
-    versions = await _versions(context, hosted, prompt)
-    entry = _entry(hosted, prompt, versions)
+    hosted, library = _with_prompt(context, workflow, prompt)
+    versions = await _versions(context, hosted, library, prompt)
+    entry = _entry(hosted, library, prompt, versions)
     return PromptHistory(prompt=prompt, nodes=entry.nodes, names=entry.names, versions=list(versions))
 
 
 @router.post("/{prompt}", status_code=201, operation_id="edit_prompt", responses=CONFLICT)
 async def edit_prompt(workflow: str, prompt: str, asked: EditPrompt, context: Here) -> PromptVersion:
     """Keep a new version of a prompt; runs that begin from now on use it."""
-    hosted = _with_prompt(context, workflow, prompt)
-    check_text(library_of(hosted, prompt), prompt, asked.text)
-    newest = (await _versions(context, hosted, prompt))[0].version
+    hosted, library = _with_prompt(context, workflow, prompt)
+    check_text(library, prompt, asked.text)
+    newest = (await _versions(context, hosted, library, prompt))[0].version
     if asked.base_version != newest:
         told = (
             f"prompt {prompt!r} is at version {newest}, and version {asked.base_version} was edited: look at it again"
@@ -113,8 +115,8 @@ async def edit_prompt(workflow: str, prompt: str, asked: EditPrompt, context: He
 @router.post("/{prompt}/restore", status_code=201, operation_id="restore_prompt", responses=CONFLICT)
 async def restore_prompt(workflow: str, prompt: str, asked: RestorePrompt, context: Here) -> PromptVersion:
     """Use an older version again; it becomes the newest."""
-    hosted = _with_prompt(context, workflow, prompt)
-    versions = await _versions(context, hosted, prompt)
+    hosted, library = _with_prompt(context, workflow, prompt)
+    versions = await _versions(context, hosted, library, prompt)
     text = next((each.text for each in versions if each.version == asked.version), None)
     if text is None:
         known = ", ".join(str(each.version) for each in reversed(versions))
@@ -123,24 +125,23 @@ async def restore_prompt(workflow: str, prompt: str, asked: RestorePrompt, conte
     return await _keep(context, hosted, prompt, versions[0].version + 1, text, asked.author, note)
 
 
-def _with_prompt(context: Context, workflow: str, prompt: str) -> Workflow:
+def _with_prompt(context: Context, workflow: str, prompt: str) -> tuple[Workflow, PromptLibrary]:
     hosted = context.workflow(workflow)
-    known = hosted.prompts.ids() if hosted.prompts else []
-    if prompt not in known:
-        told = f"workflow {workflow!r} has no prompt {prompt[:80]!r}. Known: {', '.join(known) or 'none'}."
+    library = hosted.prompts or PromptLibrary(())
+    if prompt not in library.ids():
+        told = f"workflow {workflow!r} has no prompt {prompt[:80]!r}. Known: {', '.join(library.ids()) or 'none'}."
         raise Problem(told, "UnknownPrompt", status=404).exception
-    return hosted
+    return hosted, library
 
 
-def _entry(hosted: Workflow, prompt: str, versions: Sequence[PromptVersion]) -> PromptEntry:
+def _entry(hosted: Workflow, library: PromptLibrary, prompt: str, versions: Sequence[PromptVersion]) -> PromptEntry:
     nodes = [node for node, info in hosted.nodes.items() if info.prompt == prompt]
-    names = sorted(names_of(library_of(hosted, prompt), prompt))
+    names = sorted(library.get(prompt, library.versions(prompt)[-1]).names)
     return PromptEntry(prompt=prompt, nodes=nodes, version=versions[0].version, versions=len(versions), names=names)
 
 
-async def _versions(context: Context, hosted: Workflow, prompt: str) -> Sequence[PromptVersion]:
+async def _versions(context: Context, hosted: Workflow, library: PromptLibrary, prompt: str) -> Sequence[PromptVersion]:
     """All versions, newest first."""
-    library = library_of(hosted, prompt)
     shipped = [
         PromptVersion(workflow=hosted.name, prompt=prompt, version=version, text=text.text, digest=text.digest)
         for version in library.versions(prompt)

@@ -26,12 +26,13 @@ from loopwright.runs.schemas import (
 from loopwright.runs.states import CheckpointView, logged
 from loopwright.runs.store.history import RunStore
 from loopwright.server.answering import begin_once
-from loopwright.server.changes import Changes, changes_of, check_state
+from loopwright.server.changes import check_state, require_harmless
 from loopwright.server.context import RUN_ID, Context, Here, kept_run, unknown_run
 from loopwright.server.described import streamed
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import PROBLEM
 from loopwright.server.sse import event_stream
+from loopwright.workflows.api import RunChanges
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 comparison = APIRouter(prefix="/compare", tags=["runs"])
@@ -58,7 +59,7 @@ TEST: dict[int | str, dict[str, Any]] = {
 MOST_EVENTS = 5000
 
 
-class StartRun(Changes):
+class StartRun(RunChanges):
     """What shall run."""
 
     model_config = ConfigDict(
@@ -91,7 +92,7 @@ class ResumeRun(BaseModel):
     """What a person answers, of a run that waits for that."""
 
 
-class ForkRun(Changes):
+class ForkRun(RunChanges):
     """What shall be otherwise from a checkpoint on."""
 
     checkpoint_id: str
@@ -157,7 +158,7 @@ class CheckpointState(BaseModel):
 async def start_run(asked: StartRun, context: Here, idempotency_key: IdempotencyKey = None) -> RunRecord:
     """Begin a run, or let it wait its turn; it goes on whether or not anybody follows it."""
     hosted = context.workflow(asked.workflow)
-    changes = changes_of(asked, hosted)
+    changes = require_harmless(asked, hosted)
     begin = partial(context.hub.start, hosted.name, asked.input, changes=changes, priority=asked.priority)
     if idempotency_key is None:
         return await begin()
@@ -246,7 +247,7 @@ async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
     record = await kept_run(context, run_id)
     hosted = context.workflow(record.workflow)
     check_state(hosted, asked.state or {})
-    changes = changes_of(asked, hosted)
+    changes = require_harmless(asked, hosted)
     return await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)
 
 

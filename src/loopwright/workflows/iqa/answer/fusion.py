@@ -64,7 +64,7 @@ def weigh_opinion(tool_score: float, probabilities: Mapping[int, float], *, eta:
     Args:
         tool_score: The tools' score, 1..5.
         probabilities: The model's probability of each level 1..5; they need not sum to 1. They must be its own
-            statement or log-probabilities: one rounded level is no distribution.
+            statement: one rounded level is no distribution.
         eta: How quickly a level loses weight with its distance from the tools' score, per squared level.
 
     Returns:

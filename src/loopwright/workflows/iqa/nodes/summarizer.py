@@ -10,8 +10,7 @@ from langchain_core.messages import HumanMessage
 from pydantic import AfterValidator, BaseModel, Field, create_model, model_validator
 
 from loopwright.errors import ImageError, UnknownNameError
-from loopwright.models import Answer, consult
-from loopwright.models.logprobs import word_probabilities
+from loopwright.models import consult
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
 from loopwright.workflows.iqa.answer.choosing import parse_choice
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
@@ -148,10 +147,10 @@ def _by_model(
         repairs=settings.repairs,
         node="summarizer",
         usage=services.usage,
-        log_probabilities=scoring,
     )
     reply = answered.reply
-    opinion, source = _opinion(answered) if scoring else (None, None)
+    declared = reply.level_probabilities if scoring else None
+    opinion = declared.by_level() if declared else None
     scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
     final, said, value = reply.final_answer, sentences([reply.quality_reasoning]), None
     measured = _measured(reply.final_answer, answer(query, plan, evidence, state.get("questions") or ()), options)
@@ -170,7 +169,7 @@ def _by_model(
         replan_reason=reply.replan_reason if reply.need_replan else None,
         used_evidence={
             **used_evidence(scored),
-            "opinion_source": source if scored.score else None,
+            "opinion_source": "declared" if opinion and scored.score else None,
             "model_answer": reply.final_answer,
             "prompt": prompt.digest,
             "the measurements say": measured,
@@ -198,15 +197,6 @@ def _shown(
     except ImageError as error:  # it was there when it was measured, and what was measured can still be answered from
         logger.warning("the summarizer's chat model is not shown the image: %s", error)
         return [{"type": "text", "text": f"(No image is attached: {error}.)"}]
-
-
-def _opinion(answered: Answer[ModelAnswer]) -> tuple[dict[int, float] | None, str | None]:
-    """The model's probability of each level, and where it is from: measured before declared."""
-    words = word_probabilities(answered.message, "final_answer", [*LEVEL_NAMES.values()])
-    if words is not None:
-        return {level: words[name] for level, name in LEVEL_NAMES.items()}, "log-probabilities"
-    declared = answered.reply.level_probabilities
-    return (declared.by_level(), "declared") if declared else (None, None)
 
 
 def _answer_form(mode: AnswerMode, options: dict[str, str]) -> str:
