@@ -9,12 +9,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
 
-from loopwright.errors import InputError
-from loopwright.runs.schemas import RunRecord, RunStatus
+from loopwright.runs.schemas import RunRecord
 from loopwright.server.answering import failure_of
-from loopwright.server.context import Context, Here, unknown_run
+from loopwright.server.context import Context, Here
 from loopwright.server.described import streamed
 from loopwright.server.problems import PROBLEM, Problem, status_of
 from loopwright.server.sse import event_stream, position
@@ -66,17 +64,6 @@ class ChatAnswer(BaseModel):
     """The run at a glance."""
 
 
-class ChatRun(BaseModel):
-    """Where a run stands."""
-
-    run_id: str
-    """Names the run."""
-    state: RunStatus
-    """Whether it goes on, and else how it ended."""
-    events: int
-    """How many events it has so far."""
-
-
 @chat.post("/stream", operation_id="stream_chat", response_class=Response, responses=STREAM | BUSY)
 async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId = None) -> Response:
     """Answer a message and send what happens as it happens; with ``Last-Event-ID``, go on reading that run instead.
@@ -112,16 +99,6 @@ async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
 async def events(run_id: str, context: Here, last_event_id: LastEventId = None) -> Response:
     """Send the events of a run from the first, or behind ``Last-Event-ID``; also after its end."""
     return await event_stream(context, run_id, "client", last_event_id)
-
-
-@chat.post("/runs/{run_id}/cancel", operation_id="cancel_chat", responses={404: PROBLEM})
-async def cancel(run_id: str, context: Here) -> ChatRun:
-    """End a run; one that has ended stays as it is."""
-    if await context.hub.record(run_id) is None:
-        raise unknown_run(run_id).exception
-    record = await context.hub.cancel(run_id)
-    count = await asyncio.to_thread(context.hub.store.count, run_id, "client")
-    return ChatRun(run_id=run_id, state=record.status, events=count)
 
 
 async def _start(asked: ChatMessage, context: Context) -> RunRecord:
@@ -167,12 +144,10 @@ async def conversation(
     conversation_id: Name, context: Here, user_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Conversation:
     """The last turns of a conversation; one that belongs to a person is shown to nobody else."""
-    try:
-        turns = await memory_of(context).turns(conversation_id, limit, user_id=user_id)
-    except InputError:
-        raise _unknown(conversation_id) from None
+    turns = await memory_of(context).turns(conversation_id, limit, user_id=user_id)
     if not turns:
-        raise _unknown(conversation_id)
+        told = f"there is no conversation {conversation_id!r} of this user: give the user_id that began it"
+        raise Problem(told, "UnknownConversation", status=404).exception
     return Conversation(conversation_id=conversation_id, turns=tuple(turns))
 
 
@@ -181,10 +156,7 @@ async def conversation(
 )
 async def delete_conversation(conversation_id: Name, context: Here, user_id: Name | None = None) -> Response:
     """Forget a conversation."""
-    try:
-        await memory_of(context).delete_conversation(conversation_id, user_id=user_id)
-    except InputError:
-        raise _unknown(conversation_id) from None
+    await memory_of(context).delete_conversation(conversation_id, user_id=user_id)
     return Response(status_code=204)
 
 
@@ -196,12 +168,6 @@ def memory_of(context: Context) -> Memory:
     """
     services: Services = context.workflow(ASSISTANT).services
     return services.memory
-
-
-def _unknown(conversation_id: str) -> HTTPException:
-    # Whether it is somebody else's is nobody's business.
-    told = f"there is no conversation {conversation_id!r} of this user: give the user_id that began it"
-    return Problem(told, "UnknownConversation", status=404).exception
 
 
 router = APIRouter()

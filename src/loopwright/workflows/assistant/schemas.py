@@ -223,18 +223,6 @@ class Question(Frozen):
         return not self.smalltalk and self.operation not in ("about", "outside")
 
 
-class RetryWish(Frozen):
-    """Why another search would help."""
-
-    reason: str
-    """In a few words, for people."""
-    kind: Literal["no_results", "too_few", "weak"]
-    """``no_results``: a table that was asked has none; ``too_few``: fewer than wanted; ``weak``: all near the
-    threshold."""
-    tables: tuple[Table, ...]
-    """The tables that it concerns."""
-
-
 class Reflection(Frozen):
     """What to search next, and why."""
 

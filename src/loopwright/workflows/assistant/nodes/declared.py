@@ -48,9 +48,7 @@ class NodeDeclaration:
     icon: str
     """Its picture in the DevTools."""
     has_llm: bool = False
-    """Whether it asks a chat model where one is configured."""
-    prompt_key: str | None = None
-    """The id of its prompt, or None without one."""
+    """Whether it asks a chat model where one is configured; its prompt is called as it is."""
     progress: str | None = None
     """What the person is told while it runs; None tells nothing."""
     next: str | None = None
@@ -82,7 +80,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Update profile",
         icon="👤",
         has_llm=True,
-        prompt_key=names.UPDATE_PROFILE,
         progress="Noting what you told me about yourself…",
         next=names.GENERATE_ACKNOWLEDGMENT,
         without=_nothing,
@@ -93,7 +90,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Acknowledge",
         icon="👋",
         has_llm=True,
-        prompt_key=names.GENERATE_ACKNOWLEDGMENT,
         next=names.PLAN_QUERIES,
         without=_nothing,
     ),
@@ -103,7 +99,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Plan queries",
         icon="🗺️",
         has_llm=True,
-        prompt_key=names.PLAN_QUERIES,
         progress="Working out what to look for…",
         next=names.EXECUTE_QUERIES,
         without=planned_by_rules,
@@ -129,7 +124,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Reflect & Replan",
         icon="🤔",
         has_llm=True,
-        prompt_key=names.REFLECT_AND_REPLAN,
         next=names.EXECUTE_QUERIES,
         without=relaxed_instead,
     ),
@@ -139,7 +133,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Generate response",
         icon="✍️",
         has_llm=True,
-        prompt_key=names.GENERATE_RESPONSE,
         progress="Writing the answer…",
         next=names.EVALUATE,
         without=written_by_rules,
@@ -150,7 +143,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Evaluate",
         icon="⚖️",
         has_llm=True,
-        prompt_key=names.EVALUATE,
         next="__end__",
         without=judged_by_rules,
     ),

@@ -59,8 +59,6 @@ def understand(
     question = asked_in(text, history, reader)
     if question.operation == "personal":
         return question.model_copy(update={"notes": told_of(text, profile)})
-    if question.operation == "about" and question.notes:
-        return question
     if question.operation == "about" or (question.operation == "count" and question.by and not question.topic):
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})

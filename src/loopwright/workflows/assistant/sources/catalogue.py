@@ -119,19 +119,13 @@ def current(store: KnowledgeStore) -> Catalogue:
     """
     revision = store.revision(_A_QUESTION)
     with _lock:
-        lock, catalogue = _made.setdefault(store, (threading.Lock(), None))
-    if catalogue is not None and catalogue.revision >= revision:
-        return catalogue
-    with lock:
-        catalogue = _made[store][1]
+        catalogue = _made.get(store)
         if catalogue is None or catalogue.revision < revision:
-            catalogue = Catalogue.of(store)
-            with _lock:
-                _made[store] = lock, catalogue
+            catalogue = _made[store] = Catalogue.of(store)
         return catalogue
 
 
-_made: WeakKeyDictionary[KnowledgeStore, tuple[threading.Lock, Catalogue | None]] = WeakKeyDictionary()
+_made: WeakKeyDictionary[KnowledgeStore, Catalogue] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
