@@ -319,7 +319,7 @@ def test_of_two_that_are_compared_a_kind_belongs_to_its_own() -> None:
     assert "“Draw your first flood map”" in answer and "“Bread from old wheat”" in answer
 
 
-def test_words_beside_a_subject_that_say_something_and_are_not_searched_for_are_said() -> None:
+def test_a_track_that_is_not_there_is_said() -> None:
     result = said("zzyzx is what I hear, so where is the Alchemy track?")
     assert "There is no track Alchemy" in result.answer and result.status != "answered"
 

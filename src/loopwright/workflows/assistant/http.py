@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.answering import failure_of
@@ -16,9 +16,8 @@ from loopwright.server.context import Context, Here
 from loopwright.server.described import streamed
 from loopwright.server.problems import PROBLEM, Problem, status_of
 from loopwright.server.sse import event_stream, position
-from loopwright.workflows.assistant.events import PipelineSummary
 from loopwright.workflows.assistant.memory import Memory
-from loopwright.workflows.assistant.schemas import Profile, Status, ThinkingUpdate, Turn
+from loopwright.workflows.assistant.schemas import Ending, Profile, Summary, ThinkingUpdate, Turn
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.workflow import ChatMessage, Name, ProfileInput
 
@@ -43,24 +42,17 @@ chat = APIRouter(prefix="/api/chat", tags=["chat"])
 remembered = APIRouter(prefix="/api", tags=["memory"])
 
 
-class ChatAnswer(BaseModel):
-    """The outcome of one message."""
+class ChatAnswer(Ending):
+    """The outcome of one message; the run's events can be read for some minutes."""
 
-    run_id: str
-    """Names the run; its events can be read for some minutes."""
+    model_config = ConfigDict(extra="ignore")
     acknowledgment: str = ""
     """The first word to the person, before anything was searched."""
     answer: str
     """The answer as Markdown, a cited record's id in brackets."""
-    referenced_ids: tuple[str, ...]
-    """The records that the answer cites, in its order."""
-    status: Status
-    """How honest an end it is."""
-    stop_reason: dict[str, Any] | list[dict[str, Any]] | None
-    """Which loop reached its bound, or None."""
     thinking_updates: tuple[ThinkingUpdate, ...] = ()
     """What the person would have been told of each retry, in order."""
-    summary: PipelineSummary | None = None
+    summary: Summary | None = None
     """The run at a glance."""
 
 
@@ -77,12 +69,7 @@ async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId =
     return await event_stream(context, run.id, "client")
 
 
-@chat.post(
-    "",
-    operation_id="chat",
-    response_model_exclude={"summary": {"event"}},
-    responses={status: PROBLEM for status in (404, 500, 503)},
-)
+@chat.post("", operation_id="chat", responses={status: PROBLEM for status in (404, 500, 503)})
 async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
     """Answer a message in one piece."""
     record = await context.hub.until_ended((await _start(asked, context)).id)

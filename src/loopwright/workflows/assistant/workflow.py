@@ -41,20 +41,22 @@ from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.reasons import moment
 from loopwright.workflows.assistant.schemas import (
     ChatResult,
+    Ending,
     Found,
     PlannedQuery,
     Record,
+    Summary,
     Table,
     Turn,
     UserContext,
 )
-from loopwright.workflows.assistant.score import EXPECTED, score
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.sample import sample_store
 from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
 from loopwright.workflows.assistant.streaming import Translator, brief, summary_of, told_of
 from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.evaluation.scores import citation_scores
 
 logger = logging.getLogger("loopwright.assistant")
 
@@ -155,7 +157,7 @@ class AssistantWorkflow(Workflow[Services]):
     nodes = _NODES
     state_schema = AssistantState
     examples = _EXAMPLES
-    expected = EXPECTED
+    expected = ("tables",)
     prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"
     schemas: Mapping[str, Any] = {"ChatEvent": ChatEvent}
@@ -211,13 +213,18 @@ class AssistantWorkflow(Workflow[Services]):
         return [name for name in names if name not in self.services.search.catalogue.records]
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
-        """How right an outcome is; see the module ``score``.
+        """How right the records are that an answer cites.
 
         Args:
-            expected: What is expected.
+            expected: What is expected; citations are records, as ``sessions:12``. What is cited of a table in which
+                nobody judged records takes no place: ``tables``, by default those of the citations.
             outcome: What came.
         """
-        return score(expected, outcome)
+        if expected.citations is None:
+            return {}
+        judged = expected.own.get("tables") or [name.partition(":")[0] for name in expected.citations]
+        cited = [citation.mark for citation in outcome.citations]
+        return citation_scores([mark for mark in cited if mark.partition(":")[0] in judged], expected.citations)
 
     def build(self, services: Services) -> BoundedGraph:
         """Make the graph.
@@ -347,8 +354,8 @@ class _AssistantRun(Run):
         answered = self.result(result)
         await self._remember(answered)
         outcome, _events = await super().ended(result)
-        details = {**brief(answered), "summary": brief(summary_of(answered))}
-        return outcome.model_copy(update={"details": details}), last_events(answered)
+        summary = answered.model_dump(mode="json", include={*Summary.model_fields})
+        return outcome.model_copy(update={"details": {**brief(answered), "summary": summary}}), last_events(answered)
 
     def result(self, result: RunResult) -> ChatResult:
         """The outcome as Python has it."""
@@ -506,13 +513,7 @@ def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
     if result.status == "failed":
         error = result.error or "the run ended before an answer was written"
         return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
-    done = Done(
-        run_id=result.run_id,
-        referenced_ids=result.referenced_ids,
-        status=result.status,
-        stop_reason=result.stop_reason,
-    )
-    return summary_of(result), done
+    return summary_of(result), Done(**{name: getattr(result, name) for name in Ending.model_fields})
 
 
 def failure_of(error: LoopwrightError) -> Failed:
@@ -554,7 +555,7 @@ def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: flo
         model_calls=usage.calls,
         tokens=usage.total_tokens,
         cost=cost,
-        seconds=run.seconds,
+        duration_ms=round(run.seconds * 1000, 3),
         error=state.get("error"),
         error_node=state.get("error_node"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from loopwright.workflows.assistant import constants as names
 from loopwright.workflows.assistant.nodes.answering import (
@@ -27,22 +27,14 @@ from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
 
 
-class Work(Protocol):
-    """What a node does."""
-
-    def __call__(self, state: AssistantState, services: Services) -> Coroutine[Any, Any, dict[str, Any]]:
-        """Give the update that a state and the services lead to."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeDeclaration:
     """One node."""
 
     name: str
     """Its name in the graph."""
-    work: Work
-    """What it does."""
+    work: Callable[..., Coroutine[Any, Any, dict[str, Any]]]
+    """What it does: from the state and the services to an update."""
     label: str
     """What people call it."""
     icon: str

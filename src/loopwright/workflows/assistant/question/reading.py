@@ -31,7 +31,7 @@ from loopwright.workflows.assistant.question.nearest import Near, asked_with, ne
 from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
 from loopwright.workflows.assistant.question.presence import read_presence
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Slot, Table
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Slot, Table
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, table, words
 from loopwright.workflows.assistant.searching.search import Search
@@ -151,12 +151,8 @@ class Reader:
         doubted = doubted and not any(each.slot in ("start", "on", "record") for each in include)
         notes = [*sentence.notes]
         if operation == "find":
-            left = [*unread(sentence), *self._dropped(sentence, f"{topic} {' '.join(excluded)}")]
-            notes += [f"I did not understand “{each}”, so this goes by the rest" for each in left]
+            notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
         unsaid = self._unread(sentence) if operation == "find" and not topic and (include or excluded) else ()
-        if unsaid and any(self._finds(table, " ".join(unsaid), filters) for table in tables):
-            # The only words that could be a subject: searched for, but no answer to them is a sure one.
-            topic, doubted, unsaid = " ".join(unsaid), True, ()
         return Question(
             text=text,
             operation=operation,
@@ -369,23 +365,6 @@ class Reader:
             for place in sentence.rest()
             if sentence.language == "en" and not _only_asks(sentence.word(place))
         )
-
-    def _dropped(self, sentence: Sentence, read: str) -> list[str]:
-        """The words beside a subject, in its sentence, that say something and are neither searched for nor left out."""
-        used = set(read.split())
-        starts = [place for place in range(len(sentence)) if sentence.begins(place)]
-        dropped: list[str] = []
-        for bounds in pairwise([*starts, len(sentence)]):
-            places = [place for place in range(*bounds) if not sentence.tokens[place].taken]
-            if any(sentence.tokens[place].raw in used for place in places):
-                unsaid = self._unread(sentence)
-                dropped += [
-                    raw for place in places if (raw := sentence.tokens[place].raw) in unsaid and raw not in used
-                ]
-        return dropped
-
-    def _finds(self, table: Table, text: str, filters: Filters) -> bool:
-        return bool(self.search.run(PlannedQuery(table=table, query_text=text, filters=filters, limit=1)).hits)
 
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""

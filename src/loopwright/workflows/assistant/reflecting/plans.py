@@ -1,4 +1,4 @@
-"""Whether another search would help, and plans: the mechanical retry, and one without what was searched before."""
+"""Whether another search would help, and plans without what was searched before."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Question
 
 ENOUGH_ALONE = 0.75
 """One result with so much evidence is enough, however few there are."""
-THRESHOLD_FACTOR = 0.5
-"""What the threshold is multiplied with at each mechanical relaxation."""
-MAX_LIMIT = 200
-"""The largest limit that a query may have."""
 MAX_QUERIES = 4
 """Queries of one new plan; a person waits for each."""
 
@@ -60,32 +56,6 @@ def wish_after(
     if few and best < ENOUGH_ALONE and question.operation == "find" and not question.parts:
         return f"only {len(found[first])} {NOUNS[first][len(found[first]) != 1]} found"
     return None
-
-
-def relaxed(
-    planned: Sequence[PlannedQuery], outcomes: Sequence[SearchOutcome], config: AssistantSection
-) -> list[PlannedQuery]:
-    """Ask the same with half the threshold and twice the limit.
-
-    Args:
-        planned: The last plan.
-        outcomes: What its queries brought, in the same order.
-        config: How many results are enough.
-
-    Returns:
-        The queries that brought too few, relaxed; all of them if each brought enough, since then they were too weak.
-    """
-    least = max(1, config.search.enough)
-    poor = [query for query, outcome in zip(planned, outcomes, strict=False) if len(outcome.hits) < least]
-    return [
-        query.model_copy(
-            update={
-                "score_threshold": round(query.score_threshold * THRESHOLD_FACTOR, 4),
-                "limit": min(MAX_LIMIT, query.limit * 2),
-            }
-        )
-        for query in poor or planned
-    ]
 
 
 def untried(queries: Iterable[PlannedQuery], attempts: Sequence[Sequence[PlannedQuery]]) -> tuple[PlannedQuery, ...]:
