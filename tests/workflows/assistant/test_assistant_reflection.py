@@ -42,7 +42,7 @@ def passes_of(question: Question) -> list[tuple[Reflection, PlannedQuery]]:
     while plan and len(made) < 10:
         outcomes = [search().run(query) for query in plan]
         attempts.append(plan)
-        reflection = reflect(question, plan, outcomes, attempts, search(), CONFIG)
+        reflection = reflect(question, outcomes, attempts, search(), CONFIG)
         plan = list(reflection.queries)
         made += [(reflection, query) for query in plan]
     return made

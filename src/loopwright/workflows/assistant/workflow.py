@@ -320,23 +320,19 @@ class _AssistantRun(Run):
     def told(self, event: RunEvent) -> Iterable[Told]:
         """The acknowledgment, what is being done, and each reflection with its reasoning and its queries."""
         for said in self.client_events(event):
-            if isinstance(said, Acknowledgment):
-                yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
-            elif isinstance(said, Progress):
+            if isinstance(said, Progress):
                 yield Told(kind="progress", node=said.node, message=said.message)
+            elif isinstance(said, Acknowledgment):
+                yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
             elif isinstance(said, Thinking) and isinstance(event, NodeFinished):
-                yield Told(
-                    kind="thinking",
-                    node=REFLECT_AND_REPLAN,
-                    message=said.message,
-                    data={
-                        "strategy": said.strategy,
-                        "reasoning": event.update.get("reflection_reasoning", ""),
-                        "original_queries": brief(event.update.get("original_planned_queries") or []),
-                        "new_queries": brief(event.update.get("planned_queries") or []),
-                        "retry_count": said.retry_count,
-                    },
-                )
+                data = {
+                    "strategy": said.strategy,
+                    "reasoning": event.update.get("reflection_reasoning", ""),
+                    "original_queries": brief(event.update.get("original_planned_queries") or []),
+                    "new_queries": brief(event.update.get("planned_queries") or []),
+                    "retry_count": said.retry_count,
+                }
+                yield Told(kind="thinking", node=REFLECT_AND_REPLAN, message=said.message, data=data)
 
     def client_events(self, event: RunEvent) -> Sequence[ChatEvent]:
         """The events of the streaming contract."""
