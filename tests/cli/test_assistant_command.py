@@ -11,7 +11,7 @@ import pytest
 
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.catalogue import current
-from loopwright.workflows.assistant.sources.sample import sample_paths, sample_store
+from loopwright.workflows.assistant.sources.sample import sample_folder, sample_store
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
 NOTHING = "Is anything said about zyxomma qwertzuiop vexillophobia?"
@@ -27,8 +27,9 @@ def talk():
 @pytest.fixture
 def files() -> list[object]:
     """The sample conference as the words of an ``ingest``."""
-    paths = sample_paths()
-    return [paths.schedule, "--exhibitors", paths.exhibitors, "--attendees", paths.attendees]
+    folder = sample_folder()
+    exhibitors, attendees = folder / "exhibitors.json", folder / "attendees.csv"
+    return [folder / "schedule.xml", "--exhibitors", exhibitors, "--attendees", attendees]
 
 
 @pytest.fixture

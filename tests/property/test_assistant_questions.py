@@ -116,7 +116,7 @@ def answered(text: str, records: list[Record]) -> Draft:
             attempts.append(queries)
             if len(attempts) > 2 or not wish_after(question, outcomes, results, section):
                 return list_answer(question, results, Known(info=INFO, outcomes=outcomes, now=NOW))
-            queries = list(reflect(question, queries, outcomes, attempts, search, section).queries)
+            queries = list(reflect(question, outcomes, attempts, search, section).queries)
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -11,16 +11,17 @@ from loopwright.engine.loop import Spend, decide
 from loopwright.workflows.assistant import AssistantConfig
 from loopwright.workflows.assistant.graph import loops_of, should_retry
 from loopwright.workflows.assistant.routes import wish_after_check
-from loopwright.workflows.assistant.schemas import RetryWish, Table
-
-WISH = RetryWish(reason="nothing was found", kind="no_results", tables=(Table.SESSIONS,))
 
 
 @given(st.booleans(), st.integers(0, 5), st.integers(1, 4), st.booleans())
 def test_after_the_check(wanted, spent, limit, reflecting):
     config = AssistantConfig.load(None, {"assistant": {"reflection_enabled": reflecting, "max_retry_count": limit}}, {})
     (loop,) = loops_of(config)
-    state = {"retry_wanted": WISH if wanted else None, "retry_count": spent, "needs_retry": wanted and spent < limit}
+    state = {
+        "retry_wanted": "nothing was found" if wanted else None,
+        "retry_count": spent,
+        "needs_retry": wanted and spent < limit,
+    }
     wish = wish_after_check(state)
     if wish == "retry":
         ledger = {loop.name: Spend(spent=min(spent, limit), limit=limit, refused=0)}

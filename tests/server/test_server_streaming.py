@@ -81,7 +81,7 @@ async def test_an_unknown_run_is_not_found(served, client):
         await client.get("/api/chat/runs/nobody/events"),
         await client.get("/api/chat/runs/nobody/events", headers={"Last-Event-ID": "nobody:1"}),
         await client.post(STREAM, json=script(DONE), headers={"Last-Event-ID": "nobody:1"}),
-        await client.post("/api/chat/runs/nobody/cancel"),
+        await client.post("/runs/nobody/cancel"),
     ):
         assert reply.status_code == 404
         assert reply.json()["error_type"] == "UnknownRun"

@@ -41,7 +41,7 @@ def test_a_foreign_conversation_is_not_read(services):
     chat("Which keynotes are there?", user_context={"user_id": "ada", "conversation_id": "hers"}, services=services)
     stranger = {"user_id": "eve", "conversation_id": "hers"}
     result = chat("and on the second day?", user_context=stranger, services=services)
-    assert result.error_node == "fetch_data"
+    assert result.error_node is None
     assert len(asyncio.run(services.memory.turns("hers", user_id="ada"))) == 2
 
 

@@ -37,7 +37,7 @@ def test_forgetting_everything_deletes_profile_and_conversations(profile: Profil
         answer = say(message, services)
         assert "forgotten everything" in answer
         assert known(services) is None
-        assert asyncio.run(services.memory.turns("hers")) == []
+        assert asyncio.run(services.memory.turns("hers", user_id="ana")) == []
 
 
 @pytest.mark.parametrize("message", ["How do I delete my data from a phone?", "talks on how to clear my data lake"])

@@ -42,7 +42,7 @@ def passes_of(question: Question) -> list[tuple[Reflection, PlannedQuery]]:
     while plan and len(made) < 10:
         outcomes = [search().run(query) for query in plan]
         attempts.append(plan)
-        reflection = reflect(question, plan, outcomes, attempts, search(), CONFIG)
+        reflection = reflect(question, outcomes, attempts, search(), CONFIG)
         plan = list(reflection.queries)
         made += [(reflection, query) for query in plan]
     return made
@@ -87,18 +87,17 @@ def wished(question: Question, *scores: float) -> str | None:
     ]
     hits = tuple(Found(record=record, score=score) for record, score in zip(records, scores, strict=True))
     outcome = SearchOutcome(query=first_of(question), hits=hits, total=len(hits))
-    wish = wish_after(question, [outcome], {"sessions": list(hits)}, CONFIG)
-    return wish and wish.kind
+    return wish_after(question, [outcome], {"sessions": list(hits)}, CONFIG)
 
 
 def test_a_search_is_wished_again_where_it_was_poor_and_only_there() -> None:
-    assert wished(asks("bees")) == "no_results"
-    assert wished(asks("bees"), 0.4, 0.4, 0.4) == "weak"
-    assert wished(asks("bees"), 0.6) == "too_few"
+    assert wished(asks("bees")) == "no sessions found"
+    assert wished(asks("bees"), 0.4, 0.4, 0.4) == "the sessions found fit only loosely"
+    assert wished(asks("bees"), 0.6) == "only 1 session found"
     assert wished(asks("bees"), 0.9) is None and wished(asks("bees"), 0.6, 0.6, 0.6) is None
     assert wished(asks("bees", Filters(include=(PERSON,))), 0.6) is None
     assert wished(asks("", Filters(include=(SUNDAY,)))) is None
-    assert wished(asks("", Filters(include=(SUNDAY, EARLY)))) == "no_results"
+    assert wished(asks("", Filters(include=(SUNDAY, EARLY)))) == "nothing at that time and place"
     assert wished(asks("thanks", operation="thanks")) is None
 
 

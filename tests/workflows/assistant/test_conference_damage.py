@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Record
 from loopwright.workflows.assistant.sources.reading.schedules import read_schedule
-from loopwright.workflows.assistant.sources.sample import sample_paths
+from loopwright.workflows.assistant.sources.sample import sample_folder
 from loopwright.workflows.assistant.sources.storing import contribution_of
 
 PRETALX = {
@@ -55,7 +55,7 @@ END:VCALENDAR
 """
 CSV = 'Title;Speakers;Start;Duration;Room;Languages\nRye;"Ana; Bo";2026-05-08 10:00;45;Oven;en\nOats;;8.5.2026 11:00;1:00;;\n'
 MARKDOWN = "# Programme\n\n## Rye\n\n- Speakers: Ana\n- Start: 2026-05-08 10:00\n\nWhy rye.\n\n| title | start |\n|---|---|\n| Oats | 2026-05-08 11:00 |\n"
-XML = "\n".join(sample_paths().schedule.read_text(encoding="utf-8").splitlines()[:60])
+XML = "\n".join((sample_folder() / "schedule.xml").read_text(encoding="utf-8").splitlines()[:60])
 XML = XML[: XML.rindex("</event>")] + "</event></room></day></schedule>"
 JSON_LINES = (
     '{"title": "Rye", "start": "2026-05-08T10:00", "speakers": ["Ana"]}\n{"title": "Oats", "date": "2026-05-08"}\n'

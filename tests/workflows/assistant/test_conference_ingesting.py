@@ -90,7 +90,7 @@ def test_vectors_are_made_once_for_each_text_and_only_where_missing(files):
     with open_store("memory") as store:
         ingest(store, schedule, exhibitors=stands)
         passages = store.stats().passages
-        assert embed_all(store, embedder, lambda done, total: told.append((done, total))) == passages
+        assert embed_all(store, embedder, on_progress=lambda done, total: told.append((done, total))) == passages
         assert told[-1] == (passages, passages)
         assert "Bo Li" in embedder.texts
         assert len(embedder.texts) == len(set(embedder.texts)) < passages

@@ -10,7 +10,7 @@ from documents import written
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.reading.schedules import Schedule, read_schedule
+from loopwright.workflows.assistant.sources.reading.schedules import Read, read_schedule
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 
@@ -83,7 +83,7 @@ END:VCALENDAR
 """
 
 
-def of(schedule: Schedule, id: str) -> Record:
+def of(schedule: Read, id: str) -> Record:
     return next(record for record in schedule.records if record.id == id)
 
 

@@ -152,7 +152,7 @@ def test_what_is_no_clock_is_refused(text):
     ("raw", "text"),
     [
         ("a < b and List<String> &amp; more", "a < b and List<String> & more"),
-        ("<p>one\ntwo</p><p>three<br/>four</p>", "one two\n\nthree\n\nfour"),
+        ("<p>one\ntwo</p><p>three<br/>four</p>", "one two\n\nthree\nfour"),
         ("<p>seen<script>alert(1)</script> too</p>", "seen too"),
         ("![logo](https://x.example/l.png) and [link](https://x.example)", "logo and link"),
         ("zero\u200bwidth", "zerowidth"),

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from loopwright.workflows.api import Citation, Outcome
-from loopwright.workflows.assistant.score import score as assistant_score
+from loopwright.workflows.assistant.workflow import AssistantWorkflow, Services
 from loopwright.workflows.evaluation import Expected, gain_of, mean_figure, scores_of
 from loopwright.workflows.evaluation.results import EvaluatedAnswer
 from loopwright.workflows.evaluation.scores import f1_score, ndcg_at
@@ -61,12 +61,13 @@ def test_an_outcome_is_scored_by_what_is_expected_and_by_nothing_else():
 
 
 def test_what_is_cited_of_tables_that_nobody_judged_takes_no_place():
+    score = AssistantWorkflow(Services()).score
     marks = (*(f"speakers:{number}" for number in range(10)), "sessions:1")
     outcome = Outcome(citations=tuple(Citation(mark=mark, title=mark) for mark in marks))
-    assert assistant_score(Expected(citations=["sessions:1"]), outcome)["recall@10"] == 1.0
+    assert score(Expected(citations=["sessions:1"]), outcome)["recall@10"] == 1.0
     both = Expected.model_validate({"citations": ["sessions:1"], "tables": ["sessions", "speakers"]})
-    assert assistant_score(both, outcome)["recall@10"] == 0.0
-    assert assistant_score(Expected(), outcome) == {}
+    assert score(both, outcome)["recall@10"] == 0.0
+    assert score(Expected(), outcome) == {}
 
 
 def test_a_pictures_score_is_near_peoples_or_not():

@@ -108,7 +108,7 @@ def ingest(
         vectors = 0
         if embedder:
             with shown_count("vectors", shown) as on_progress:
-                vectors = embed_all(knowledge, embedder, progress=on_progress)
+                vectors = embed_all(knowledge, embedder, on_progress=on_progress)
     if as_json:
         print(json.dumps({**asdict(report), "holds": counts, "vectors": vectors}, indent=2))
     for problem in report.problems:

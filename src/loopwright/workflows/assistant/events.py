@@ -5,17 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from loopwright.engine.loop import Decision
-from loopwright.workflows.assistant.schemas import Status, Strategy, ThinkingUpdate
+from loopwright.workflows.assistant.schemas import Ending, Frozen, Summary, ThinkingUpdate
 
 
-class _ChatEvent(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Acknowledgment(_ChatEvent):
+class Acknowledgment(Frozen):
     """The first word to the person, before anything is searched."""
 
     event: Literal["acknowledgment"] = "acknowledgment"
@@ -24,7 +20,7 @@ class Acknowledgment(_ChatEvent):
     """What is looked for."""
 
 
-class Progress(_ChatEvent):
+class Progress(Frozen):
     """What is being done, for people."""
 
     event: Literal["progress"] = "progress"
@@ -42,7 +38,7 @@ class Thinking(ThinkingUpdate):
     """The tag."""
 
 
-class Chunk(_ChatEvent):
+class Chunk(Frozen):
     """A piece of the answer; all pieces since the last ``node_start`` of ``generate_response`` are the whole."""
 
     event: Literal["chunk"] = "chunk"
@@ -51,22 +47,14 @@ class Chunk(_ChatEvent):
     """The piece."""
 
 
-class Done(_ChatEvent):
+class Done(Ending):
     """The run ended by itself or at a bound; nothing follows."""
 
     event: Literal["done"] = "done"
     """The tag."""
-    run_id: str
-    """The run."""
-    referenced_ids: tuple[str, ...]
-    """The records that the answer cites, in its order."""
-    status: Status
-    """How honest an end it is."""
-    stop_reason: dict[str, Any] | list[dict[str, Any]] | None
-    """Which loop reached its bound, or None."""
 
 
-class Failed(_ChatEvent):
+class Failed(Frozen):
     """The run ended with an error; nothing follows."""
 
     event: Literal["error"] = "error"
@@ -79,7 +67,7 @@ class Failed(_ChatEvent):
     """Whether the same request may succeed later."""
 
 
-class NodeStart(_ChatEvent):
+class NodeStart(Frozen):
     """A visit of a node began; a node that runs three times starts three times.
 
     Where an attempt fails, the same visit ends with its ``error`` and starts again: with the next attempt, or with what
@@ -98,7 +86,7 @@ class NodeStart(_ChatEvent):
     """The chat model that it asks, or None: also where rules stand in for a model that failed."""
 
 
-class NodeUsage(_ChatEvent):
+class NodeUsage(Frozen):
     """What a node's chat model used in one visit."""
 
     calls: int
@@ -107,7 +95,7 @@ class NodeUsage(_ChatEvent):
     """Tokens, in and out."""
 
 
-class NodeEnd(_ChatEvent):
+class NodeEnd(Frozen):
     """A visit of a node ended."""
 
     event: Literal["node_end"] = "node_end"
@@ -129,7 +117,7 @@ class NodeEnd(_ChatEvent):
     """The version of its prompt; None without a model."""
 
 
-class LoopEvent(_ChatEvent):
+class LoopEvent(Frozen):
     """A loop's gate decided on another pass."""
 
     event: Literal["loop"] = "loop"
@@ -146,33 +134,11 @@ class LoopEvent(_ChatEvent):
     """Why the pass was wanted."""
 
 
-class PipelineSummary(_ChatEvent):
+class PipelineSummary(Summary):
     """The whole run at a glance."""
 
     event: Literal["pipeline_summary"] = "pipeline_summary"
     """The tag."""
-    run_id: str
-    """The run."""
-    path: tuple[str, ...]
-    """The nodes in the order in which they ran."""
-    visits: dict[str, int]
-    """Node -> how often it ran."""
-    skipped: tuple[str, ...]
-    """The nodes that did not run."""
-    duration_ms: float
-    """Milliseconds of wall time."""
-    retry_count: int
-    """Retries of the search."""
-    strategies: tuple[Strategy, ...]
-    """How each retry changed the plan."""
-    model_calls: int
-    """Calls of chat models."""
-    tokens: int
-    """Tokens of these calls, in and out."""
-    cost: float | None
-    """Their price in US dollars; None if it is not known."""
-    scores: dict[str, float]
-    """Quality and confidence of the answer, and with a chat model its faithfulness, from 0 to 1."""
 
 
 ChatEvent = Annotated[

@@ -25,7 +25,6 @@ from loopwright.workflows.assistant.constants import (
     UPDATE_PROFILE,
 )
 from loopwright.workflows.assistant.nodes import NODES, NodeDeclaration
-from loopwright.workflows.assistant.reasons import why_retried
 from loopwright.workflows.assistant.routes import after_fetching, wish_after_check
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
@@ -33,6 +32,11 @@ from loopwright.workflows.runtime import compiled
 
 NAME = "ConferenceAssistant"
 
+_RETRIES = {
+    "reflection": ("reflect", REFLECT_AND_REPLAN, EXECUTE_QUERIES),
+    "mechanical": ("relax", RELAX_AND_RETRY, CHECK_RESULTS),
+}
+"""What follows a poor search -> its loop, its node, and where that leads."""
 _ALWAYS_DEGRADE = (FETCH_DATA, UPDATE_PROFILE, GENERATE_ACKNOWLEDGMENT)
 """What an answer can do without, model or not."""
 
@@ -61,17 +65,17 @@ def loops_of(config: AssistantConfig) -> list[Loop]:
     section = config.assistant
     if section.retry_mode == "none":
         return []
-    reflecting = section.retry_mode == "reflection"
+    name, target, _behind = _RETRIES[section.retry_mode]
     return [
         Loop(
-            name="reflect" if reflecting else "relax",
-            target=REFLECT_AND_REPLAN if reflecting else RELAX_AND_RETRY,
+            name=name,
+            target=target,
             sources=(CHECK_RESULTS,),
             limit=section.max_retry_count,
             exhausted=GENERATE_RESPONSE,
             counter="retry_count",
             counter_by="node",
-            reason=why_retried,
+            reason=lambda state: state.get("retry_wanted"),
         )
     ]
 
@@ -100,57 +104,40 @@ def build_graph(
     services = services or Services.of(config or AssistantConfig())
     config = config or services.config
     section = config.assistant
-    wired = {name for name in NODES if name not in _left_out(section)}
+    wired = {*NODES} - {each for mode, (_, each, _) in _RETRIES.items() if mode != section.retry_mode}
     for name in nodes or {}:
         if name not in wired:
             raise ValueError(unknown_name_message("node", name, wired))
     builder = StateGraph(AssistantState, input_schema=ChatInput)
-    policies = node_policies(services)
-    for name in NODES:
+    for name, node in NODES.items():
         if name in wired:
             own = (nodes or {}).get(name)
-            add_node(builder, name, own or partial(NODES[name].work, services=services), policies[name])
+            add_node(builder, name, own or partial(node.work, services=services), _node_policy(node, services))
     builder.add_edge(START, FETCH_DATA)
     builder.add_conditional_edges(FETCH_DATA, after_fetching)
     builder.add_edge(UPDATE_PROFILE, GENERATE_ACKNOWLEDGMENT)
     builder.add_edge(GENERATE_ACKNOWLEDGMENT, PLAN_QUERIES)
     builder.add_edge(PLAN_QUERIES, EXECUTE_QUERIES)
     builder.add_edge(EXECUTE_QUERIES, CHECK_RESULTS)
-    if section.retry_mode == "reflection":
-        _add_wish(builder, REFLECT_AND_REPLAN)
-        builder.add_edge(REFLECT_AND_REPLAN, EXECUTE_QUERIES)
-    elif section.retry_mode == "mechanical":
-        _add_wish(builder, RELAX_AND_RETRY)
-        builder.add_edge(RELAX_AND_RETRY, CHECK_RESULTS)
-    else:
+    if section.retry_mode == "none":
         builder.add_edge(CHECK_RESULTS, GENERATE_RESPONSE)
+    else:
+        _loop, retry, behind = _RETRIES[section.retry_mode]
+        wish: dict[Any, str] = {"retry": retry, "generate_response": GENERATE_RESPONSE}
+        builder.add_conditional_edges(CHECK_RESULTS, wish_after_check, wish)
+        builder.add_edge(retry, behind)
     builder.add_edge(GENERATE_RESPONSE, EVALUATE)
     builder.add_edge(EVALUATE, END)
     compile_options.setdefault("name", NAME)
     return compiled(builder, loops_of(config), config, **compile_options)
 
 
-def _add_wish(builder: StateGraph[Any, Any, Any], variant: str) -> None:
-    wish: Mapping[Any, str] = {"retry": variant, "generate_response": GENERATE_RESPONSE}
-    builder.add_conditional_edges(CHECK_RESULTS, wish_after_check, dict(wish))
-
-
-def _left_out(section: AssistantSection) -> set[str]:
-    """The nodes of the retries that are not wired."""
-    kept = {"reflection": REFLECT_AND_REPLAN, "mechanical": RELAX_AND_RETRY}.get(section.retry_mode)
-    return {REFLECT_AND_REPLAN, RELAX_AND_RETRY} - {kept}
-
-
-def node_policies(services: Services) -> dict[str, NodePolicy]:
-    """The policy of every node.
+def _node_policy(node: NodeDeclaration, services: Services) -> NodePolicy:
+    """A node's policy.
 
     A node that asks a chat model gives way to its rules when that failed for good; who asks and what was said before
     are done without. A store that is down fails the run: it is never "nothing found".
     """
-    return {name: _node_policy(node, services) for name, node in NODES.items()}
-
-
-def _node_policy(node: NodeDeclaration, services: Services) -> NodePolicy:
     config = services.config
     pipeline, section = config.pipeline, config.assistant
     waits: dict[str, Any] = {

@@ -8,19 +8,16 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel
-from starlette.exceptions import HTTPException
+from pydantic import BaseModel, ConfigDict
 
-from loopwright.errors import InputError
-from loopwright.runs.schemas import RunRecord, RunStatus
+from loopwright.runs.schemas import RunRecord
 from loopwright.server.answering import failure_of
-from loopwright.server.context import Context, Here, unknown_run
+from loopwright.server.context import Context, Here
 from loopwright.server.described import streamed
 from loopwright.server.problems import PROBLEM, Problem, status_of
 from loopwright.server.sse import event_stream, position
-from loopwright.workflows.assistant.events import PipelineSummary
 from loopwright.workflows.assistant.memory import Memory
-from loopwright.workflows.assistant.schemas import Profile, Status, ThinkingUpdate, Turn
+from loopwright.workflows.assistant.schemas import Ending, Profile, Summary, ThinkingUpdate, Turn
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.workflow import ChatMessage, Name, ProfileInput
 
@@ -45,36 +42,18 @@ chat = APIRouter(prefix="/api/chat", tags=["chat"])
 remembered = APIRouter(prefix="/api", tags=["memory"])
 
 
-class ChatAnswer(BaseModel):
-    """The outcome of one message."""
+class ChatAnswer(Ending):
+    """The outcome of one message; the run's events can be read for some minutes."""
 
-    run_id: str
-    """Names the run; its events can be read for some minutes."""
+    model_config = ConfigDict(extra="ignore")
     acknowledgment: str = ""
     """The first word to the person, before anything was searched."""
     answer: str
     """The answer as Markdown, a cited record's id in brackets."""
-    referenced_ids: tuple[str, ...]
-    """The records that the answer cites, in its order."""
-    status: Status
-    """How honest an end it is."""
-    stop_reason: dict[str, Any] | list[dict[str, Any]] | None
-    """Which loop reached its bound, or None."""
     thinking_updates: tuple[ThinkingUpdate, ...] = ()
     """What the person would have been told of each retry, in order."""
-    summary: PipelineSummary | None = None
+    summary: Summary | None = None
     """The run at a glance."""
-
-
-class ChatRun(BaseModel):
-    """Where a run stands."""
-
-    run_id: str
-    """Names the run."""
-    state: RunStatus
-    """Whether it goes on, and else how it ended."""
-    events: int
-    """How many events it has so far."""
 
 
 @chat.post("/stream", operation_id="stream_chat", response_class=Response, responses=STREAM | BUSY)
@@ -90,12 +69,7 @@ async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId =
     return await event_stream(context, run.id, "client")
 
 
-@chat.post(
-    "",
-    operation_id="chat",
-    response_model_exclude={"summary": {"event"}},
-    responses={status: PROBLEM for status in (404, 500, 503)},
-)
+@chat.post("", operation_id="chat", responses={status: PROBLEM for status in (404, 500, 503)})
 async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
     """Answer a message in one piece."""
     record = await context.hub.until_ended((await _start(asked, context)).id)
@@ -112,16 +86,6 @@ async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
 async def events(run_id: str, context: Here, last_event_id: LastEventId = None) -> Response:
     """Send the events of a run from the first, or behind ``Last-Event-ID``; also after its end."""
     return await event_stream(context, run_id, "client", last_event_id)
-
-
-@chat.post("/runs/{run_id}/cancel", operation_id="cancel_chat", responses={404: PROBLEM})
-async def cancel(run_id: str, context: Here) -> ChatRun:
-    """End a run; one that has ended stays as it is."""
-    if await context.hub.record(run_id) is None:
-        raise unknown_run(run_id).exception
-    record = await context.hub.cancel(run_id)
-    count = await asyncio.to_thread(context.hub.store.count, run_id, "client")
-    return ChatRun(run_id=run_id, state=record.status, events=count)
 
 
 async def _start(asked: ChatMessage, context: Context) -> RunRecord:
@@ -167,12 +131,10 @@ async def conversation(
     conversation_id: Name, context: Here, user_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Conversation:
     """The last turns of a conversation; one that belongs to a person is shown to nobody else."""
-    try:
-        turns = await memory_of(context).turns(conversation_id, limit, user_id=user_id)
-    except InputError:
-        raise _unknown(conversation_id) from None
+    turns = await memory_of(context).turns(conversation_id, limit, user_id=user_id)
     if not turns:
-        raise _unknown(conversation_id)
+        told = f"there is no conversation {conversation_id!r} of this user: give the user_id that began it"
+        raise Problem(told, "UnknownConversation", status=404).exception
     return Conversation(conversation_id=conversation_id, turns=tuple(turns))
 
 
@@ -181,10 +143,7 @@ async def conversation(
 )
 async def delete_conversation(conversation_id: Name, context: Here, user_id: Name | None = None) -> Response:
     """Forget a conversation."""
-    try:
-        await memory_of(context).delete_conversation(conversation_id, user_id=user_id)
-    except InputError:
-        raise _unknown(conversation_id) from None
+    await memory_of(context).delete_conversation(conversation_id, user_id=user_id)
     return Response(status_code=204)
 
 
@@ -196,12 +155,6 @@ def memory_of(context: Context) -> Memory:
     """
     services: Services = context.workflow(ASSISTANT).services
     return services.memory
-
-
-def _unknown(conversation_id: str) -> HTTPException:
-    # Whether it is somebody else's is nobody's business.
-    told = f"there is no conversation {conversation_id!r} of this user: give the user_id that began it"
-    return Problem(told, "UnknownConversation", status=404).exception
 
 
 router = APIRouter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -86,10 +87,10 @@ _PAGE = 500
 class Memory:
     """Keeps profiles and conversations. All methods may be called from any event loop, and at the same time.
 
-    A conversation belongs to whoever began it: to a user, or to nobody, and then anyone who knows its id may read it,
-    but not as a user. Within one process nothing is lost; where two processes add turns to one conversation at the same
-    moment, those of one may be. Every method raises `InputError` for an id that is blank, or a conversation that is
-    somebody else's, and `StoreError` if the store fails.
+    Every user has conversations of their own, and so have those who give no name, all of them together: an id names
+    another conversation for each. Within one process nothing is lost; where two processes add turns to one conversation
+    at the same moment, those of one may be. Every method raises `InputError` for an id that is blank, and `StoreError`
+    if the store fails.
     """
 
     def __init__(
@@ -115,8 +116,7 @@ class Memory:
 
     async def profile(self, user_id: str) -> Profile | None:
         """What is known of a person, or None."""
-        kept = await self._run(self._value, _PROFILES, _named(user_id, "user_id"))
-        return None if kept is None else Profile.model_validate(kept)
+        return await self._run(self._profile, _named(user_id, "user_id"))
 
     async def keep_profile(self, profile: Profile) -> None:
         """Keep what is known of a person in place of what was known before."""
@@ -134,20 +134,22 @@ class Memory:
         """
 
         def changed(user_id: str) -> Profile:
-            kept = self._value(_PROFILES, user_id)
-            profile = change(None if kept is None else Profile.model_validate(kept))
+            profile = change(self._profile(user_id))
             self._store.put(_PROFILES, user_id, profile.model_dump(mode="json"))
             return profile
 
         return await self._run(changed, _named(user_id, "user_id"))
 
-    async def delete_profile(self, user_id: str) -> bool:
-        """Forget a person, with all conversations that belong to the person.
+    async def delete_profile(self, user_id: str) -> None:
+        """Forget a person, with all conversations that belong to the person."""
 
-        Returns:
-            Whether there was anything.
-        """
-        return await self._run(self._forget, _named(user_id, "user_id"))
+        def forget(user_id: str) -> None:
+            while page := self._store.search(_CONVERSATIONS, filter={"user_id": user_id}, limit=_PAGE):
+                for item in page:
+                    self._store.delete(_CONVERSATIONS, item.key)
+            self._delete(_PROFILES, user_id)
+
+        await self._run(forget, _named(user_id, "user_id"))
 
     async def turns(self, conversation_id: str, limit: int | None = None, *, user_id: str | None = None) -> list[Turn]:
         """The latest turns of a conversation, oldest first; none if there is no such conversation.
@@ -157,8 +159,7 @@ class Memory:
             limit: At most so many; None for all that are kept.
             user_id: Who asks.
         """
-        kept = await self._run(self._conversation, conversation_id, user_id)
-        turns: list[Any] = kept["turns"] if kept else []
+        turns = await self._run(self._turns, _key(conversation_id, user_id))
         latest = turns if limit is None else turns[max(0, len(turns) - limit) :]
         return [Turn.model_validate(turn) for turn in latest]
 
@@ -170,15 +171,16 @@ class Memory:
             turns: The turns, oldest first.
             user_id: Whose conversation it is; None for nobody's.
         """
-        await self._run(self._add, conversation_id, turns, user_id)
 
-    async def delete_conversation(self, conversation_id: str, user_id: str | None = None) -> bool:
-        """Forget a conversation.
+        def add(key: str) -> None:
+            whole = [*self._turns(key), *(turn.model_dump(mode="json") for turn in turns)]
+            self._store.put(_CONVERSATIONS, key, {"user_id": user_id, "turns": whole[-MOST_TURNS:]})
 
-        Returns:
-            Whether there was one.
-        """
-        return await self._run(self._delete, conversation_id, user_id)
+        await self._run(add, _key(conversation_id, user_id))
+
+    async def delete_conversation(self, conversation_id: str, user_id: str | None = None) -> None:
+        """Forget a conversation."""
+        await self._run(self._delete, _CONVERSATIONS, _key(conversation_id, user_id))
 
     def close(self) -> None:
         """Let go of the store."""
@@ -193,50 +195,28 @@ class Memory:
         self.close()
 
     async def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.to_thread(self._guarded, work, *arguments)
+        def guarded() -> Any:
+            with self._lock, _told_of(self._path):
+                return work(*arguments)
 
-    def _guarded(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        with self._lock, _told_of(self._path):
-            return work(*arguments)
+        return await asyncio.to_thread(guarded)
 
-    def _value(self, namespace: tuple[str, ...], key: str) -> dict[str, Any] | None:
-        item = self._store.get(namespace, key)
-        return None if item is None else item.value
+    def _profile(self, user_id: str) -> Profile | None:
+        item = self._store.get(_PROFILES, user_id)
+        return None if item is None else Profile.model_validate(item.value)
 
-    def _conversation(self, conversation_id: str, user_id: str | None) -> dict[str, Any] | None:
-        kept = self._value(_CONVERSATIONS, _named(conversation_id, "conversation_id"))
-        if kept is not None and kept["user_id"] != user_id:
-            raise InputError(
-                f"conversation {conversation_id!r} belongs to somebody else: give the user_id that began it, or begin "
-                "another one"
-            )
-        return kept
+    def _turns(self, key: str) -> list[Any]:
+        item = self._store.get(_CONVERSATIONS, key)
+        return [] if item is None else item.value["turns"]
 
-    def _add(self, conversation_id: str, turns: Sequence[Turn], user_id: str | None) -> None:
-        kept = self._conversation(conversation_id, user_id)
-        whole = [*(kept["turns"] if kept else []), *(turn.model_dump(mode="json") for turn in turns)]
-        self._store.put(_CONVERSATIONS, conversation_id, {"user_id": user_id, "turns": whole[-MOST_TURNS:]})
-
-    def _forget(self, user_id: str) -> bool:
-        found = self._value(_PROFILES, user_id) is not None
-        while page := self._store.search(_CONVERSATIONS, filter={"user_id": user_id}, limit=_PAGE):
-            found = True
-            for item in page:
-                self._store.delete(_CONVERSATIONS, item.key)
-        self._store.delete(_PROFILES, user_id)
-        self._erase()
-        return found
-
-    def _delete(self, conversation_id: str, user_id: str | None) -> bool:
-        if self._conversation(conversation_id, user_id) is None:
-            return False
-        self._store.delete(_CONVERSATIONS, conversation_id)
-        self._erase()
-        return True
-
-    def _erase(self) -> None:
+    def _delete(self, namespace: tuple[str, ...], key: str) -> None:
+        self._store.delete(namespace, key)
         if self._connection is not None:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _key(conversation_id: str, user_id: str | None) -> str:
+    return json.dumps([user_id, _named(conversation_id, "conversation_id")])
 
 
 def _named(given: str, what: str) -> str:

@@ -1,4 +1,4 @@
-"""What the state says: what is asked, by whom and when, and why a loop goes round again."""
+"""What the state says: what is asked, by whom and when."""
 
 from __future__ import annotations
 
@@ -68,9 +68,3 @@ def given_profile(state: AssistantState | Mapping[str, Any]) -> Profile | None:
     if isinstance(given, Profile):
         return given
     return Profile.model_validate({"user_id": user_of(state) or "", **given})
-
-
-def why_retried(state: AssistantState) -> str:
-    """Why another search is wanted."""
-    wish = state.get("retry_wanted")
-    return wish.reason if wish else ""

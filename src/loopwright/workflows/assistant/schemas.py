@@ -223,18 +223,6 @@ class Question(Frozen):
         return not self.smalltalk and self.operation not in ("about", "outside")
 
 
-class RetryWish(Frozen):
-    """Why another search would help."""
-
-    reason: str
-    """In a few words, for people."""
-    kind: Literal["no_results", "too_few", "weak"]
-    """``no_results``: a table that was asked has none; ``too_few``: fewer than wanted; ``weak``: all near the
-    threshold."""
-    tables: tuple[Table, ...]
-    """The tables that it concerns."""
-
-
 class Reflection(Frozen):
     """What to search next, and why."""
 
@@ -320,47 +308,64 @@ UserContext = dict[str, Any]
 ``profile`` (fields of `Profile`, used for this question alone)."""
 
 
-class ChatResult(Frozen):
-    """The outcome of one question."""
+class Ending(Frozen):
+    """How a run ended."""
 
     run_id: str
     """Names the run."""
-    message: str
-    """The question as asked."""
-    answer: str
-    """The answer as Markdown, a cited record's id in brackets."""
     referenced_ids: tuple[str, ...]
     """The records that the answer cites, in its order."""
     status: Status
     """How honest an end it is."""
     stop_reason: dict[str, Any] | list[dict[str, Any]] | None
     """Which loop reached its bound, or None."""
-    acknowledgment: str
-    """What the person was told before the search."""
-    thinking_updates: tuple[ThinkingUpdate, ...]
-    """What the person was told of each retry, in order."""
+
+
+class Summary(Frozen):
+    """A whole run at a glance."""
+
+    run_id: str
+    """Names the run."""
     path: tuple[str, ...]
     """The nodes in the order in which they ran."""
-    original_planned_queries: tuple[PlannedQuery, ...]
-    """The first plan."""
-    queries: tuple[PlannedQuery, ...]
-    """Everything that was searched, in order."""
-    results: dict[str, tuple[Found, ...]]
-    """Table -> what was found over all plans, best first."""
+    duration_ms: float
+    """Milliseconds of wall time."""
     retry_count: int
     """Retries of the search."""
-    scores: dict[str, float]
-    """``quality`` and ``confidence`` of the answer, and with a chat model ``faithfulness``, from 0 to 1; empty if it
-    was not judged."""
     model_calls: int
     """Calls of chat models."""
     tokens: int
     """Tokens of these calls, in and out."""
     cost: float | None
     """Their price in US dollars; None if it is not known."""
-    seconds: float
-    """Wall time."""
+    scores: dict[str, float]
+    """``quality`` and ``confidence`` of the answer, and with a chat model ``faithfulness``, from 0 to 1; empty if it
+    was not judged."""
+
+
+class ChatResult(Ending, Summary):
+    """The outcome of one question."""
+
+    message: str
+    """The question as asked."""
+    answer: str
+    """The answer as Markdown, a cited record's id in brackets."""
+    acknowledgment: str
+    """What the person was told before the search."""
+    thinking_updates: tuple[ThinkingUpdate, ...]
+    """What the person was told of each retry, in order."""
+    original_planned_queries: tuple[PlannedQuery, ...]
+    """The first plan."""
+    queries: tuple[PlannedQuery, ...]
+    """Everything that was searched, in order."""
+    results: dict[str, tuple[Found, ...]]
+    """Table -> what was found over all plans, best first."""
     error: str | None
     """What failed on the way, or None."""
     error_node: str | None
     """Where it failed, or None."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time."""
+        return self.duration_ms / 1000

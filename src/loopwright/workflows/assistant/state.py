@@ -14,7 +14,6 @@ from loopwright.workflows.assistant.schemas import (
     Profile,
     QueryMode,
     Question,
-    RetryWish,
     SearchOutcome,
     Status,
     Strategy,
@@ -67,8 +66,8 @@ class AssistantState(ChatInput):
     """Table -> what came near so far, over all plans, best first."""
     zero_result_tables: NotRequired[list[str]]
     """The tables that were asked and have no result."""
-    retry_wanted: NotRequired[RetryWish | None]
-    """Why another search would help, or None; whether one is left is not asked here."""
+    retry_wanted: NotRequired[str | None]
+    """Why another search would help, in a few words, or None; whether one is left is not asked here."""
     needs_retry: NotRequired[bool]
     """Whether another search would help and ``retry_count`` is below ``max_retry_count``."""
     retry_count: NotRequired[int]

@@ -35,7 +35,7 @@ from loopwright.workflows.assistant.events import (
     Thinking,
 )
 from loopwright.workflows.assistant.nodes import NODES
-from loopwright.workflows.assistant.schemas import ChatResult, Found, Record, SearchOutcome, ThinkingUpdate
+from loopwright.workflows.assistant.schemas import ChatResult, Found, Record, SearchOutcome, Summary, ThinkingUpdate
 from loopwright.workflows.assistant.services import Services
 
 _IN_PLACE = "__error_handler__"
@@ -145,20 +145,7 @@ def told_of(kind: str, message: str) -> str:
 
 def summary_of(result: ChatResult) -> PipelineSummary:
     """The summary of a run."""
-    visits = Counter(result.path)
-    return PipelineSummary(
-        run_id=result.run_id,
-        path=result.path,
-        visits=dict(visits),
-        skipped=tuple(name for name in NODES if name not in visits),
-        duration_ms=round(result.seconds * 1000, 3),
-        retry_count=result.retry_count,
-        strategies=tuple(update.strategy for update in result.thinking_updates),
-        model_calls=result.model_calls,
-        tokens=result.tokens,
-        cost=result.cost,
-        scores=result.scores,
-    )
+    return PipelineSummary(**{name: getattr(result, name) for name in Summary.model_fields})
 
 
 def brief(value: Any) -> Any:

@@ -18,6 +18,7 @@ from loopwright.engine import BoundedGraph, RunEvent, RunResult, Usage
 from loopwright.engine.events.schema import NodeFinished, Told, closing
 from loopwright.engine.nodes.policy import cause_of, is_transient
 from loopwright.errors import InputError, LoopwrightError, NodeFailed
+from loopwright.retrieval.records import Filter
 from loopwright.workflows.api import (
     Citation,
     ClientEvent,
@@ -40,20 +41,22 @@ from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.reasons import moment
 from loopwright.workflows.assistant.schemas import (
     ChatResult,
+    Ending,
     Found,
     PlannedQuery,
     Record,
+    Summary,
     Table,
     Turn,
     UserContext,
 )
-from loopwright.workflows.assistant.score import EXPECTED, score
 from loopwright.workflows.assistant.services import Services
-from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.sources.sample import sample_store
+from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
 from loopwright.workflows.assistant.streaming import Translator, brief, summary_of, told_of
 from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.evaluation.scores import citation_scores
 
 logger = logging.getLogger("loopwright.assistant")
 
@@ -131,7 +134,7 @@ _NODES = {
         label=node.label,
         icon=node.icon,
         has_llm=node.has_llm,
-        prompt=node.prompt_key,
+        prompt=node.name if node.has_llm else None,
         description=(node.work.__doc__ or "").partition("\n")[0],
     )
     for node in DECLARATIONS
@@ -154,7 +157,7 @@ class AssistantWorkflow(Workflow[Services]):
     nodes = _NODES
     state_schema = AssistantState
     examples = _EXAMPLES
-    expected = EXPECTED
+    expected = ("tables",)
     prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"
     schemas: Mapping[str, Any] = {"ChatEvent": ChatEvent}
@@ -174,22 +177,15 @@ class AssistantWorkflow(Workflow[Services]):
         settings = AssistantConfig.load(config, overrides)
         store = settings.assistant.store
         usual = store == AssistantSection.model_fields["store"].default and "assistant.store" not in (overrides or {})
-        services = Services.of(settings)
         if not usual or Path(store.partition(":")[2]).exists():
-            try:
-                if current(services.store).info is not None:
-                    return cls(services)
-            except BaseException:
-                services.close()
-                raise
+            with Services.of(settings) as looked:
+                held = looked.store.documents(Filter(tags=(CONFERENCE_TAG,)), limit=1)
+            if held:
+                return cls(Services.of(settings))
             if not usual:
-                services.close()
                 raise InputError("the store holds no conference: run `loopwright assistant ingest SCHEDULE` first")
-            services.close()
-            services = Services.of(settings)
         logger.warning("no conference was read yet: this is the sample; `loopwright assistant ingest` reads yours")
-        services.opened.entered("store", sample_store)
-        return cls(services)
+        return cls.sample(settings)
 
     def warm_up(self) -> None:
         """Make now what the first question would wait for: the graph, and what is derived from the conference."""
@@ -217,13 +213,18 @@ class AssistantWorkflow(Workflow[Services]):
         return [name for name in names if name not in self.services.search.catalogue.records]
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
-        """How right an outcome is; see the module ``score``.
+        """How right the records are that an answer cites.
 
         Args:
-            expected: What is expected.
+            expected: What is expected; citations are records, as ``sessions:12``. What is cited of a table in which
+                nobody judged records takes no place: ``tables``, by default those of the citations.
             outcome: What came.
         """
-        return score(expected, outcome)
+        if expected.citations is None:
+            return {}
+        judged = expected.own.get("tables") or [name.partition(":")[0] for name in expected.citations]
+        cited = [citation.mark for citation in outcome.citations]
+        return citation_scores([mark for mark in cited if mark.partition(":")[0] in judged], expected.citations)
 
     def build(self, services: Services) -> BoundedGraph:
         """Make the graph.
@@ -312,7 +313,6 @@ class _AssistantRun(Run):
         self.services = workflow.services
         self._run_id = run_id
         self._recovered = recovered
-        self._remembered = False
         self._translator = Translator(self.services, self.usage)
         self._last: RunEvent | None = None
         self._translated: list[ChatEvent] = []
@@ -320,23 +320,19 @@ class _AssistantRun(Run):
     def told(self, event: RunEvent) -> Iterable[Told]:
         """The acknowledgment, what is being done, and each reflection with its reasoning and its queries."""
         for said in self.client_events(event):
-            if isinstance(said, Acknowledgment):
-                yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
-            elif isinstance(said, Progress):
+            if isinstance(said, Progress):
                 yield Told(kind="progress", node=said.node, message=said.message)
+            elif isinstance(said, Acknowledgment):
+                yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
             elif isinstance(said, Thinking) and isinstance(event, NodeFinished):
-                yield Told(
-                    kind="thinking",
-                    node=REFLECT_AND_REPLAN,
-                    message=said.message,
-                    data={
-                        "strategy": said.strategy,
-                        "reasoning": event.update.get("reflection_reasoning", ""),
-                        "original_queries": brief(event.update.get("original_planned_queries") or []),
-                        "new_queries": brief(event.update.get("planned_queries") or []),
-                        "retry_count": said.retry_count,
-                    },
-                )
+                data = {
+                    "strategy": said.strategy,
+                    "reasoning": event.update.get("reflection_reasoning", ""),
+                    "original_queries": brief(event.update.get("original_planned_queries") or []),
+                    "new_queries": brief(event.update.get("planned_queries") or []),
+                    "retry_count": said.retry_count,
+                }
+                yield Told(kind="thinking", node=REFLECT_AND_REPLAN, message=said.message, data=data)
 
     def client_events(self, event: RunEvent) -> Sequence[ChatEvent]:
         """The events of the streaming contract."""
@@ -352,12 +348,10 @@ class _AssistantRun(Run):
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
         """The answer with the records that it cites; the turn is kept."""
         answered = self.result(result)
-        if not self._remembered and not await self._kept_before(answered):
-            await remember(answered, self._context, self.services)
-        self._remembered = True
+        await self._remember(answered)
         outcome, _events = await super().ended(result)
-        details = {**brief(answered), "summary": brief(summary_of(answered))}
-        return outcome.model_copy(update={"details": details}), last_events(answered)
+        summary = answered.model_dump(mode="json", include={*Summary.model_fields})
+        return outcome.model_copy(update={"details": {**brief(answered), "summary": summary}}), last_events(answered)
 
     def result(self, result: RunResult) -> ChatResult:
         """The outcome as Python has it."""
@@ -375,16 +369,24 @@ class _AssistantRun(Run):
         told = "something went wrong inside the server: its log says what"
         return (Failed(error=told, error_type="InternalError", can_retry=False),)
 
-    async def _kept_before(self, answered: ChatResult) -> bool:
-        """Whether a process that was killed, or the run that this one was forked from, kept the turn."""
-        conversation = self._context.get("conversation_id")
-        if not self._recovered or not conversation:
-            return False
+    async def _remember(self, answered: ChatResult) -> None:
+        """Keep the turn; a memory that fails loses the turn, not the answer. A wish to be forgotten is not kept."""
+        conversation, user = self._context.get("conversation_id"), self._context.get("user_id")
+        if not conversation or forgets_all(answered.message):
+            return
+        now = datetime.now(UTC)
+        asked = Turn(role="user", text=answered.message, at=now)
+        told = Turn(role="assistant", text=answered.answer, referenced_ids=answered.referenced_ids, at=now)
         try:
-            turns = await self.services.memory.turns(conversation, 2, user_id=self._context.get("user_id"))
-        except LoopwrightError:
-            return False  # the attempt to keep it says in the log what is wrong with the memory
-        return any(turn.role == "user" and turn.text == answered.message for turn in turns)
+            async with asyncio.timeout(self.services.config.assistant.timeout.memory):
+                memory = self.services.memory
+                # A process that was killed, or the run that this one was forked from, may have kept it.
+                before = await memory.turns(conversation, 2, user_id=user) if self._recovered else []
+                if not any(turn.role == "user" and turn.text == asked.text for turn in before):
+                    await memory.add_turns(conversation, [asked, told], user_id=user)
+        except (LoopwrightError, TimeoutError) as error:
+            reason = error or "the memory is too slow"
+            logger.warning("The turn of conversation %r is not kept: %s", conversation, reason)
 
 
 def _citation(record: Record) -> Citation:
@@ -502,41 +504,12 @@ def visualize_graph(graph: BoundedGraph | None = None) -> str:
     return mermaid((graph or build_graph()).topology())
 
 
-async def remember(result: ChatResult, context: UserContext, services: Services) -> None:
-    """Keep the turn; a memory that fails loses the turn, not the answer. A wish to be forgotten is not kept.
-
-    Args:
-        result: What was asked and answered.
-        context: Says whose conversation it is; without one nothing is kept.
-        services: The memory.
-    """
-    conversation = context.get("conversation_id")
-    if not conversation or forgets_all(result.message):
-        return
-    now = datetime.now(UTC)
-    turns = [
-        Turn(role="user", text=result.message, at=now),
-        Turn(role="assistant", text=result.answer, referenced_ids=result.referenced_ids, at=now),
-    ]
-    try:
-        async with asyncio.timeout(services.config.assistant.timeout.memory):
-            await services.memory.add_turns(conversation, turns, user_id=context.get("user_id"))
-    except (LoopwrightError, TimeoutError) as error:
-        logger.warning("The turn of conversation %r is not kept: %s", conversation, error or "the memory is too slow")
-
-
 def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
     """What a client sees when a run has ended by itself or at a bound."""
     if result.status == "failed":
         error = result.error or "the run ended before an answer was written"
         return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
-    done = Done(
-        run_id=result.run_id,
-        referenced_ids=result.referenced_ids,
-        status=result.status,
-        stop_reason=result.stop_reason,
-    )
-    return summary_of(result), done
+    return summary_of(result), Done(**{name: getattr(result, name) for name in Ending.model_fields})
 
 
 def failure_of(error: LoopwrightError) -> Failed:
@@ -578,7 +551,7 @@ def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: flo
         model_calls=usage.calls,
         tokens=usage.total_tokens,
         cost=cost,
-        seconds=run.seconds,
+        duration_ms=round(run.seconds * 1000, 3),
         error=state.get("error"),
         error_node=state.get("error_node"),
     )

@@ -72,21 +72,6 @@ def differences(record: Record, filters: Filters) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_OTHERWISE.get(asked.slot, "otherwise") for asked in unmet(record, filters)))
 
 
-def overlaps(records: Sequence[Record]) -> list[tuple[Record, Record]]:
-    """The pairs of records that are on at the same time, in the order given.
-
-    Args:
-        records: The records; those without a beginning and an end overlap with none.
-    """
-    timed = [(record, record.start, record.end) for record in records if record.start and record.end]
-    return [
-        (first, second)
-        for place, (first, start, end) in enumerate(timed)
-        for second, begins, ends in timed[place + 1 :]
-        if start < ends and begins < end
-    ]
-
-
 def titled(record: Record, most: int = _LONG_TITLE) -> str:
     """A record in running text: its title and its mark."""
     return f"“{plain(shortened(record.title, most))}” {mark(record.id)}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from itertools import combinations
 
-from loopwright.workflows.assistant.answer.lines import overlaps, titled
+from loopwright.workflows.assistant.answer.lines import titled
 from loopwright.workflows.assistant.answer.wording import NOUNS, day_named, joined, minutes_of, plain, when
 from loopwright.workflows.assistant.schemas import Found, Question, Record, SearchOutcome, Table
 
@@ -38,14 +39,13 @@ def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> s
 
 def clashing(sessions: Sequence[Record]) -> str:
     """Whether sessions are on at the same time."""
-    timed = [each for each in sessions if each.start and each.end][:_MOST_COMPARED]
+    timed = [(each, each.start, each.end) for each in sessions if each.start and each.end][:_MOST_COMPARED]
     if len(timed) < 2:
         return "I found only one of them, so I cannot tell whether they clash."
-    pairs = overlaps(timed)
-    times = "; ".join(f"{titled(each)} is on {when(each)}" for each in timed)
-    if pairs:
+    times = "; ".join(f"{titled(each)} is on {when(each)}" for each, _, _ in timed)
+    if any(start < ends and begins < end for (_, start, end), (_, begins, ends) in combinations(timed, 2)):
         return f"Yes, {'they' if len(timed) == 2 else 'some of them'} overlap: {times}."
-    days = {each.start.date() for each in timed if each.start}
+    days = {start.date() for _, start, _ in timed}
     return f"No, they do not clash{', they are on different days' if len(days) == len(timed) else ''}: {times}."
 
 

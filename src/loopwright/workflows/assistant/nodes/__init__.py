@@ -17,6 +17,6 @@ __all__ = [
 # The tables that the requirement names, each read from the declarations.
 _PIPELINE_NODES: set[str] = set(NODES)
 _LLM_NODES: set[str] = {node.name for node in DECLARATIONS if node.has_llm}
-_NODE_PROMPT_KEYS: dict[str, str] = {node.name: node.prompt_key for node in DECLARATIONS if node.prompt_key}
+_NODE_PROMPT_KEYS: dict[str, str] = {node: node for node in _LLM_NODES}
 PROGRESS_MESSAGES: dict[str, str | None] = {node.name: node.progress for node in DECLARATIONS}
 """Node -> what the person is told while it runs; None tells nothing, or is told by another event (thinking)."""

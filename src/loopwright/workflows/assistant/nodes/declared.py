@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from loopwright.workflows.assistant import constants as names
 from loopwright.workflows.assistant.nodes.answering import (
@@ -27,30 +27,20 @@ from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
 
 
-class Work(Protocol):
-    """What a node does."""
-
-    def __call__(self, state: AssistantState, services: Services) -> Coroutine[Any, Any, dict[str, Any]]:
-        """Give the update that a state and the services lead to."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeDeclaration:
     """One node."""
 
     name: str
     """Its name in the graph."""
-    work: Work
-    """What it does."""
+    work: Callable[..., Coroutine[Any, Any, dict[str, Any]]]
+    """What it does: from the state and the services to an update."""
     label: str
     """What people call it."""
     icon: str
     """Its picture in the DevTools."""
     has_llm: bool = False
-    """Whether it asks a chat model where one is configured."""
-    prompt_key: str | None = None
-    """The id of its prompt, or None without one."""
+    """Whether it asks a chat model where one is configured; its prompt is called as it is."""
     progress: str | None = None
     """What the person is told while it runs; None tells nothing."""
     next: str | None = None
@@ -82,7 +72,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Update profile",
         icon="👤",
         has_llm=True,
-        prompt_key=names.UPDATE_PROFILE,
         progress="Noting what you told me about yourself…",
         next=names.GENERATE_ACKNOWLEDGMENT,
         without=_nothing,
@@ -93,7 +82,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Acknowledge",
         icon="👋",
         has_llm=True,
-        prompt_key=names.GENERATE_ACKNOWLEDGMENT,
         next=names.PLAN_QUERIES,
         without=_nothing,
     ),
@@ -103,7 +91,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Plan queries",
         icon="🗺️",
         has_llm=True,
-        prompt_key=names.PLAN_QUERIES,
         progress="Working out what to look for…",
         next=names.EXECUTE_QUERIES,
         without=planned_by_rules,
@@ -129,7 +116,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Reflect & Replan",
         icon="🤔",
         has_llm=True,
-        prompt_key=names.REFLECT_AND_REPLAN,
         next=names.EXECUTE_QUERIES,
         without=relaxed_instead,
     ),
@@ -139,7 +125,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Generate response",
         icon="✍️",
         has_llm=True,
-        prompt_key=names.GENERATE_RESPONSE,
         progress="Writing the answer…",
         next=names.EVALUATE,
         without=written_by_rules,
@@ -150,7 +135,6 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Evaluate",
         icon="⚖️",
         has_llm=True,
-        prompt_key=names.EVALUATE,
         next="__end__",
         without=judged_by_rules,
     ),

@@ -28,20 +28,14 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
         ``original_planned_queries`` where that is not set yet.
     """
     attempts = state.get("attempts") or []
-    own = reflect(
-        asked_of(state),
-        state.get("planned_queries") or [],
-        state.get("outcomes") or [],
-        attempts,
-        services.search,
-        services.config.assistant,
-    )
+    outcomes = state.get("outcomes") or []
+    own = reflect(asked_of(state), outcomes, attempts, services.search, services.config.assistant)
     if services.chat(REFLECT_AND_REPLAN) is not None:
         reply = await services.reply(
             REFLECT_AND_REPLAN,
             ReflectionReply,
             question=question_of(state),
-            **shown_search(asked_of(state), state.get("outcomes") or [], attempts, services.search),
+            **shown_search(asked_of(state), outcomes, attempts, services.search),
         )
         own = reflection_of(reply, asked_of(state), attempts, own, services.config.assistant)
     return _replanned(state, own)

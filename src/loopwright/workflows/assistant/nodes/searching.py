@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from loopwright.workflows.assistant.reasons import asked_of
-from loopwright.workflows.assistant.reflecting.plans import relaxed, wish_after
+from loopwright.workflows.assistant.reflecting.plans import untried, wish_after
+from loopwright.workflows.assistant.reflecting.steps import NEAR
 from loopwright.workflows.assistant.schemas import PlannedQuery, SearchOutcome
 from loopwright.workflows.assistant.searching.search import merge
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState
+
+MAX_LIMIT = 200
+"""The largest limit that a query may have."""
 
 
 async def execute_queries(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -70,15 +74,24 @@ async def relax_and_retry(state: AssistantState, services: Services) -> dict[str
 
 
 def relaxed_anew(state: AssistantState, services: Services) -> list[PlannedQuery]:
-    """The last plan with wider limits, without what was searched before.
+    """The queries of the last plan that brought too few, with half the threshold and twice the limit.
+
+    All of them if each brought enough, since then they were too weak; none of them was searched before.
 
     Args:
         state: Reads ``planned_queries``, ``outcomes`` and ``attempts``.
-        services: The configuration.
+        services: How many results are enough.
     """
-    queries = relaxed(state.get("planned_queries") or [], state.get("outcomes") or [], services.config.assistant)
-    tried = [query for plan in state.get("attempts") or [] for query in plan]
-    return [query for query in queries if query not in tried]
+    planned, least = state.get("planned_queries") or [], max(1, services.config.assistant.search.enough)
+    pairs = zip(planned, state.get("outcomes") or [], strict=False)
+    poor = [query for query, outcome in pairs if len(outcome.hits) < least] or planned
+    wider = (
+        query.model_copy(
+            update={"score_threshold": round(query.score_threshold * NEAR, 4), "limit": min(MAX_LIMIT, query.limit * 2)}
+        )
+        for query in poor
+    )
+    return list(untried(wider, state.get("attempts") or []))
 
 
 async def _searched(state: AssistantState, services: Services, queries: Sequence[PlannedQuery]) -> dict[str, Any]:

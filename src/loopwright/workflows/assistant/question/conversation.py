@@ -111,7 +111,7 @@ def _pointed(
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
     located = it or person or said & {"there", "in"}
     if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
-        return beside(question, sessions[0], bool(after))
+        return _beside(question, sessions[0], bool(after))
     if it and not slots and not more:
         # "Who is running that one?": all that is said beside it is what is done with it.
         asks = sentence.word(0) in words("turns", "what") and len(content) == 1
@@ -147,7 +147,7 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
     return question.model_copy(update={**found, "unread": (), "doubted": False})
 
 
-def beside(question: Question, anchor: Record, after: bool) -> Question:
+def _beside(question: Question, anchor: Record, after: bool) -> Question:
     """What is on in the same room after a session, or before it."""
     if anchor.start is None:
         return _about(question, [anchor])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
+from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
@@ -129,19 +128,8 @@ class Names:
         return found
 
 
-_made: WeakKeyDictionary[Catalogue, Names] = WeakKeyDictionary()
-_lock = threading.Lock()
-
-
-def names_of(catalogue: Catalogue) -> Names:
-    """The names of a conference, made once."""
-    with _lock:
-        names = _made.get(catalogue)
-    if names is None:
-        names = Names(catalogue)
-        with _lock:
-            _made[catalogue] = names
-    return names
+names_of = lru_cache(maxsize=4)(Names)
+"""The names of a conference, made once."""
 
 
 def read_titles(sentence: Sentence, names: Names) -> list[Record]:

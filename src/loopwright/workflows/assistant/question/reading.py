@@ -31,7 +31,7 @@ from loopwright.workflows.assistant.question.nearest import Near, asked_with, ne
 from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
 from loopwright.workflows.assistant.question.presence import read_presence
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, PlannedQuery, Question, Slot, Table
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Slot, Table
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, table, words
 from loopwright.workflows.assistant.searching.search import Search
@@ -129,9 +129,6 @@ class Reader:
         if operation == "previous" and sentence.asks("start", "on", "end"):  # "who spoke at ten?"
             operation = "find"
         spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
-        if both := _contrary(sentence, spans):
-            told = f"You ask for “{both}” and for nothing of it: nothing can be both, so nothing fits"
-            return Question(text=text, operation="about", tables=(), notes=(told,))
         tables = self.tables(sentence)
         if self.at_stand:
             tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
@@ -154,12 +151,8 @@ class Reader:
         doubted = doubted and not any(each.slot in ("start", "on", "record") for each in include)
         notes = [*sentence.notes]
         if operation == "find":
-            left = [*unread(sentence), *self._dropped(sentence, f"{topic} {' '.join(excluded)}")]
-            notes += [f"I did not understand “{each}”, so this goes by the rest" for each in left]
+            notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
         unsaid = self._unread(sentence) if operation == "find" and not topic and (include or excluded) else ()
-        if unsaid and any(self._finds(table, " ".join(unsaid), filters) for table in tables):
-            # The only words that could be a subject: searched for, but no answer to them is a sure one.
-            topic, doubted, unsaid = " ".join(unsaid), True, ()
         return Question(
             text=text,
             operation=operation,
@@ -373,23 +366,6 @@ class Reader:
             if sentence.language == "en" and not _only_asks(sentence.word(place))
         )
 
-    def _dropped(self, sentence: Sentence, read: str) -> list[str]:
-        """The words beside a subject, in its sentence, that say something and are neither searched for nor left out."""
-        used = set(read.split())
-        starts = [place for place in range(len(sentence)) if sentence.begins(place)]
-        dropped: list[str] = []
-        for bounds in pairwise([*starts, len(sentence)]):
-            places = [place for place in range(*bounds) if not sentence.tokens[place].taken]
-            if any(sentence.tokens[place].raw in used for place in places):
-                unsaid = self._unread(sentence)
-                dropped += [
-                    raw for place in places if (raw := sentence.tokens[place].raw) in unsaid and raw not in used
-                ]
-        return dropped
-
-    def _finds(self, table: Table, text: str, filters: Filters) -> bool:
-        return bool(self.search.run(PlannedQuery(table=table, query_text=text, filters=filters, limit=1)).hits)
-
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
         asked = {each.slot for each in include}
@@ -494,49 +470,6 @@ def _corrected(sentence: Sentence) -> None:
         sentence.take(place - (mends and sentence.word(place - 1) == "no"), place + 1 + (not mends), "correction")
         later = {span.condition.slot for span in sentence.spans if span.first > place}
         sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
-
-
-def _contrary(sentence: Sentence, excluded: Sequence[Span]) -> str:
-    """What one sentence asks for and then leaves out, for people; empty if it does not contradict itself.
-
-    "Too many talks about AI, anything but AI" does not: only what is left out in the same way as it was asked for.
-    Neither does what is left out only in part, as in "about Python, but nothing about Python packaging".
-    """
-    for span in excluded:
-        if _named_before(sentence, span, excluded) and _ends(sentence, span.last):
-            return span.condition.said
-    for place, token in enumerate(sentence.tokens):
-        if token.taken == "excluded" and sentence.word(place - 1) in _ABOUT and _ends(sentence, place + 1):
-            for other in range(place):
-                same = set(terms(sentence.word(other))) == set(terms(token.word)) != set()
-                free = not sentence.tokens[other].taken and _within(sentence, other, place)
-                if same and free and _marked(sentence, other):
-                    return token.raw
-    return ""
-
-
-def _named_before(sentence: Sentence, span: Span, excluded: Sequence[Span]) -> bool:
-    """Whether the same sentence asks for a condition first that it then leaves out."""
-    return bool(span.condition.values) and any(
-        (other.condition.slot, other.condition.values) == (span.condition.slot, span.condition.values)
-        and other not in excluded
-        and _within(sentence, other.first, span.first)
-        for other in sentence.spans
-    )
-
-
-def _ends(sentence: Sentence, place: int) -> bool:
-    """Whether nothing follows in a clause from a word on, which could narrow what stands before it."""
-    while not sentence.begins(place) and "," not in sentence.tokens[place].gap:
-        if any(span.first == place for span in sentence.spans) or not _only_asks(sentence.word(place)):
-            return False
-        place += 1
-    return True
-
-
-def _within(sentence: Sentence, first: int, last: int) -> bool:
-    """Whether one word stands before another in the same sentence."""
-    return first < last and not any(sentence.begins(place) for place in range(first + 1, last + 1))
 
 
 _ABOUT = frozenset({"about", "on", "uber", "sur", "over", "sobre", "regarding", "with"})

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import around, asked_in, beside
+from loopwright.workflows.assistant.question.conversation import around, asked_in
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
@@ -59,29 +59,14 @@ def understand(
     question = asked_in(text, history, reader)
     if question.operation == "personal":
         return question.model_copy(update={"notes": told_of(text, profile)})
-    if question.operation == "about" and question.notes:
-        return question
     if question.operation == "about" or (question.operation == "count" and question.by and not question.topic):
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
-    if question.operation in ("find", "recommend"):
+    if question.operation in ("find", "recommend", "next"):
         question = _beside_session(question, reader) or question
-    if question.operation == "next" and (question.topic or question.filters.values("record")):
-        question = _after_anchor(question, reader)
     question = _personal(question, profile)
     return question.model_copy(update={"parts": _parts(question, reader)})
-
-
-def _after_anchor(question: Question, reader: Reader) -> Question:
-    """What comes after a session that is named, in its room; else what comes next about the subject."""
-    said = {token.word for token in reader.sentence(question.text).tokens}
-    if not said & (words("turns", "after") - {"next"}):
-        return question
-    anchors = question.filters.but("start", "on", "day", "room")
-    query = PlannedQuery(table=Table.SESSIONS, query_text=question.topic, filters=anchors, limit=1)
-    hits = reader.search.run(query).hits
-    return beside(question, hits[0].record, after=True) if hits and hits[0].score >= _ANCHORS else question
 
 
 def _beside_session(question: Question, reader: Reader) -> Question | None:

@@ -1,4 +1,4 @@
-"""Whether another search would help, and plans: the mechanical retry, and one without what was searched before."""
+"""Whether another search would help, and plans without what was searched before."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from loopwright.workflows.assistant.answer.listing import SURE
 from loopwright.workflows.assistant.answer.wording import NOUNS
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.reflecting.steps import fewer_conditions
-from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Question, RetryWish, SearchOutcome
+from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Question, SearchOutcome
 
 ENOUGH_ALONE = 0.75
 """One result with so much evidence is enough, however few there are."""
-THRESHOLD_FACTOR = 0.5
-"""What the threshold is multiplied with at each mechanical relaxation."""
-MAX_LIMIT = 200
-"""The largest limit that a query may have."""
 MAX_QUERIES = 4
 """Queries of one new plan; a person waits for each."""
 
@@ -27,7 +23,7 @@ def wish_after(
     outcomes: Sequence[SearchOutcome],
     query_results: Mapping[str, Sequence[Found]],
     config: AssistantSection,
-) -> RetryWish | None:
+) -> str | None:
     """Say why another search would help; pure, and blind to how many are left.
 
     Args:
@@ -37,56 +33,29 @@ def wish_after(
         config: How many results are enough.
 
     Returns:
-        The wish, or None: nothing was asked, what was found is good, or no other search could find more.
+        The reason, in a few words, or None: nothing was asked, what was found is good, or nothing could find more.
     """
     if not question.searches or not outcomes or question.operation in ("count", "most"):
         return None
     asked = list(dict.fromkeys(outcome.query.table for outcome in outcomes))
     found = {table: list(query_results.get(table, ())) for table in asked}
-    empty = tuple(table for table, results in found.items() if not results)
+    empty = [table for table, results in found.items() if not results]
     if not any(outcome.query.query_text for outcome in outcomes):
         # A question about no topic lists whatever is there: few are all that there are.
         if len(empty) < len(found) or not fewer_conditions(outcomes[0].query.filters, keep_kind=True):
             return None
-        return RetryWish(reason="nothing at that time and place", kind="no_results", tables=empty)
+        return "nothing at that time and place"
     if empty:
-        return RetryWish(reason=f"no {' or '.join(empty)} found", kind="no_results", tables=empty)
+        return f"no {' or '.join(empty)} found"
     first = next((table for table in question.tables if table in found), asked[0])
     best = max(each.score for each in found[first])
     if best < SURE:
-        return RetryWish(reason=f"the {first.value} found fit only loosely", kind="weak", tables=(first,))
+        return f"the {first.value} found fit only loosely"
     # What a person gives is few by nature, and a title that was meant is found alone.
     few = len(found[first]) < config.search.enough and not question.filters.values("person")
     if few and best < ENOUGH_ALONE and question.operation == "find" and not question.parts:
-        noun = NOUNS[first][len(found[first]) != 1]
-        return RetryWish(reason=f"only {len(found[first])} {noun} found", kind="too_few", tables=(first,))
+        return f"only {len(found[first])} {NOUNS[first][len(found[first]) != 1]} found"
     return None
-
-
-def relaxed(
-    planned: Sequence[PlannedQuery], outcomes: Sequence[SearchOutcome], config: AssistantSection
-) -> list[PlannedQuery]:
-    """Ask the same with half the threshold and twice the limit.
-
-    Args:
-        planned: The last plan.
-        outcomes: What its queries brought, in the same order.
-        config: How many results are enough.
-
-    Returns:
-        The queries that brought too few, relaxed; all of them if each brought enough, since then they were too weak.
-    """
-    least = max(1, config.search.enough)
-    poor = [query for query, outcome in zip(planned, outcomes, strict=False) if len(outcome.hits) < least]
-    return [
-        query.model_copy(
-            update={
-                "score_threshold": round(query.score_threshold * THRESHOLD_FACTOR, 4),
-                "limit": min(MAX_LIMIT, query.limit * 2),
-            }
-        )
-        for query in poor or planned
-    ]
 
 
 def untried(queries: Iterable[PlannedQuery], attempts: Sequence[Sequence[PlannedQuery]]) -> tuple[PlannedQuery, ...]:

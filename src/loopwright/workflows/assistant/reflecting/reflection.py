@@ -20,7 +20,6 @@ _LENGTH = 150
 
 def reflect(
     question: Question,
-    planned: Sequence[PlannedQuery],
     outcomes: Sequence[SearchOutcome],
     attempts: Sequence[Sequence[PlannedQuery]],
     search: Search,
@@ -32,8 +31,7 @@ def reflect(
 
     Args:
         question: What is asked for.
-        planned: The last plan.
-        outcomes: What each of its queries brought.
+        outcomes: What each query of the last plan brought.
         attempts: Every plan so far, the last one included.
         search: The conference and its words.
         config: The usual threshold and limit, and how many results are enough.
@@ -41,10 +39,9 @@ def reflect(
     Returns:
         The plan, without any query that equals an earlier one in every parameter; without queries if nothing is left.
     """
-    tried = [*attempts, planned]
     seen = _seen(outcomes)
     for step in steps(question, outcomes, search, config):
-        if queries := untried(step.queries, tried):
+        if queries := untried(step.queries, attempts):
             shown = shortened(subject(question.topic), _LONGEST_TOPIC)
             about = f" on “{shown}”" if shown else " at that time and place"
             found = any(outcome.hits for outcome in outcomes)

@@ -43,17 +43,14 @@ class DenseSearch:
         self._embedder = embedder
         self._ready = False
         self._headings: dict[str, str] = {}
-        self._likeness = lru_cache(maxsize=256)(self._measured)
+        self.likeness = lru_cache(maxsize=256)(self._measured)
+        """How far each record's best passage stands out from all others, float32 [records], in standard deviations."""
 
     @property
     def ready(self) -> bool:
         """Whether every passage has a vector; once it was so, it stays so."""
         self._ready = self._ready or not self._store.without_vector(self._embedder.model, 1)
         return self._ready
-
-    def likeness(self, text: str, table: Table, index: TableIndex) -> Floats:
-        """How far each record's best passage stands out from all others, float32 [records], in standard deviations."""
-        return self._likeness(text, table, index)
 
     def _measured(self, text: str, table: Table, index: TableIndex) -> Floats:
         where = Filter(tags=(table.value,))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from loopwright.retrieval.english import share
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.records import Passage
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.schemas import Record
 
@@ -37,15 +38,6 @@ _PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
 _SHORTHAND = 4
 """So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""
 _TITLES = frozenset({"title", "name", "track", "speakers"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A record as a titled text."""
-
-    title: str
-    heading: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +248,8 @@ def _names(record: Record, term: str) -> bool:
     return any(term in each and len(each) < 3 for each in own) or any(terms(text) == [term] for text in named)
 
 
-def _told(record: Record) -> _Told:
+def _told(record: Record) -> Passage:
+    """A record as a titled text."""
     heading = " ".join([*record.values("track"), *record.values("speaker"), record.texts.get("subtitle", "")])
     rest = (text for facet, text in record.texts.items() if facet not in _TITLES and facet != "subtitle")
-    return _Told(record.title, heading, "\n".join(rest))
+    return Passage(id=record.id, document_id=record.id, text="\n".join(rest), title=record.title, heading=heading)

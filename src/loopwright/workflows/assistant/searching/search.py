@@ -168,7 +168,7 @@ class Search:
         return np.asarray(scores, np.float32)
 
     def _about(self, made: _Prepared, table: Table, topic: str, *, also_short: bool = True) -> np.ndarray:
-        """Which records mention a topic, or name it in the words of the part of the programme that is about it."""
+        """Which records mention a topic, or stand in the part of the programme that is about it."""
         index = made.tables[table]
         wanted = terms(topic)
         found = np.ones(len(index.records), bool)
@@ -184,11 +184,8 @@ class Search:
         others = [each.text for each in made.vocabulary.others(topic) if each.kind == "short form"]
         for other in (*others, *same_as(fold(topic)), *_compound(topic)) if also_short else ():
             found |= self._about(made, table, other, also_short=False)
-        own = [n for n, each in enumerate(index.records) if set(wanted) <= set(terms(" ".join(each.values("track"))))]
-        found[own] = True
-        for term in _names_of(index, own):
-            named = [place for place in index.held(term)[0] if term in index.titled(place)]
-            found[named] = True
+        # All of the part of the programme that is about it, whatever words a record uses.
+        found |= np.array([set(wanted) <= set(terms(" ".join(each.values("track")))) for each in index.records], bool)
         return found
 
 
@@ -206,20 +203,6 @@ def _is_of(term: str, wanted: str) -> bool:
         and share(term) == 0
         and share(wanted) < COMMON / 100
     )
-
-
-def _names_of(index: TableIndex, places: Sequence[int]) -> list[str]:
-    """The words by which a part of the programme is known: many titles there have them, and few elsewhere."""
-    if len(places) < 5:
-        return []
-    inside = Counter(term for place in places for term in index.titled(place))
-    everywhere = Counter(term for place in range(len(index.records)) for term in index.titled(place) if term in inside)
-    track = {term for place in places for each in index.records[place].values("track") for term in terms(each)}
-    return [
-        term
-        for term, count in inside.items()
-        if term not in track and count >= 3 and count > 0.6 * everywhere[term] and index.weight(term) > 2
-    ]
 
 
 def _told(words: Sequence[Term]) -> float:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache, lru_cache
 from math import inf
 from typing import Self
 from weakref import WeakKeyDictionary
@@ -40,8 +41,8 @@ class Catalogue:
         self._tables: dict[Table, tuple[Record, ...]] = {
             table: tuple(record for record in ordered if record.table == table) for table in Table
         }
-        self._values: dict[tuple[Table, str], dict[str, int]] = {}
-        self._filtered: dict[tuple[Table, tuple[Condition, ...], tuple[Condition, ...]], tuple[Record, ...]] = {}
+        self._passing = lru_cache(maxsize=_MOST_REMEMBERED)(self._passed)
+        self._counted = cache(self._counts)
 
     @classmethod
     def of(cls, store: KnowledgeStore) -> Self:
@@ -67,12 +68,11 @@ class Catalogue:
 
     def values(self, field: str, table: Table = Table.SESSIONS) -> dict[str, int]:
         """The values of a field, and how many records have each; the most frequent first, then by value."""
-        known = self._values.get((table, field))
-        if known is None:
-            counts = Counter(value for record in self._tables[table] for value in record.values(field))
-            known = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-            self._values[table, field] = known
-        return known
+        return self._counted(field, table)
+
+    def _counts(self, field: str, table: Table) -> dict[str, int]:
+        counts = Counter(value for record in self._tables[table] for value in record.values(field))
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def filtered(self, table: Table, filters: Filters) -> list[Record]:
         """The records of a table that pass, in the order of `of_table`.
@@ -83,17 +83,12 @@ class Catalogue:
         """
         if not filters.include and not filters.exclude:
             return list(self._tables[table])
-        key = (table, filters.include, filters.exclude)
-        known = self._filtered.get(key)
-        if known is None:
-            if table is Table.SPEAKERS:
-                known = self._speakers(filters)
-            else:
-                known = tuple(record for record in self._tables[table] if passes(record, filters))
-            # Another dictionary rather than a lock: other threads may be reading the old one.
-            rest = self._filtered if len(self._filtered) < _MOST_REMEMBERED else {}
-            self._filtered = {**rest, key: known}
-        return list(known)
+        return list(self._passing(table, filters.model_copy(update={"without": ()})))
+
+    def _passed(self, table: Table, filters: Filters) -> tuple[Record, ...]:
+        if table is Table.SPEAKERS:
+            return self._speakers(filters)
+        return tuple(record for record in self._tables[table] if passes(record, filters))
 
     def _speakers(self, filters: Filters) -> tuple[Record, ...]:
         def own(of: tuple[Condition, ...]) -> tuple[Condition, ...]:
@@ -119,19 +114,13 @@ def current(store: KnowledgeStore) -> Catalogue:
     """
     revision = store.revision(_A_QUESTION)
     with _lock:
-        lock, catalogue = _made.setdefault(store, (threading.Lock(), None))
-    if catalogue is not None and catalogue.revision >= revision:
-        return catalogue
-    with lock:
-        catalogue = _made[store][1]
+        catalogue = _made.get(store)
         if catalogue is None or catalogue.revision < revision:
-            catalogue = Catalogue.of(store)
-            with _lock:
-                _made[store] = lock, catalogue
+            catalogue = _made[store] = Catalogue.of(store)
         return catalogue
 
 
-_made: WeakKeyDictionary[KnowledgeStore, tuple[threading.Lock, Catalogue | None]] = WeakKeyDictionary()
+_made: WeakKeyDictionary[KnowledgeStore, Catalogue] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 

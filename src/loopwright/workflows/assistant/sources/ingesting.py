@@ -6,16 +6,16 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from loopwright.errors import ConfigError
-from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.reading.schedules import Schedule, read_schedule, read_table
+from loopwright.workflows.assistant.sources.reading.schedules import read_schedule, read_table
 from loopwright.workflows.assistant.sources.storing import (
     INFO_ID,
     LAYOUT,
@@ -79,7 +79,7 @@ def ingest(
         StoreError: If the store fails.
     """
     begin = time.monotonic()
-    tell = progress or _silent
+    tell = progress or (lambda _: None)
     given: dict[Path, tuple[Table, ...]] = {
         path: tables
         for path, tables in (
@@ -111,7 +111,7 @@ def ingest(
         problems += read.problems
         # What had to be left out of a file is told each time that it is given.
         contributions.append(Contribution(document=replace(file, digest="") if read.problems else file, passages=()))
-        if isinstance(read, Schedule) and digests.get(INFO_ID) != digest_of(read.info):
+        if read.info is not None and digests.get(INFO_ID) != digest_of(read.info):
             contributions.append(info_contribution(read.info))
     fresh = [record for record in records.values() if digests.get(record.id) != digest_of(record)]
     if fresh:
@@ -131,27 +131,8 @@ def ingest(
     )
 
 
-def embed_all(
-    store: KnowledgeStore,
-    embedder: Embedder,
-    progress: Callable[[int, int], None] | None = None,
-) -> int:
-    """Give a vector to each passage that has none of this model, while others search and ingest.
-
-    Every batch is stored when it is ready, so that a later call goes on where this one ended, however it ended.
-
-    Args:
-        store: The store.
-        embedder: The embedding model.
-        progress: Told after each batch how many passages got a vector, and how many there are to do in all.
-
-    Returns:
-        How many passages got a vector.
-
-    Raises:
-        StoreError: If the store fails; the batches before stay.
-    """
-    return fill_vectors(store, embedder, text_of=embedded_text, on_progress=progress)
+embed_all = partial(fill_vectors, text_of=embedded_text)
+"""Gives a vector to each passage that has none of a model; see `loopwright.retrieval.vectors.fill_vectors`."""
 
 
 def _file(path: Path, tables: tuple[Table, ...], time_zone: str | None) -> Document:
@@ -160,7 +141,3 @@ def _file(path: Path, tables: tuple[Table, ...], time_zone: str | None) -> Docum
     source = Source(path=path)
     digest = hashlib.sha256(read_by + source.data(source.limits.text_bytes)).hexdigest()
     return Document(id=f"file:{tables[0].value}", title=path.name, digest=digest, tags=("file",))
-
-
-def _silent(_: str) -> None:
-    """Tell nobody."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -11,27 +10,18 @@ from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.sources.ingesting import ingest
 
 
-@dataclass(frozen=True, slots=True)
-class SamplePaths:
-    """Where its files lie."""
-
-    schedule: Path
-    """The sessions, as Pentabarf XML."""
-    exhibitors: Path
-    """The exhibitors, as JSON."""
-    attendees: Path
-    """The attendees, as CSV."""
-
-
-def sample_paths() -> SamplePaths:
-    """The files of the sample conference."""
-    folder = Path(str(resources.files("loopwright.workflows.assistant"))) / "data" / "sample"
-    return SamplePaths(folder / "schedule.xml", folder / "exhibitors.json", folder / "attendees.csv")
+def sample_folder() -> Path:
+    """The folder with its ``schedule.xml``, ``exhibitors.json`` and ``attendees.csv``."""
+    return Path(str(resources.files("loopwright.workflows.assistant"))) / "data" / "sample"
 
 
 def sample_store() -> KnowledgeStore:
     """A new store in memory that holds the sample conference, without vectors; whoever asks for it closes it."""
-    paths = sample_paths()
-    store = open_store("memory")
-    ingest(store, paths.schedule, exhibitors=paths.exhibitors, attendees=paths.attendees)
+    store, folder = open_store("memory"), sample_folder()
+    ingest(
+        store,
+        folder / "schedule.xml",
+        exhibitors=folder / "exhibitors.json",
+        attendees=folder / "attendees.csv",
+    )
     return store

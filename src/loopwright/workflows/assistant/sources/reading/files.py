@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from loopwright.workflows.files import Source, csv_rows, json_lines, json_of, text_of
@@ -40,33 +39,30 @@ def as_text(value: object) -> str:
     return next((item for item in chosen if isinstance(item, str) and item), "")
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What a file holds."""
-
-    rows: list[tuple[str, dict[str, Any]]]
-    """Of each row its place in words, for messages, and its values by column."""
-    about: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What stands beside the rows in a JSON object."""
+Row = tuple[str, dict[str, Any]]
+"""A row of a table: its place in words, for messages, and its values by column."""
 
 
-def read_rows(source: Source) -> Rows:
+def read_rows(source: Source) -> tuple[list[Row], dict[str, Any]]:
     """Read a table.
 
     Args:
         source: The file, whose name ends in ``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, ``.md`` or
             ``.markdown``; a Markdown file holds tables. Rows that cannot be used are told to it.
 
+    Returns:
+        The rows, and what stands beside them in a JSON object.
+
     Raises:
         DocumentError: If it is damaged as a whole, or is none of these.
     """
     suffix = source.path.suffix.lower()
     if suffix in (".csv", ".tsv"):
-        return Rows([(f"line {number}", row) for number, row in csv_rows(source)])
+        return [(f"line {number}", row) for number, row in csv_rows(source)], {}
     if suffix in (".jsonl", ".ndjson"):
-        return Rows([*_objects(source, "line", json_lines(source))])
+        return [*_objects(source, "line", json_lines(source))], {}
     if suffix in (".md", ".markdown"):
-        return _markdown(source, read_text(source))
+        return _markdown(source, read_text(source)), {}
     if suffix == ".json":
         return _of_json(source, json_of(source, read_text(source)))
     raise source.error(f"has an unknown ending {suffix!r}; known: .csv, .tsv, .json, .jsonl, .ndjson, .md, .markdown")
@@ -77,7 +73,7 @@ def read_text(source: Source) -> str:
     return text_of(source, source.data(source.limits.text_bytes))
 
 
-def _of_json(source: Source, value: object) -> Rows:
+def _of_json(source: Source, value: object) -> tuple[list[Row], dict[str, Any]]:
     """The rows of a JSON value: an array of objects, or an object that holds one."""
     about = as_mapping(value)
     held = [name for name, inner in about.items() if any(as_mapping(item) for item in as_list(inner))]
@@ -85,10 +81,10 @@ def _of_json(source: Source, value: object) -> Rows:
     rows = [*_objects(source, "element", enumerate(items, 1))]
     if not rows:
         raise source.error('holds no array of objects, such as [{"name": ...}, ...]')
-    return Rows(rows, {name: inner for name, inner in about.items() if name not in held[:1]})
+    return rows, {name: inner for name, inner in about.items() if name not in held[:1]}
 
 
-def _objects(source: Source, place: str, values: Iterable[tuple[int, object]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _objects(source: Source, place: str, values: Iterable[tuple[int, object]]) -> Iterator[Row]:
     """Those of some values that are objects, each with its place in words; the others are told."""
     for number, value in values:
         if row := as_mapping(value):
@@ -97,10 +93,10 @@ def _objects(source: Source, place: str, values: Iterable[tuple[int, object]]) -
             source.left_out(source.error("is no JSON object with something in it", key=f"{place} {number}"))
 
 
-def _markdown(source: Source, text: str) -> Rows:
+def _markdown(source: Source, text: str) -> list[Row]:
     from markdown_it import MarkdownIt
 
-    rows: list[tuple[str, dict[str, Any]]] = []
+    rows: list[Row] = []
     names: list[str] = []
     cells: list[str] = []
     line = 0
@@ -119,4 +115,4 @@ def _markdown(source: Source, text: str) -> Rows:
             names = []
     if not rows:
         raise source.error("holds no table; a Markdown file needs one with a header, or give CSV or JSON")
-    return Rows(rows)
+    return rows

@@ -17,11 +17,12 @@ _MARKDOWN_LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\((?:https?://|mailto:|/)[
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _NOTHING_TO_DO = re.compile(r"[\w .,:;'\"()/+!?-]*", re.ASCII)
-_CODE = frozenset(["script", "style", "template"])
-_BLOCKS = frozenset(
-    "address article blockquote br caption dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 header hr li main "
-    "ol p pre section summary table td th tr ul".split()
+_BLOCK = re.compile(
+    r"</?(?:address|article|blockquote|br|caption|d[dlt]|details|div|fig(?:caption|ure)|h[1-6]|header|hr|li|main|ol|p|pre"
+    r"|section|summary|table|t[dhr]|ul)\b",
+    re.IGNORECASE,
 )
+"""The beginning of a tag at which a line ends."""
 _SECTION = re.compile(r"<!\[(?:[^<>]*>)?")
 """As Word writes them, "<![if !supportLists]>"; the parser refuses the whole text for one that it does not know."""
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,1900}", re.IGNORECASE)
@@ -37,33 +38,16 @@ def plain_text(raw: str) -> str:
         Its text; a blank line between paragraphs.
     """
     if _TAG.search(raw):
+        # The parser takes long to import, and most texts are plain.
+        from bs4 import BeautifulSoup
+
         # Line ends within a paragraph are spaces in HTML.
-        text = _fragment_text(INVISIBLE.sub("", raw).replace("\n", " "))
+        markup = _SECTION.sub("", INVISIBLE.sub("", raw).replace("\n", " "))
+        text = BeautifulSoup(_BLOCK.sub(r"\n\g<0>", markup), "html.parser").get_text()
     else:
         text = _MARKDOWN_LINK.sub(r"\1", html.unescape(raw) if "&" in raw else raw)
     lines = "\n".join(_SPACES.sub(" ", line).strip() for line in INVISIBLE.sub("", text).splitlines())
     return _BLANK_LINES.sub("\n\n", lines).strip()
-
-
-def _fragment_text(markup: str) -> str:
-    """The text of a piece of HTML, with a line break where a block begins or ends."""
-    # The parser takes long to import, and most texts are plain.
-    from bs4 import BeautifulSoup
-    from bs4.element import PageElement, PreformattedString, Tag
-
-    # Without recursion and without changing the tree: both are slow or fail where a page nests deeply.
-    pieces: list[str] = []
-    waiting: list[PageElement | str] = [BeautifulSoup(_SECTION.sub("", markup), "html.parser")]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, Tag):
-            # Comments and declarations are strings of a class of their own.
-            if not isinstance(node, PreformattedString):
-                pieces.append(str(node))
-        elif node.name not in _CODE:
-            edge = ["\n"] if node.name in _BLOCKS else []
-            waiting += [*edge, *reversed(node.contents), *edge]
-    return "".join(pieces)
 
 
 def plain_line(raw: str) -> str:

@@ -20,7 +20,7 @@ from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo, zone_of
 from loopwright.workflows.assistant.sources.reading.columns import row_values, unknown_columns
 from loopwright.workflows.assistant.sources.reading.files import (
-    Rows,
+    Row,
     as_list,
     as_mapping,
     as_text,
@@ -57,25 +57,15 @@ _TEXTS: dict[Table, tuple[str, ...]] = {
 """What a row of each table says in texts of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """A conference and its programme."""
-
-    info: ConferenceInfo
-    """The conference."""
-    records: tuple[Record, ...]
-    """The sessions in order of the file, then the speakers."""
-    problems: tuple[str, ...] = ()
-    """What had to be left out or could not be understood, one sentence each, with its place."""
-
-
-class TableRead(NamedTuple):
-    """The exhibitors or attendees of a file."""
+class Read(NamedTuple):
+    """What a file holds: a conference and its programme, or its exhibitors, or its attendees."""
 
     records: tuple[Record, ...]
-    """The records in order of the file."""
+    """The records in order of the file, the speakers after the sessions."""
     problems: tuple[str, ...]
-    """What had to be left out, one sentence each, with its place."""
+    """What had to be left out or could not be understood, one sentence each, with its place."""
+    info: ConferenceInfo | None = None
+    """The conference, of a schedule."""
 
 
 class _Person(NamedTuple):
@@ -103,7 +93,7 @@ class _Known:
     people_keys: set[str] = field(default_factory=set[str])
 
 
-def read_schedule(path: Path, *, time_zone: str | None = None) -> Schedule:
+def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     """Read a conference and its programme.
 
     Args:
@@ -133,10 +123,10 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Schedule:
     if not sessions:
         raise DocumentError(str(path), "holds no session")
     speakers = (_speaker(*known) for known in read.people.values())
-    return Schedule(_info(path, sheet.about, read), (*sessions, *speakers), tuple(read.problems))
+    return Read((*sessions, *speakers), tuple(read.problems), _info(path, sheet.about, read))
 
 
-def read_table(path: Path, table: Table) -> TableRead:
+def read_table(path: Path, table: Table) -> Read:
     """Read exhibitors or attendees.
 
     Columns and keys are recognised by common names; see ``data/columns.yaml``.
@@ -155,7 +145,7 @@ def read_table(path: Path, table: Table) -> TableRead:
         for place, values in sheet.rows
         if (title := _title(values, f"{path.name}, {place}", sheet.problems))
     )
-    return TableRead(records, tuple(sheet.problems))
+    return Read(records, tuple(sheet.problems))
 
 
 def several(value: object) -> tuple[str, ...]:
@@ -198,18 +188,18 @@ def _read(source: Source, table: Table) -> Sheet:
         return ical(source)
     if is_schedule and suffix == ".json" and is_pretalx(value := json_of(source, read_text(source))):
         return pretalx(value)
-    return _of_rows(source, read_rows(source), table)
+    return _of_rows(source, *read_rows(source), table)
 
 
-def _of_rows(source: Source, rows: Rows, table: Table) -> Sheet:
+def _of_rows(source: Source, rows: list[Row], beside: Mapping[str, Any], table: Table) -> Sheet:
     """The rows of a table by field; columns that nobody knows go to the log."""
-    if unknown := dict.fromkeys(name for _, row in rows.rows for name in unknown_columns(table, row)):
+    if unknown := dict.fromkeys(name for _, row in rows for name in unknown_columns(table, row)):
         logger.info("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
-    given = [(place, row_values(table, row)) for place, row in rows.rows]
+    given = [(place, row_values(table, row)) for place, row in rows]
     if given and not any(_line(values, "title") for _, values in given):
-        columns = ", ".join(sorted({name for _, row in rows.rows for name in row}))
+        columns = ", ".join(sorted({name for _, row in rows for name in row}))
         raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {columns}")
-    about = {name.lower(): value for name, value in rows.about.items()}
+    about = {name.lower(): value for name, value in beside.items()}
     about = {**as_mapping(about.get("conference")), **about}
     said = {name: as_text(about.get(name)) for name in ("title", "venue", "city")}
     said["title"] = said["title"] or as_text(about.get("name"))
