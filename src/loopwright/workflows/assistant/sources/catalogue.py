@@ -83,9 +83,12 @@ class Catalogue:
         """
         if not filters.include and not filters.exclude:
             return list(self._tables[table])
-        return list(self._passing(table, filters.model_copy(update={"without": ()})))
+        return list(self._passing(table, filters.include, filters.exclude))
 
-    def _passed(self, table: Table, filters: Filters) -> tuple[Record, ...]:
+    def _passed(
+        self, table: Table, include: tuple[Condition, ...], exclude: tuple[Condition, ...]
+    ) -> tuple[Record, ...]:
+        filters = Filters(include=include, exclude=exclude)
         if table is Table.SPEAKERS:
             return self._speakers(filters)
         return tuple(record for record in self._tables[table] if passes(record, filters))

@@ -79,7 +79,7 @@ def ingest(
         StoreError: If the store fails.
     """
     begin = time.monotonic()
-    tell = progress or (lambda _: None)
+    tell: Callable[[str], object] = progress or str  # which does nothing with it
     given: dict[Path, tuple[Table, ...]] = {
         path: tables
         for path, tables in (
