@@ -58,13 +58,7 @@ def maker_of(name: Symbol) -> str | None:
 
 
 def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
-    """Put the nodes and edges of a graph that comes ready made into it.
-
-    Args:
-        kind: What `maker_of` said.
-        given: What the maker is given.
-        graph: The graph, still empty.
-    """
+    """Put the nodes and edges of a graph that comes ready made into it."""
     if kind in ("create_supervisor", "create_swarm"):
         _team(kind, given, graph)
         return

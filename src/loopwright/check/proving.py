@@ -90,12 +90,7 @@ class Proof:
 
 
 def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
-    """Look for cycles that cross no bound, in a graph and in those that are nodes of it.
-
-    Args:
-        graph: The graph.
-        around: The graphs that it is a node of.
-    """
+    """Look for cycles that cross no bound, in a graph and in those that are nodes of it."""
     base = graph
     while base.problem is None and base.origin is not None:
         base = base.origin

@@ -23,11 +23,7 @@ def one_line(error: LoopwrightError) -> str:
 
 
 def printable(text: str) -> str:
-    """Text in which file names that are not UTF-8 are written with escapes, which every terminal takes.
-
-    Args:
-        text: What is to be printed.
-    """
+    """Text in which file names that are not UTF-8 are written with escapes, which every terminal takes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

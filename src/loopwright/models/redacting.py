@@ -10,15 +10,7 @@ _SEEN = ("message", "error", "body")
 
 
 def redact(text: str, secrets: list[str]) -> str:
-    """Replace each secret in a text by ``***``.
-
-    Args:
-        text: Any text.
-        secrets: What must not be seen; empty ones are skipped.
-
-    Returns:
-        The text without them.
-    """
+    """Replace each secret in a text by ``***``."""
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, "***")
     return text

@@ -11,14 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 
 def reply_text(message: BaseMessage) -> str:
-    """The reply as text: the arguments of its first tool call if it made one, else what it wrote.
-
-    Args:
-        message: The reply, as the model sent it.
-
-    Returns:
-        The text, perhaps empty.
-    """
+    """The reply as text: the arguments of its first tool call if it made one, else what it wrote."""
     if isinstance(message, AIMessage):
         if message.tool_calls:
             return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)

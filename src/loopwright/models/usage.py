@@ -26,13 +26,7 @@ class UsageRecorder:
         self._spent: dict[tuple[str | None, str], Usage] = {}
 
     def record(self, message: BaseMessage, *, model: str, node: str | None = None) -> None:
-        """Count one reply.
-
-        Args:
-            message: The reply.
-            model: The model's name; see `model_name`.
-            node: The node that asked.
-        """
+        """Count one reply."""
         self._add(Usage.of(message), model, node)
 
     def record_failure(self, *, model: str, node: str | None = None) -> None:

@@ -71,11 +71,7 @@ def image_side(model: BaseChatModel) -> int:
 
 
 def remember_blindness(model: BaseChatModel) -> None:
-    """Note that a model takes no images, so that the next question is sent without.
-
-    Args:
-        model: A model whose provider refused images altogether.
-    """
+    """Note that a model takes no images, so that the next question is sent without."""
     model.metadata = {**(model.metadata or {}), VISION_KEY: False}
 
 

@@ -26,11 +26,7 @@ class PassageLinks:
     """
 
     def __init__(self, links: Links) -> None:
-        """Lay the memberships out, passage by passage.
-
-        Args:
-            links: The edges, as an index gives them.
-        """
+        """Lay the memberships out, passage by passage."""
         self.passages: tuple[str, ...] = links.passages
         self.position: dict[str, int] = {passage: n for n, passage in enumerate(links.passages)}
         self.entity_position: dict[str, int] = {entity: n for n, entity in enumerate(links.entities)}
@@ -90,13 +86,7 @@ class Neighbourhood:
     """How strongly some passages are linked among each other."""
 
     def __init__(self, weight: Floats, entities: Sequence[NDArray[np.int64]], titles: NDArray[np.int64]) -> None:
-        """Lay the passages' entities out in one row.
-
-        Args:
-            weight: float32 [entities], how much each entity weighs.
-            entities: For each passage the entities that it belongs to.
-            titles: int64 [passages], the entity that each passage is about, -1 for none.
-        """
+        """Lay the passages' entities out in one row."""
         self._weight = weight
         self._entities = entities
         self._titles = titles

@@ -312,10 +312,6 @@ def judged(a: RunRecord, b: RunRecord) -> Verdict:
     First by the workflow's own measure of quality, then by how honest the ends are (but that a run was refused a pass
     makes its answer no worse), then by that the answers are the same. Runs that did not end, and runs that were asked
     different things, are not judged.
-
-    Args:
-        a: A run.
-        b: Another run.
     """
     for name, run in (("a", a), ("b", b)):
         if run.status not in ("finished", "failed"):

@@ -265,11 +265,7 @@ class Drive:
 
 
 def kept_outcome(outcome: Outcome) -> Outcome:
-    """An outcome as it is kept: in plain JSON, bounded in size, without figures that are no numbers.
-
-    Args:
-        outcome: The outcome, as the workflow gave it.
-    """
+    """An outcome as it is kept: in plain JSON, bounded in size, without figures that are no numbers."""
     fields = plain(outcome.model_dump(), _OUTCOME)
     fields["citations"] = fields["citations"][: _OUTCOME.items]
     fields["scores"] = {name: score for name, score in outcome.scores.items() if isfinite(score)}

@@ -149,11 +149,7 @@ class LiveRun:
             self._made.set()
 
     def update(self, record: RunRecord) -> None:
-        """Have the record kept, together with the events that were made until now.
-
-        Args:
-            record: The run as it is now.
-        """
+        """Have the record kept, together with the events that were made until now."""
         if self.broken:
             return
         self._next = record.model_copy(update={"events": self._logs["run"].made})

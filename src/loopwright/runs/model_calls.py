@@ -134,11 +134,7 @@ class ModelCalls(BaseCallbackHandler):
 
 
 def node_of(metadata: dict[str, Any]) -> str | None:
-    """The node of the run's own graph in which a call was made, also from within a graph inside of it.
-
-    Args:
-        metadata: What LangChain knows of the call.
-    """
+    """The node of the run's own graph in which a call was made, also from within a graph inside of it."""
     outermost = str(metadata.get("langgraph_checkpoint_ns") or "").partition("|")[0].partition(":")[0]
     node = outermost or metadata.get("langgraph_node")
     return str(node) if node else None

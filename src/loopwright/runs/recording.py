@@ -140,11 +140,7 @@ class Recorder:
         return shortened(str(self._of_key("error", text)), MESSAGE)
 
     def plain(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of the state in plain JSON, as developers see them; the engine's books are left out.
-
-        Args:
-            values: Key -> value as the state has it.
-        """
+        """Values of the state in plain JSON, as developers see them; the engine's books are left out."""
         shown = {key: self._of_key(key, value) for key, value in values.items() if key not in HIDDEN}
         return plain(shown)
 

@@ -167,13 +167,7 @@ class Tally:
 
 
 def with_figures(record: RunRecord, tally: Tally, **more: Any) -> RunRecord:
-    """A record with the figures as they are now.
-
-    Args:
-        record: The record.
-        tally: Has the figures.
-        **more: Other fields that changed.
-    """
+    """A record with the figures as they are now."""
     return record.model_copy(update={**tally.figures(), **more})
 
 

@@ -33,11 +33,7 @@ class Connection(HttpToolsProtocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection.
-
-        Args:
-            exc: Why it ended, unless it was closed.
-        """
+        """Forget the connection."""
         super().connection_lost(exc)
         self._unwatch()
         self._stop_waiting()

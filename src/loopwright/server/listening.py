@@ -21,11 +21,7 @@ _FIXES = {
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address can only mean this machine.
-
-    Args:
-        host: The name or address, without a port.
-    """
+    """Whether a host name or address can only mean this machine."""
     if host.lower() == "localhost":
         return True
     try:

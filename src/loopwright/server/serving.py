@@ -83,11 +83,7 @@ class Server(uvicorn.Server):
             self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop.
-
-        Args:
-            sockets: The sockets that it listens on.
-        """
+        """Stop."""
         # No connection is taken any more while the runs come to their end.
         for each in self.servers:
             each.close()

@@ -61,19 +61,11 @@ class ServerSettings:
         return replace(self, own_paths=paths)
 
     def body_bytes(self, path: str) -> int:
-        """The largest request body for a path.
-
-        Args:
-            path: The path of the request's address.
-        """
+        """The largest request body for a path."""
         return self._file_bytes().get(path.rstrip("/"), self.request_bytes)
 
     def takes_files(self, path: str) -> bool:
-        """Whether requests for a path bring files.
-
-        Args:
-            path: The path of the request's address.
-        """
+        """Whether requests for a path bring files."""
         return path.rstrip("/") in self._file_bytes()
 
     def _file_bytes(self) -> dict[str, int]:

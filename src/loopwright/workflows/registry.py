@@ -84,11 +84,7 @@ def place_of(target: str) -> str:
 
 
 def commands(name: str) -> Any:
-    """Import a workflow's own command words.
-
-    Returns:
-        A Typer application.
-    """
+    """Import a workflow's own command words."""
     return _loaded(COMMANDS, name)
 
 

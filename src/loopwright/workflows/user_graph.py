@@ -234,11 +234,7 @@ def _has_schema(field: tuple[Any, Any | FieldInfo]) -> bool:
 
 
 def holds_messages(kind: Any) -> bool:
-    """Whether a type is, or holds, chat messages.
-
-    Args:
-        kind: A type, as an annotation has it.
-    """
+    """Whether a type is, or holds, chat messages."""
     if isinstance(kind, type) and issubclass(kind, BaseMessage):
         return True
     return any(holds_messages(part) for part in get_args(kind))

@@ -107,11 +107,7 @@ def find(model: KnownModel) -> Weights | None:
 
 
 def first_here(role: Role) -> str | None:
-    """The first model of the catalogue for a role whose files are on this machine, whole; None if there is none.
-
-    Args:
-        role: What it must be for.
-    """
+    """The first model of the catalogue for a role whose files are on this machine, whole; None if there is none."""
     for model in KNOWN.values():
         if model.role == role:
             try:
@@ -150,11 +146,7 @@ def require_hash(path: Path, file: WeightFile) -> None:
 
 
 def missing_message(model: KnownModel) -> str:
-    """Say how to get a model that is not here.
-
-    Returns:
-        One line.
-    """
+    """Say how to get a model that is not here."""
     names = " and ".join(file.name for file in model.files)
     by_hand = f"put {names} into {weights_folder() / model.name} (or set {FOLDER_VARIABLE})"
     if model.published:

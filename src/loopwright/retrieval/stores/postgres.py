@@ -47,11 +47,7 @@ FROM unnest(CAST(:wanted AS text[])) AS wanted
 
 
 def backend(name: str) -> Backend:
-    """What PostgreSQL does in ways of its own.
-
-    Args:
-        name: What messages call the database.
-    """
+    """What PostgreSQL does in ways of its own."""
     return _Postgres(name)
 
 

@@ -206,11 +206,7 @@ class Threads:
     async def update(
         self, thread_id: str, values: Any, as_node: str | None, checkpoint_id: str | None
     ) -> dict[str, Any]:
-        """Change the state of a thread whose last run has ended; the next turn takes it up.
-
-        Returns:
-            The new checkpoint.
-        """
+        """Change the state of a thread whose last run has ended; the next turn takes it up."""
         turns = await self.turns(thread_id)
         if not turns:
             raise InputError(f"thread {thread_id} has no state yet: run it first")

@@ -35,11 +35,7 @@ server again.</p>
 
 
 def page_router(folder: Path = BUILT) -> APIRouter:
-    """The routes of the page.
-
-    Args:
-        folder: The build.
-    """
+    """The routes of the page."""
     own, assets = (
         StaticFiles(directory=folder, check_dir=False),
         StaticFiles(directory=folder / "assets", check_dir=False),

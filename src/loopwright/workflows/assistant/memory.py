@@ -164,13 +164,7 @@ class Memory:
         return [Turn.model_validate(turn) for turn in latest]
 
     async def add_turns(self, conversation_id: str, turns: Sequence[Turn], user_id: str | None = None) -> None:
-        """Add turns to a conversation; the first ones begin it. At most `MOST_TURNS` are kept.
-
-        Args:
-            conversation_id: The conversation.
-            turns: The turns, oldest first.
-            user_id: Whose conversation it is; None for nobody's.
-        """
+        """Add turns to a conversation; the first ones begin it. At most `MOST_TURNS` are kept."""
 
         def add(key: str) -> None:
             whole = [*self._turns(key), *(turn.model_dump(mode="json") for turn in turns)]

@@ -205,11 +205,7 @@ class AssistantWorkflow(Workflow[Services]):
         return cls(services)
 
     def uncitable(self, names: Sequence[str]) -> Sequence[str]:
-        """The records that the conference does not have.
-
-        Args:
-            names: Records.
-        """
+        """The records that the conference does not have."""
         return [name for name in names if name not in self.services.search.catalogue.records]
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
@@ -227,21 +223,11 @@ class AssistantWorkflow(Workflow[Services]):
         return citation_scores([mark for mark in cited if mark.partition(":")[0] in judged], expected.citations)
 
     def build(self, services: Services) -> BoundedGraph:
-        """Make the graph.
-
-        Args:
-            services: The conference, the memory and the models.
-        """
+        """Make the graph."""
         return build_graph(services=services)
 
     def start(self, given: ChatMessage, uploads: Mapping[str, Path], run_id: str) -> ChatInput:
-        """What the graph is run with.
-
-        Args:
-            given: The message and who asks.
-            uploads: Not needed.
-            run_id: Not needed.
-        """
+        """What the graph is run with."""
         who = (
             given.user_context.model_dump(mode="json", exclude_unset=True, exclude_none=True)
             if given.user_context
@@ -264,21 +250,11 @@ class AssistantWorkflow(Workflow[Services]):
         return _AssistantRun(self, given, run_id)
 
     def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
-        """Prepare to go on with a run; a turn that was kept already is not kept again.
-
-        Args:
-            given: The message and who asks.
-            uploads: Not needed.
-            run_id: Names the run.
-        """
+        """Prepare to go on with a run; a turn that was kept already is not kept again."""
         return _AssistantRun(self, given, run_id, recovered=True)
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
-        """The answer with the records that it cites.
-
-        Args:
-            state: The final state.
-        """
+        """The answer with the records that it cites."""
         results: dict[str, list[Found]] = state.get("query_results") or {}
         cited: Sequence[str] = state.get("referenced_ids") or ()
         records = {found.record.id: found.record for hits in results.values() for found in hits}

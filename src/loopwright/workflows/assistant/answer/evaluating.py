@@ -31,10 +31,6 @@ def evaluation_of(reply: EvaluationReply, own: Evaluation) -> Evaluation:
     Quality is the share of the parts that are met, faithfulness the share of the statements that are supported. Where
     the model lists nothing to count, the rules' quality stands. Confidence is about the search, which no model sees,
     and always the rules'.
-
-    Args:
-        reply: The judgement.
-        own: What the rules say of the same answer.
     """
     missing, unsupported = _said(reply.missing), _said(reply.unsupported)
     quality = _share(_said(reply.met), missing)

@@ -22,9 +22,6 @@ def shown_hits(shown: Sequence[Found]) -> str:
 
     Brackets within the records become round ones and their line breaks blanks, so that no text of a record can pass
     for another record's line or mark. The more records there are, the less is shown of each.
-
-    Args:
-        shown: The records as they were found, the best first.
     """
     if not shown:
         return "none"

@@ -71,11 +71,6 @@ class PlanReply(BaseModel):
         Where the rules see no topic, every word of the question asks for a time, a place or a kind of record, which
         they know for certain; small models would search for those words, and in other tables. What the rules exclude
         stays excluded.
-
-        Args:
-            rules: The rules' reading.
-            present: The tables that the conference has.
-            read: Reads conditions.
         """
         said: dict[str, Any] = {"query_mode": self.query_mode or rules.query_mode}
         if self.operation is not None and rules.operation in ("find", "outside"):

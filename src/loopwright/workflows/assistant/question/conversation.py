@@ -18,13 +18,7 @@ _ON_RECORDS = ("count", "first", "last", "longest", "shortest")
 
 
 def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
-    """Read a question with the turns before it.
-
-    Args:
-        text: The question.
-        history: The earlier turns, oldest first.
-        reader: Reads against the conference.
-    """
+    """Read a question with the turns before it."""
     before: Question | None = None
     cited: list[Record] = []
     records = reader.search.catalogue.records

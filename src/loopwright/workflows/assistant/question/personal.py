@@ -23,12 +23,7 @@ def forgets_all(text: str) -> bool:
 
 
 def told_of(text: str, profile: Profile | None) -> tuple[str, ...]:
-    """What is answered to such a message: what was forgotten, or what is known now.
-
-    Args:
-        text: The message.
-        profile: What is known of the person, after the message.
-    """
+    """What is answered to such a message: what was forgotten, or what is known now."""
     known = profile or Profile(user_id="")
     if forgets_all(text):
         forgotten = "I have forgotten everything that I knew of you, and our conversations."

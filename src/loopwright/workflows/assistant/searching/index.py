@@ -99,10 +99,6 @@ class TableIndex:
 
         That needs no list of words that say nothing: "daughter" and "boss" weigh little in any programme, "attestation"
         much. A term that stands nowhere here weighs by its rarity in English, so that what lacks it is no full answer.
-
-        Args:
-            term: The term.
-            named: Whether it is written as a name is.
         """
         usual = share(term)
         if usual >= COMMON or term in STOP_WORDS or (len(term) == 1 and not term.isdigit() and not named):
@@ -124,12 +120,7 @@ class TableIndex:
         return rarity * min(1.0, max(0.6 if named and usual < COMMON else 0.02, key))
 
     def read(self, text: str, others: Callable[[str], Sequence[str]] = lambda _: ()) -> list[Term]:
-        """The words of a query, each once, in order.
-
-        Args:
-            text: The query.
-            others: Gives the words that are as good as one.
-        """
+        """The words of a query, each once, in order."""
         found: dict[str, Term] = {}
         for match in _WORD.finditer(text):
             word = match[0]

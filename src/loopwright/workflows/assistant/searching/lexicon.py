@@ -83,31 +83,18 @@ def _function(language: str) -> frozenset[str]:
 
 
 def glossary(phrase: str, language: str) -> str:
-    """What a subject is called in English; empty if it is not known.
-
-    Args:
-        phrase: A word or a few, folded.
-        language: Their language.
-    """
+    """What a subject is called in English; empty if it is not known."""
     return {fold(key): value for key, value in table("glossary").get(language, {}).items()}.get(phrase, "")
 
 
 @cache
 def synonyms(word: str) -> tuple[str, ...]:
-    """English words for the same subject.
-
-    Args:
-        word: The word, folded.
-    """
+    """English words for the same subject."""
     return tuple(glossary(word, "en").split())
 
 
 @cache
 def same_as(word: str) -> tuple[str, ...]:
-    """English words that may name the same subject, in either direction: what is not wanted is none of them.
-
-    Args:
-        word: The word, folded.
-    """
+    """English words that may name the same subject, in either direction: what is not wanted is none of them."""
     listed = table("glossary")["en"]
     return (*synonyms(word), *(fold(key) for key, value in listed.items() if word in value.split()))

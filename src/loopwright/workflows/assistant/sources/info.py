@@ -71,10 +71,6 @@ class ConferenceInfo(Frozen):
         return tuple(self.start + timedelta(days=n) for n in range((self.end - self.start).days + 1))
 
     def day_of(self, moment: datetime) -> date:
-        """The day of the conference that a moment belongs to, which need not be one of its days.
-
-        Args:
-            moment: The moment, with its time zone.
-        """
+        """The day of the conference that a moment belongs to, which need not be one of its days."""
         local = moment.astimezone(self.zone)
         return local.date() - timedelta(days=1) if local.time() < self.day_change else local.date()

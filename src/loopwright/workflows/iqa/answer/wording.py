@@ -135,11 +135,7 @@ def held_against(claim: Threshold, facts: Facts) -> str:
 
 
 def reasoning(facts: Facts, *first: str) -> str:
-    """The reasons in words: the tools' numbers, the strongest distortions, and what the reader must know.
-
-    Returns:
-        One paragraph.
-    """
+    """The reasons in words: the tools' numbers, the strongest distortions, and what the reader must know."""
     evidence = facts.evidence
     scopes = scopes_of(evidence)
     parts = [*first, _scope_sentence(scopes), *_tool_sentences(facts), *_scores_of_parts(facts, scopes)]

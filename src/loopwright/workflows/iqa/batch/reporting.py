@@ -37,11 +37,7 @@ class Digest:
         self._scores: list[tuple[float, Sample]] = []
 
     def add(self, sample: Sample, record: Record) -> ReportRow:
-        """Count a run; those without a score come last.
-
-        Returns:
-            The run as the report shows it.
-        """
+        """Count a run; those without a score come last."""
         row = _report_row(self._root, sample, record)
         self.overview.add(row)
         self._scores.append((math.inf if row.score is None else row.score, sample))

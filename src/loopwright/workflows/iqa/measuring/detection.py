@@ -99,9 +99,6 @@ def analyse(
     nothing else, there is no reference, and its number is at least moderate: the numbers overlap (texture measures as
     slight noise, coding as noise beside a reference), and the detector weighs further signs. On the 60 best of 1,200
     photographs, numbers alone called 19 noisy; this rule 4.
-
-    Returns:
-        The findings and notes.
     """
     findings: dict[str, DistortionFinding] = {}
     notes: list[str] = []

@@ -45,11 +45,7 @@ def make_plan(
 
 
 def first_plan(reading: QueryReading, *, reference_path: str | None) -> PlannerOutput:
-    """The plan for a query that nothing has been measured for yet.
-
-    Returns:
-        The plan.
-    """
+    """The plan for a query that nothing has been measured for yet."""
     if reading.query_type is QueryType.OTHER:
         return PlannerOutput(query_type=QueryType.OTHER, rationale="The query is not about image quality.")
     named = bool(reading.distortions)

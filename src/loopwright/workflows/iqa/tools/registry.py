@@ -133,11 +133,7 @@ def get_tool(name: str) -> Tool:
 
 
 def find_tool(name: str) -> Tool | None:
-    """The tool of a name, or None.
-
-    Args:
-        name: As for `get_tool`.
-    """
+    """The tool of a name, or None."""
     return next((tool for tool in _TOOLS if plain(tool.name) == plain(name)), None)
 
 

@@ -29,14 +29,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,1900}", re.IGNORECASE)
 
 
 def plain_text(raw: str) -> str:
-    """A text as a reader sees it: without tags, entities, addresses behind links, and invisible characters.
-
-    Args:
-        raw: Plain text, HTML or Markdown.
-
-    Returns:
-        Its text; a blank line between paragraphs.
-    """
+    """A text as a reader sees it: without tags, entities, addresses behind links, and invisible characters."""
     if _TAG.search(raw):
         # The parser takes long to import, and most texts are plain.
         from bs4 import BeautifulSoup
