@@ -27,7 +27,7 @@ from typing import Any
 
 from common import machine, write
 
-from loopwright.check.agents import AGENTS, maker_of
+from loopwright.check.agents import maker_of
 from loopwright.check.project import SourceFile
 from loopwright.check.targets import python_files
 from loopwright.check.values import MAKERS
@@ -95,7 +95,7 @@ def sites(folder: Path) -> list[tuple[str, int]]:
             for node in ast.walk(source.tree)
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
-            if maker_of(Symbol(f"{node.module}.{alias.name}")) in AGENTS
+            if maker_of(Symbol(f"{node.module}.{alias.name}")) not in (None, "other")
             or (alias.name in MAKERS and f"{node.module}.".startswith("langgraph.graph"))
         }
         found += (

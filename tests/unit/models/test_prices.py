@@ -53,7 +53,7 @@ def test_cost():
     recorder.record(reply(10, 0), node="b", model="big")
     recorder.record(reply(10, 0), node="b", model="free")
     assert recorder.cost() == pytest.approx(1.1)
-    assert asked == [("big", 110), ("free", 10)]
+    assert asked == [("big", 100), ("big", 10), ("free", 10)]
     recorder.record(reply(1, 1), model="unheard of")
     assert recorder.cost() is None
     assert UsageRecorder().cost() is None

@@ -32,7 +32,7 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path):
     assert names.isdisjoint({"href", "srcset", "style", "action", "xlink:href", "background"})
     assert not [name for name in names if name.startswith("on")]
     pictures = [element.attributes["src"] or "" for element in everything if "src" in element.attributes]
-    assert len(pictures) == 4  # the image, its map with a legend, the reference
+    assert len(pictures) == 3  # the image, its map, the reference
     assert all(re.fullmatch(r"data:image/(webp|png|svg\+xml);base64,[\w+/=]+", source) for source in pictures)
     style = page.one("style").text
     assert "url(" not in style and "@import" not in style
