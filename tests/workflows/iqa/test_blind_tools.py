@@ -13,13 +13,12 @@ from scipy.special import gamma
 from scipy.stats import spearmanr
 
 from loopwright.errors import ImageError
-from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
 from loopwright.workflows.iqa.tools.blind.brisque import brisque, brisque_features
 from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.niqe import niqe
-from loopwright.workflows.iqa.tools.registry import primary_tool
+from loopwright.workflows.iqa.tools.registry import get_tool
 
 BIQ = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "biq2021"
 
@@ -58,14 +57,14 @@ def test_a_flat_image_has_no_structure_to_measure_and_no_score(level, tmp_path):
     for tool in (brisque, blind_score, niqe):
         with pytest.raises(ImageError, match="flat"):
             tool(flat)
-    logs = run_tools([primary_tool(ReferenceMode.NONE)], loaded(flat, tmp_path), None)
+    logs = run_tools([get_tool("BlindScore")], loaded(flat, tmp_path), None)
     assert [log.tool for log in logs] == ["BlindScore", "BRISQUE", "NIQE"]
     assert all("flat" in log.error for log in logs)
 
 
 def test_what_is_too_small_for_it_says_so(photograph, tmp_path):
     image = loaded(np.ascontiguousarray(photograph("astronaut")[100:120, 100:180]), tmp_path)
-    logs = run_tools([primary_tool(ReferenceMode.NONE)], image, None)
+    logs = run_tools([get_tool("BlindScore")], image, None)
     assert logs[0].error == ("BlindScore needs at least 32 x 32 pixels, not 80 x 20; give a larger image or region")
 
 
