@@ -162,6 +162,7 @@ def test_a_run_that_waits_for_a_worker_can_be_cancelled(many: Hosts) -> None:
     assert many.begun("r") == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_told_to_stop_gives_its_runs_back(many: Hosts) -> None:
     server, first = many.server("--no-work"), many.worker()
     run_id = begin(server, {**HELD, "rounds": 2})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from xml.etree import ElementTree
 
+import pytest
 from PIL import Image, ImageColor
 
 from loopwright.diagram.drawing import png, svg
@@ -50,6 +51,7 @@ NASTY = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_any_name_is_drawn_as_text() -> None:
     edges = tuple(Edge(a, b, "conditional", f"{a}!") for a, b in zip((START, *NASTY), (*NASTY, END), strict=True))
     document = svg(Topology("nasty", tuple(NASTY), edges))

@@ -16,20 +16,31 @@ from loopwright.runs.tally import Tally
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Random runs with what their ledgers say after each event, as the page's own property test makes them."""
+def run_on_the_page(more: dict[str, str], *options: str) -> None:
+    """Run the page's own property test."""
     node = subprocess.run([ROOT / "scripts/build_devtools", "--node"], capture_output=True, text=True, check=False)
     if node.returncode:
         pytest.skip(node.stderr.strip())
     folder = node.stdout.strip()
-    file = tmp_path_factory.mktemp("logs") / "logs.json"
     subprocess.run(
-        [f"{folder}/node", "node_modules/vitest/vitest.mjs", "run", "tests/model/ledger.test.ts", "-t", "looked at"],
+        [f"{folder}/node", "node_modules/vitest/vitest.mjs", "run", "tests/model/ledger.test.ts", *options],
         cwd=ROOT / "devtools", check=True, capture_output=True, stdin=subprocess.DEVNULL,
-        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "LOOPWRIGHT_LOGS": str(file)},
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", **more},
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Random runs with what their ledgers say after each event, as the page's own property test makes them."""
+    file = tmp_path_factory.mktemp("logs") / "logs.json"
+    run_on_the_page({"LOOPWRIGHT_LOGS": str(file)}, "-t", "looked at")
     return json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_every_figure_of_the_page_is_the_ledgers_in_a_thousand_runs() -> None:
+    run_on_the_page({"LOOPWRIGHT_RANDOM_RUNS": "1000"})
 
 
 def test_every_figure_of_the_record_is_the_ledgers_at_every_event(logs: list[dict[str, Any]]) -> None:

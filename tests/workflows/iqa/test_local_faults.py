@@ -121,6 +121,7 @@ def test_a_change_far_from_the_middle_of_a_large_image_is_found(photograph):
     assert place_of(found.findings[0])[0] == "near the top left corner"
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("kind", LEVELS)
 @pytest.mark.parametrize(
     "name", ("astronaut", "coffee", *(pytest.param(name, marks=pytest.mark.slow) for name in ("camera", "rocket")))
@@ -152,6 +153,7 @@ def test_the_answer_names_the_place_and_the_share_beside_a_reference(photograph,
     assert asked("Is it blurry?", rgb, tmp_path, rgb) == "No: no blur found in the whole image."
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("place", list(PLACES)[:5])
 def test_a_soft_half_without_a_reference_is_told_with_its_place(photograph, tmp_path, place):
     rgb = photograph("gravel")

@@ -61,6 +61,7 @@ def minimal(rgb: np.ndarray) -> np.ndarray:
     return _rounded(sky)
 
 
+@pytest.mark.matrix(8)
 @pytest.mark.parametrize("name", ["astronaut", "chelsea", "coffee", "rocket", "camera"])
 @pytest.mark.parametrize("scene", [bokeh, night, high_key, fog, minimal])
 def test_a_photograph_that_is_soft_on_purpose(photograph, scene, name) -> None:

@@ -46,6 +46,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.matrix(20)
 @pytest.mark.parametrize(("form", "pair"), list(product(FORMS, PAIRS)))
 def test_both_parts_of_a_comparison_are_measured(form, pair):
     assert list(map(fractions_of, read_query(form.format(*pair)).scope)) == list(map(fractions_of, pair))
