@@ -18,12 +18,6 @@ VERSION = 1
 """The version of the JSON report's form; it rises when a key changes its meaning or goes away."""
 
 
-_FIGURES = {
-    "max_supersteps": "supersteps", "max_node_runs": "node runs", "max_model_calls": "model calls",
-    "max_seconds": "seconds",
-}  # fmt: skip
-
-
 def lines(outcome: Outcome) -> Iterator[str]:
     """Every graph with its verdict, what is wrong with it, and a `Loop` ready to paste."""
     for graph in outcome.graphs:
@@ -55,9 +49,12 @@ def _lines_of(graph: CheckedGraph) -> Iterator[str]:
     if graph.verdict != "bounded" and not graph.findings:
         yield "  silenced by a comment"
     if graph.certificate is not None:
-        for key, label in _FIGURES.items():
-            value = getattr(graph.certificate, key)
-            yield f"  {'not known' if value is None else f'at most {value:,}':<16}  {label}"
+        from loopwright.engine.proof.certificate import FIGURES  # with LangGraph, which only an imported graph needs
+
+        for field, label in FIGURES.items():
+            value = getattr(graph.certificate, field)
+            if field != "max_tokens":  # which nothing but a budget bounds
+                yield f"  {'not known' if value is None else f'at most {value:,}':<16}  {label}"
     for assumption in (*graph.assumptions, *(graph.certificate.assumptions if graph.certificate else ())):
         yield f"  rests on: {assumption}"
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Self, cast
@@ -178,10 +179,11 @@ class AssistantWorkflow(Workflow[Services]):
         store = settings.assistant.store
         usual = store == AssistantSection.model_fields["store"].default and "assistant.store" not in (overrides or {})
         if not usual or Path(store.partition(":")[2]).exists():
-            with Services.of(settings) as looked:
-                held = looked.store.documents(Filter(tags=(CONFERENCE_TAG,)), limit=1)
-            if held:
-                return cls(Services.of(settings))
+            with ExitStack() as unused:
+                services = unused.enter_context(Services.of(settings))
+                if services.store.documents(Filter(tags=(CONFERENCE_TAG,)), limit=1):
+                    unused.pop_all()
+                    return cls(services)
             if not usual:
                 raise InputError("the store holds no conference: run `loopwright assistant ingest SCHEDULE` first")
         logger.warning("no conference was read yet: this is the sample; `loopwright assistant ingest` reads yours")

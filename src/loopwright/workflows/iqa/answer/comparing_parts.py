@@ -62,23 +62,28 @@ def compare_parts(question: Question, facts: Facts) -> str:
     Returns:
         One sentence with the numbers, or why it cannot be told.
     """
+    return f"{': '.join(_compared(question, facts))}."
+
+
+def _compared(question: Question, facts: Facts) -> tuple[str, str]:
+    """The answer, and the numbers or why it cannot be told."""
     standing = standing_of(question, facts)
     if isinstance(standing, str):
-        return f"Unable to determine: {standing}."
+        return "Unable to determine", standing
     first = scope_words(standing.order[0])
     if question.yes_no:
         differs = bool(re.search(r"\bdiffer", question.text))
         if question.sought == "equal" or differs:
-            return f"{'Yes' if standing.all_alike is not differs else 'No'}: {standing.said}."
+            return "Yes" if standing.all_alike is not differs else "No", standing.said
         why = "they are about the same; " if standing.alike and len(standing.order) == 2 else ""
-        return f"{_verdict(scopes_of(facts.evidence), standing)}: {why}{standing.said}."
+        return _verdict(scopes_of(facts.evidence), standing), f"{why}{standing.said}"
     if standing.all_alike:
-        return f"About the same: {standing.said}."
+        return "About the same", standing.said
     if standing.alike:
         first = " and ".join(map(scope_words, standing.order[:2]))
-        return f"{capital(first)} are about the same, ahead of the rest: {standing.said}."
+        return f"{capital(first)} are about the same, ahead of the rest", standing.said
     does = "" if question.terms or question.good is not None else " is better"
-    return f"{capital(first)}{does}: {standing.said}."
+    return f"{capital(first)}{does}", standing.said
 
 
 def _verdict(scopes: list[str], standing: Standing) -> str:
@@ -103,8 +108,8 @@ def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tu
     decides = {"yes", "no"} <= set(yes_no.values())
     if not decides and sum(each in scopes for each in words.values()) < 2:
         return None
-    said = compare_parts(question.model_copy(update={"yes_no": decides}), facts)
-    found = said.partition(":")[0].lower().removeprefix("the ")
+    told, why = _compared(question.model_copy(update={"yes_no": decides}), facts)
+    found = told.lower().removeprefix("the ")
     if decides:
         fitting = (letter for letter, each in yes_no.items() if each == found)
     elif "about the same" in found:
@@ -112,7 +117,7 @@ def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tu
         fitting = (letter for letter, each in words.items() if alike.search(each))
     else:
         fitting = (letter for letter, each in words.items() if found.startswith(each))
-    return next(fitting, None), said
+    return next(fitting, None), f"{told}: {why}."
 
 
 def standing_of(question: Question, facts: Facts) -> Standing | str:

@@ -192,10 +192,9 @@ def missing_evidence(
     """Why another plan is needed.
 
     A tool that failed is none: the executor put another in its place; nor is an executor that failed as a whole, which
-    the answer tells. Nothing that the plan switched off is ever
-    missed, and no reason is given twice in a run: if the plan after it did
-    not help, the next would not either. A contradiction is asked about once: whatever the deciding tool says, the
-    answer then reports the disagreement.
+    the answer tells. Nothing that the plan switched off is ever missed, and no reason is given twice in a run: if the
+    plan after it did not help, the next would not either. A contradiction is asked about once: whatever the deciding
+    tool says, the answer then reports the disagreement.
 
     Args:
         plan: What was to be done.
