@@ -154,7 +154,7 @@ export function useBrowser(options: ServerOptions = {}): {
     const unexpected = errors.filter((error) => !expected.some((pattern) => pattern.test(error)));
     errors.length = expected.length = 0;
     server.hold();
-    expect(unexpected).toEqual([]);
+    expect(unexpected.join('\n')).toBe('');
   });
   afterAll(async () => {
     await browser?.close();

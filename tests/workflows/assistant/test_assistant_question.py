@@ -207,6 +207,16 @@ def test_what_is_to_be_done(text: str, operation: str) -> None:
     assert read(text).operation == operation
 
 
+@pytest.mark.parametrize(
+    ("at", "left"),
+    [(f"{SATURDAY}T21:30:00", "12 hours"), (f"{SUNDAY}T09:00:00", "30 minutes"), (f"{SUNDAY}T16:00:00", "15 minutes")],
+)
+def test_nobody_waits_for_what_has_begun_nor_only_until_the_day_ends(at: str, left: str) -> None:
+    with sample_services() as services:
+        told = chat("how long is it until the next one in the Great Hall?", user_context={"now": at}, services=services)
+    assert told.answer.partition("\n")[0].endswith(f"begins in {left}.")
+
+
 def test_stands_are_looked_for_where_they_are_asked_for() -> None:
     assert read("which stands sell seeds?").tables == (Table.EXHIBITORS,)
     assert read("talks about seeds").tables == (Table.SESSIONS,)

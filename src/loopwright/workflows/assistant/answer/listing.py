@@ -8,7 +8,15 @@ from datetime import datetime
 
 from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, titled
 from loopwright.workflows.assistant.answer.offering import offered
-from loopwright.workflows.assistant.answer.operating import clashing, compared, counted, most, sessions_in, until
+from loopwright.workflows.assistant.answer.operating import (
+    clashing,
+    compared,
+    counted,
+    leading,
+    most,
+    sessions_in,
+    until,
+)
 from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
@@ -47,6 +55,7 @@ EXAMPLES = (
 )
 """What can be asked."""
 _FEW = 3
+_AS_SURE = 0.8
 _IN_TIME: tuple[Operation, ...] = ("now", "next", "count")
 _ENDS = (".", "!", "?", ":")
 
@@ -87,6 +96,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     """
     if not question.searches:
         return _without_search(question, known)
+    if question.operation == "most":
+        query_results = {table: leading(question, known.outcomes, found) for table, found in query_results.items()}
     hits = offered(query_results, known.limit)
     status, told = chosen(question, hits, known.outcomes, known.threshold, known.near)
     notes = [plain(note) for note in question.notes]
@@ -252,7 +263,10 @@ def _computed(question: Question, told: Sequence[Found], known: Known) -> str:
     if question.operation == "compare":
         return compared(sessions_in(told))
     if question.operation == "until" and told:
-        return until(told[0].record, known.now)
+        # Of several that are meant as surely, the one that comes first.
+        meant = [each.record for each in told if each.score >= _AS_SURE * told[0].score]
+        timed = {each.start.timestamp(): each for each in meant if each.start}
+        return until(timed[min(timed)] if timed else meant[0], known.now)
     return ""
 
 

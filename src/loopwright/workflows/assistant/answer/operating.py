@@ -25,8 +25,7 @@ def counted(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -
 
 def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
     """Which day, person, room or track has the most."""
-    field = {"speakers": "speaker", "": "day"}.get(question.by, question.by)
-    values = outcomes[0].counts.get(field, {}) if outcomes else {}
+    field, values = _by_field(question, outcomes)
     if not values:
         return f"Nothing can be counted{asked}."
     best = max(values.values())
@@ -35,6 +34,19 @@ def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> s
     others = f"; {joined(rest)}" if rest else ""
     verb = "has" if len(named) == 1 else "have"
     return f"{joined(named)} {verb} the most{asked}: {best} session{'s' * (best != 1)}{others}."
+
+
+def leading(question: Question, outcomes: Sequence[SearchOutcome], found: Sequence[Found]) -> list[Found]:
+    """Those of what was found that are of what has the most."""
+    field, values = _by_field(question, outcomes)
+    best = {value for value, count in values.items() if count == max(values.values())}
+    return [each for each in found if best.intersection(each.record.values(field))]
+
+
+def _by_field(question: Question, outcomes: Sequence[SearchOutcome]) -> tuple[str, dict[str, int]]:
+    """What is counted by, and how many each of its values has."""
+    field = {"speakers": "speaker", "": "day"}.get(question.by, question.by)
+    return field, dict(outcomes[0].counts.get(field, {})) if outcomes else {}
 
 
 def clashing(sessions: Sequence[Record]) -> str:

@@ -20,7 +20,7 @@ def facts_of(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
         return ()
     counted = question.operation == "count"
     if question.by in _FIELDS:
-        return _listed(question.by, catalogue, counted=counted)
+        return _listed(question, catalogue, counted=counted)
     if question.by in tuple(Table):
         table = Table(question.by)
         if not catalogue.of_table(table):
@@ -28,13 +28,16 @@ def facts_of(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
         if question.filters.empty and counted:
             return (f"There are {len(catalogue.of_table(table))} {table.value}.",)
         return ()
-    return () if counted or question.topic else _itself(question, catalogue)
+    other = any(each.slot != "day" for each in question.filters.include)
+    return () if counted or question.topic or other else _itself(question, catalogue)
 
 
-def _listed(field: str, catalogue: Catalogue, *, counted: bool) -> tuple[str, ...]:
-    values = list(catalogue.values(field))
+def _listed(question: Question, catalogue: Catalogue, *, counted: bool) -> tuple[str, ...]:
+    field, filters = question.by, question.filters
+    found = catalogue.filtered(Table.SESSIONS, filters)
+    values = dict.fromkeys(value for record in found for value in record.values(field))
     if not values:
-        return (f"The schedule names no {_FIELDS[field]}.",)
+        return (f"The schedule names no {_FIELDS[field]}.",) if filters.empty else ()
     if field == "day":
         named = [_day(date.fromisoformat(day)) for day in sorted(values)]
     elif field == "language":
@@ -42,8 +45,9 @@ def _listed(field: str, catalogue: Catalogue, *, counted: bool) -> tuple[str, ..
     else:
         named = sorted(values)
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
-    listed = f"The {_FIELDS[field]} are: {', '.join(named[:_MOST])}{more}."
-    return (f"There are {len(named)} {_FIELDS[field]}.", listed) if counted else (listed,)
+    asked = f" ({', '.join(each.said for each in filters.include if each.said)})" if filters.include else ""
+    listed = f"The {_FIELDS[field]}{asked} are: {', '.join(named[:_MOST])}{more}."
+    return (f"There are {len(named)} {_FIELDS[field]}{asked}.", listed) if counted else (listed,)
 
 
 def _itself(question: Question, catalogue: Catalogue) -> tuple[str, ...]:

@@ -108,6 +108,9 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
             _ask_date(sentence, place, info, held)
         if part or word in ("tonight", "2nite"):
             _ask_part(sentence, place, place + 1, part or "evening")
+    if now and not sentence.asks("day"):  # "the last talk of the day"
+        for place in (place for place in range(len(sentence)) if sentence.match(place, ("of", "the", "day"))):
+            sentence.ask(place, place + 3, "day", now.day.isoformat(), said="today")
 
 
 def _compound(word: str) -> tuple[str, str] | None:
@@ -254,7 +257,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     word = sentence.word(place)
     if not sentence.free(place, place + 1):
         return place
-    if now and (after := _ahead(sentence, place, now)):
+    if now and (after := _from_now(sentence, place, now)):
         return after
     first = clock_at(sentence, place + 1 + (sentence.word(place + 1) == "than"))
     opens = word in words("time", "between") | words("time", "after")
@@ -324,33 +327,31 @@ def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
     return at[2]
 
 
-def _ahead(sentence: Sentence, place: int, now: Now) -> int:
-    """What is ahead, as "in the next 20 minutes", "within an hour"; gives back the word after it, or 0."""
-    later = sentence.word(place) in ("in", "dans", "over", "en")
-    if not later and sentence.word(place) not in ("next", "within", "coming", "nachsten", "prochaines"):
+def _from_now(sentence: Sentence, place: int, now: Now) -> int:
+    """What is seen from now, as "in 20 minutes", "an hour ago", "within an hour"; the word after it, or 0."""
+    word, at = sentence.word(place), place + 1
+    length, last = _length_at(sentence, place)
+    ago = bool(length) and sentence.word(last) == "ago"
+    within = word in ("next", "within", "coming", "nachsten", "prochaines")
+    if within:
+        at += 2 * sentence.match(at, ("the", "next"))
+    if within and (unit := _unit(sentence.word(at))):
+        length, last = unit, at + 1
+    elif within or word == "in" or (sentence.language != "en" and word in ("dans", "over", "en")):
+        length, last = _length_at(sentence, at)
+    elif not ago:
         return 0
-    at = place + 1
-    if not later and sentence.word(at) == "the":  # "within the next 20 minutes": told by "next"
-        return 0
-    said = sentence.word(at)
-    count = int(said) if said.isdigit() else numbers().get(said, 1)
-    unit = at + (said.isdigit() or said in numbers() or said in ("an", "a", "half"))
-    length = {"min": count, "hou": 60 * count, "stu": 60 * count}.get(sentence.word(unit)[:3])
     if not length:
         return 0
-    length = 30 if said == "half" else length
-    if later and (said.isdigit() or said in ("a", "an", "half")):  # "in 20 minutes"
-        moment = now.later(length)
-        said = f"at {clock_said(moment.minute)}"
+    if within:
+        found = now.conditions("start", length + 1)
+    else:
+        moment = now.later(-length if ago else length)
         day, on = moment.conditions("on")
-        sentence.spans += [Span(place, unit + 1, each) for each in (day, on.model_copy(update={"said": said}))]
-        sentence.take(place, unit + 1, "on")
-        return unit + 1
-    if later:
-        return 0
-    sentence.spans += [Span(place, unit + 1, each) for each in now.conditions("start", length + 1)]
-    sentence.take(place, unit + 1, "start")
-    return unit + 1
+        found = (day, on.model_copy(update={"said": f"at {clock_said(moment.minute)}"}))
+    sentence.spans += [Span(place, last + ago, each) for each in found]
+    sentence.take(place, last + ago, "start" if within else "on")
+    return last + ago
 
 
 def read_lengths(sentence: Sentence) -> None:
@@ -402,8 +403,13 @@ def _length_at(sentence: Sentence, place: int) -> tuple[int, int]:
     count = 0.5 if said == "half" else 1.0 if said in ("a", "an") else float(numbers().get(said, 0))
     count = float(said) if said.isdigit() and len(said) < 4 else count
     unit += sentence.word(unit) in ("a", "an") and said == "half"
-    size = next((size for start, size in _UNITS.items() if sentence.word(unit).startswith(start)), 0)
+    size = _unit(sentence.word(unit))
     if not count or not size:
         return 0, place
     half = [sentence.word(unit + step) for step in (1, 2, 3)] == ["and", "a", "half"]
     return int((count + half / 2) * size), unit + 1 + 3 * half
+
+
+def _unit(word: str) -> int:
+    """The minutes of what lengths are told in; 0 for any other word."""
+    return next((size for start, size in _UNITS.items() if word.startswith(start)), 0)

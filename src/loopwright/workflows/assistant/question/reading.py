@@ -44,11 +44,16 @@ DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
-_COUNTED = {"speaker": "speakers", "room": "room", "track": "track", "day": "day", "stand": "exhibitors"}
+_COUNTED = {
+    "speaker": "speakers", "who": "speakers", "person": "speakers", "people": "speakers", "room": "room",
+    "track": "track", "devroom": "track", "topic": "track", "subject": "track", "day": "day", "stand": "exhibitors",
+    "language": "language", "type": "type", "kind": "type",
+}  # fmt: skip
+"""Word, in the singular -> what is counted or listed by it."""
 _SHORTEST = 4
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
-_MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "until": "start", "previous": "end"}
+_MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
 """What goes by the present moment -> what that moment is a limit of."""
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
@@ -126,7 +131,9 @@ class Reader:
             for token in sentence.tokens:
                 if not token.taken and near.terms.intersection(terms(token.word)):
                     token.taken = "operation"
-        if operation == "previous" and sentence.asks("start", "on", "end"):  # "who spoke at ten?"
+        by = self._by(sentence, operation)
+        # "Who spoke at ten?", and what has the most of something that nobody counts.
+        if (operation == "previous" and sentence.asks("start", "on", "end")) or (operation == "most" and not by):
             operation = "find"
         spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
         tables = self.tables(sentence)
@@ -146,6 +153,8 @@ class Reader:
         include = _joined([span for span in kept if span not in spans])
         include += self._when(operation, include)
         include += self._still(include, operation)
+        if operation == "until" and not sentence.asks("record"):
+            exclude += self._begun()
         filters = Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded)))
         # Where a time was read, all that is shown fits it.
         doubted = doubted and not any(each.slot in ("start", "on", "record") for each in include)
@@ -159,7 +168,7 @@ class Reader:
             tables=tables,
             topic=topic,
             filters=filters,
-            by=self._by(sentence, operation),
+            by=by,
             wanted=wanted,
             # Who is not wanted need not be there.
             notes=tuple(dict.fromkeys(each for each in notes if not any(value in each for value in unwanted))),
@@ -260,7 +269,7 @@ class Reader:
         if not subjects and sentence.asks("person"):  # "I'd love to hear PERSON"
             return ""
         heavy = subjects or heavy
-        if heavy:  # words that people only ask with are no part of a subject
+        if heavy or sentence.spans:  # words that people only ask with are no part of a subject
             kept = [place for place in kept if place in heavy or not _only_asks(sentence.word(place))]
         kept = [sentence.tokens[place].raw for place in kept]
         if sentence.language != "en":
@@ -373,9 +382,18 @@ class Reader:
         if now is None or operation not in _MOMENTS or asked & {"start", "on", "end"}:
             return ()
         found = now.conditions(_MOMENTS[operation], 1 if operation == "now" else None)
-        if operation == "until":  # on any day, and what begins this very minute is waited for no more
-            return now.later(1).conditions("start", None)[1:]
         return tuple(each for each in found if each.slot not in asked)
+
+    def _begun(self) -> tuple[Condition, ...]:
+        """What nobody waits for any more: what was on earlier days, or has begun by this very minute."""
+        if self.now is None:
+            return ()
+        today = self.now.day.isoformat()
+        past = tuple(day for day in self.names.days if day < today)
+        return (
+            *([Condition(slot="start", values=past)] if past else []),
+            Condition(slot="start", values=(today,), most=self.now.minute + 1),
+        )
 
     def _still(self, include: tuple[Condition, ...], operation: Operation) -> tuple[Condition, ...]:
         """Of today only what has not ended; and of what is only recommended, what is still to come today."""
@@ -400,16 +418,11 @@ class Reader:
         if operation not in ("most", "count", "about"):
             return ""
         for token in sentence.tokens:
-            word = token.word.removesuffix("s").replace("devroom", "track")
             if operation == "count" and token.word in words("things", "sessions"):
                 return ""
-            for name, counted in _COUNTED.items():
-                if word == name and (operation != "about" or token.word.endswith("s")):
-                    return counted
-            if word in ("who", "person", "people"):
-                return "speakers"
-            if token.word in ("languages", "types", "kinds"):
-                return word.replace("kind", "type")
+            counted = _COUNTED.get(token.word.removesuffix("s"), "")
+            if counted and (operation != "about" or token.word.endswith("s")):
+                return counted
         return "day" if operation == "most" and sentence.asks("day") else ""
 
 
