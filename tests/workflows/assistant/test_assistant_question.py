@@ -57,6 +57,11 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what starts in the next 20 minutes", "start", (665, 686)),
         ("what is on at noon in the Attic", "on", (720, 721)),
         ("talks that end before 12:30", "end", (None, 750)),
+        ("what is on in two hours", "on", (785, 786)),
+        ("what was on in the Attic half an hour ago", "on", (635, 636)),
+        ("radio talks within the next hour", "start", (665, 726)),
+        ("when is the last talk of the day?", "day", (SATURDAY,)),
+        ("talks over 20 minutes about radio", "minutes", (20, None)),
         ("talks of at most 20 minutes about radio", "minutes", (None, 20)),
         ("something about radio, not longer than an hour", "minutes", (None, 60)),
         ("talks about radio that take 20 minutes at most", "minutes", (None, 20)),
@@ -190,6 +195,8 @@ def test_not_every_no_excludes(text: str) -> None:
     [
         ("how many talks are there about food?", "count"),
         ("which day has more talks about energy?", "most"),
+        ("what is the most popular topic?", "most"),
+        ("list all keynotes", "find"),
         ("the last session on Sunday", "last"),
         ("what is on right now?", "now"),
         ("what is next in the Great Hall?", "next"),
@@ -215,6 +222,15 @@ def test_nobody_waits_for_what_has_begun_nor_only_until_the_day_ends(at: str, le
     with sample_services() as services:
         told = chat("how long is it until the next one in the Great Hall?", user_context={"now": at}, services=services)
     assert told.answer.partition("\n")[0].endswith(f"begins in {left}.")
+
+
+def test_rooms_are_counted_and_the_most_is_listed_within_what_is_asked() -> None:
+    asks, sunday = said("how many rooms are used on Sunday?").answer, search().catalogue.of_table(Table.SESSIONS)
+    rooms = {room for record in sunday if SUNDAY in record.values("day") for room in record.values("room")}
+    assert asks.startswith(f"There are {len(rooms)} rooms (Sunday).")
+    busiest = said("which room has the most sessions on Sunday?")
+    held = {room for id in busiest.referenced_ids for room in search().catalogue.records[id].values("room")}
+    assert busiest.answer.startswith(held.pop().partition(" (")[0]) and not held
 
 
 def test_stands_are_looked_for_where_they_are_asked_for() -> None:
