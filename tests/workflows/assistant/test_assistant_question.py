@@ -62,6 +62,12 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("radio talks within the next hour", "start", (665, 726)),
         ("when is the last talk of the day?", "day", (SATURDAY,)),
         ("talks over 20 minutes about radio", "minutes", (20, None)),
+        ("what can I see of food before my talk at 5 pm", "start", (None, 1020)),
+        ("what is on the day after tomorrow?", "day", ("2027-04-19",)),
+        ("which radio talks are on now?", "on", (665, 666)),
+        ("the next three talks about radio", "start", (665, None)),
+        ("what is on during the talk “Bread from old wheat”?", "on", (600, 640)),
+        ("what else is on at the same time as the bread talk?", "on", (600, 640)),
         ("talks of at most 20 minutes about radio", "minutes", (None, 20)),
         ("something about radio, not longer than an hour", "minutes", (None, 60)),
         ("talks about radio that take 20 minutes at most", "minutes", (None, 20)),
@@ -197,6 +203,7 @@ def test_not_every_no_excludes(text: str) -> None:
         ("which day has more talks about energy?", "most"),
         ("what is the most popular topic?", "most"),
         ("list all keynotes", "find"),
+        ("when is Tidewater?", "about"),
         ("the last session on Sunday", "last"),
         ("what is on right now?", "now"),
         ("what is next in the Great Hall?", "next"),
@@ -231,6 +238,41 @@ def test_rooms_are_counted_and_the_most_is_listed_within_what_is_asked() -> None
     busiest = said("which room has the most sessions on Sunday?")
     held = {room for id in busiest.referenced_ids for room in search().catalogue.records[id].values("room")}
     assert busiest.answer.startswith(held.pop().partition(" (")[0]) and not held
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ('talks about "old wheat"', "old wheat"),
+        ("machine learning", "machine learning"),
+        ("anything for children tomorrow?", "children"),
+    ],
+)
+def test_a_topic_in_quotes_or_in_plain_words_is_one(text: str, topic: str) -> None:
+    assert read(text).topic == topic
+
+
+def test_a_building_is_one_without_the_word_for_it() -> None:
+    (out,) = barred(read("food, but not in C"), "room")
+    assert {"C.1.05 (Library)", "C.3.20 (Attic)"} <= {*out} and not any(str(room).startswith("R.") for room in out)
+
+
+def test_sides_of_a_clash_are_tracks_and_persons_too() -> None:
+    tracks = [each.filters.values("track") for each in read("do the Energy and Health tracks overlap?").parts]
+    assert len(tracks) == 2 and all(tracks) and tracks[0] != tracks[1]
+    assert not said('does "A Foo of Bar" clash with "Quux for Beginners"?').answer.startswith(("Yes", "No,"))
+
+
+def test_a_later_turn_asks_of_all_that_was_asked_for_and_takes_back_what_was_left_out() -> None:
+    before = turns("what is there on Sunday?", "sessions:1007")
+    for text, operation in (("how many are there?", "count"), ("which of them is the longest?", "longest")):
+        later = read(text, *before)
+        assert (later.operation, asked(later, "day"), later.filters.values("record")) == (operation, [(SUNDAY,)], ())
+    welcome = read("ok, bread too", *turns("food but not bread"))
+    assert (welcome.topic, welcome.filters.without) == ("food", ())
+    assert not read("no I meant Sunday", *turns("radio talks")).filters.without
+    kept = read("and what is there about it on Sunday?", *turns("talks about radio"), *turns("where can I park?"))
+    assert kept.topic == "radio"
 
 
 def test_stands_are_looked_for_where_they_are_asked_for() -> None:

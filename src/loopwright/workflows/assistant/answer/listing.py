@@ -171,6 +171,8 @@ def chosen(
     # In a few words, one that nobody uses here, or nobody beside the others, is the point.
     short = len(question.text.split()) <= SHORT
     unproven = short and any(outcome.strangers or outcome.proof < PROVEN for outcome in outcomes)
+    # What a search found that left out all the words of the topic is no answer about it.
+    unproven |= not question.parts and any(not outcome.query.query_text for outcome in outcomes)
     if fitting and (not question.topic or (best >= sure and not unproven)):
         parts = len(question.parts) > 1
         beside = [found for found in near if not unmet(found.record, _all_asked(question))] if question.topic else []
@@ -259,7 +261,10 @@ def _computed(question: Question, told: Sequence[Found], known: Known) -> str:
     if question.operation == "most":
         return most(question, known.outcomes, _asked(question))
     if question.operation == "clash":
-        return clashing(sessions_in(told))
+        sides = [sessions_in(outcome.hits) for outcome in known.outcomes]
+        return clashing(
+            sides if question.parts and len(sides) == len(question.parts) else [[each] for each in sessions_in(told)]
+        )
     if question.operation == "compare":
         return compared(sessions_in(told))
     if question.operation == "until" and told:

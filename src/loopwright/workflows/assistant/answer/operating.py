@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from itertools import combinations
+from itertools import combinations, product
 
 from loopwright.workflows.assistant.answer.lines import titled
 from loopwright.workflows.assistant.answer.wording import NOUNS, day_named, joined, minutes_of, plain, when
@@ -16,9 +16,9 @@ _MINUTES = 60
 
 def counted(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
     """How many there are."""
-    if question.by and question.by not in tuple(Table) and outcomes:
-        values = outcomes[0].counts.get(question.by, {})
-        return f"There {_are(len(values))} {len(values)} {question.by}{'s' * (len(values) != 1)}{asked}."
+    if question.by and question.by != Table.EXHIBITORS and outcomes:
+        field, values = _by_field(question, outcomes)
+        return f"There {_are(len(values))} {len(values)} {field}{'s' * (len(values) != 1)}{asked}."
     parts = [f"{each.total} {NOUNS[each.query.table][each.total != 1]}" for each in outcomes]
     return f"There {_are(outcomes[0].total if outcomes else 0)} {joined(parts)}{asked}."
 
@@ -49,16 +49,33 @@ def _by_field(question: Question, outcomes: Sequence[SearchOutcome]) -> tuple[st
     return field, dict(outcomes[0].counts.get(field, {})) if outcomes else {}
 
 
-def clashing(sessions: Sequence[Record]) -> str:
-    """Whether sessions are on at the same time."""
-    timed = [(each, each.start, each.end) for each in sessions if each.start and each.end][:_MOST_COMPARED]
-    if len(timed) < 2:
+def clashing(sides: Sequence[Sequence[Record]]) -> str:
+    """Whether sessions of different sides are on at the same time; of one side, any two."""
+    timed = [[each for each in side if each.start and each.end] for side in sides]
+    timed = [side for side in timed if side]
+    pairs = [*combinations(timed[0], 2)] if len(timed) == 1 else _across(timed)
+    if not pairs:
         return "I found only one of them, so I cannot tell whether they clash."
-    times = "; ".join(f"{titled(each)} is on {when(each)}" for each, _, _ in timed)
-    if any(start < ends and begins < end for (_, start, end), (_, begins, ends) in combinations(timed, 2)):
-        return f"Yes, {'they' if len(timed) == 2 else 'some of them'} overlap: {times}."
-    days = {start.date() for _, start, _ in timed}
-    return f"No, they do not clash{', they are on different days' if len(days) == len(timed) else ''}: {times}."
+    at_once = [pair for pair in pairs if _overlap(*pair)]
+    shown = dict.fromkeys(each.id for pair in at_once or pairs for each in pair)
+    known = {each.id: each for side in timed for each in side}
+    times = "; ".join(f"{titled(known[id])} is on {when(known[id])}" for id in [*shown][:_MOST_COMPARED])
+    more = f"; and {len(shown) - _MOST_COMPARED} more" if len(shown) > _MOST_COMPARED else ""
+    if at_once:
+        return f"Yes, {'they' if len(pairs) == 1 else 'some of them'} overlap: {times}{more}."
+    apart = all(one.values("day") != other.values("day") for one, other in pairs)
+    return f"No, they do not clash{', they are on different days' if apart else ''}: {times}{more}."
+
+
+def _across(sides: Sequence[Sequence[Record]]) -> list[tuple[Record, Record]]:
+    return [pair for one, other in combinations(sides, 2) for pair in product(one, other)]
+
+
+def _overlap(one: Record, other: Record) -> bool:
+    """Whether two are on at once, or are the same."""
+    if one.start is None or one.end is None or other.start is None or other.end is None:
+        return False
+    return max(one.start, other.start) < min(one.end, other.end)
 
 
 def compared(sessions: Sequence[Record]) -> str:
@@ -73,7 +90,7 @@ def compared(sessions: Sequence[Record]) -> str:
         if same
         else f"{titled(longest)} is longer, with {minutes_of(longest)} minutes"
     )
-    return f"{lengths}. {clashing(timed)}"
+    return f"{lengths}. {clashing([[each] for each in timed])}"
 
 
 def until(record: Record, now: datetime | None) -> str:

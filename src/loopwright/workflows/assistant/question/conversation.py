@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.reading import DOUBTFUL, SUBJECT, Reader
@@ -13,6 +14,8 @@ from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.catalogue import clock_of
 
 _TIMES: tuple[Slot, ...] = ("start", "end", "on")
+Beside: TypeAlias = Literal["after", "before", "during"]
+"""How something lies in time to a session."""
 _SHORT = 7
 _ON_RECORDS = ("count", "first", "last", "longest", "shortest")
 
@@ -24,7 +27,8 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
     records = reader.search.catalogue.records
     for turn in history:
         if turn.role == "user":
-            before = _next(turn.text, before, cited, reader)
+            question = _next(turn.text, before, cited, reader)
+            before = question if question.searches or before is None else before
         elif turn.referenced_ids:
             cited = [records[each] for each in turn.referenced_ids if each in records]
     return _next(text, before, cited, reader)
@@ -48,9 +52,13 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     }
     said = {token.word for place, token in enumerate(sentence.tokens) if place not in idle}
     content = _content(sentence, reader)
-    if cited and (pointed := _pointed(question, sentence, said, content, cited)):
+    # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
+    on_records = question.operation in _ON_RECORDS and not content and not sentence.spans
+    on_those = on_records and not said & words("things", "sessions")
+    several = said & words("turns", "them") and not said & words("turns", "more")
+    if cited and not on_those and (pointed := _pointed(question, sentence, said, content, cited, before)):
         return pointed
-    if not _continues(sentence, said, content, question):
+    if not (on_those or (on_records and several) or _continues(sentence, said, content, question)):
         return question
     topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
     english = sentence.language == "en"
@@ -89,7 +97,12 @@ def _continues(sentence: Sentence, said: set[str], content: list[int], question:
 
 
 def _pointed(
-    question: Question, sentence: Sentence, said: set[str], content: list[int], cited: Sequence[Record]
+    question: Question,
+    sentence: Sentence,
+    said: set[str],
+    content: list[int],
+    cited: Sequence[Record],
+    before: Question,
 ) -> Question | None:
     """A question about what was cited: one of them, its neighbours in the room, or others of its persons."""
     sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
@@ -111,7 +124,7 @@ def _pointed(
         asks = sentence.word(0) in words("turns", "what") and len(content) == 1
         done = asks and sentence.word(content[0] + 1) in it and sentence.word(content[0] - 1) != "the"
         if not content or done:
-            return _about(question, sessions[:1])
+            return _about(question, sessions[: None if said & words("turns", "them") else 1])
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
             topic = " ".join(sentence.tokens[place].raw for place in content)
             own = {term for place in content for term in terms(sentence.word(place))}
@@ -121,7 +134,7 @@ def _pointed(
             return question.model_copy(update={"operation": "find", "topic": topic, "filters": filters})
     if person and not content:
         names = (name for record in sessions[:1] for name in record.values("speaker") or (record.title,))
-        people = tuple(dict.fromkeys(names))
+        people = before.filters.values("person") or tuple(dict.fromkeys(names))
         named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
         filters = Filters(include=(*named, *slots), exclude=exclude)
@@ -147,19 +160,22 @@ def _beside(question: Question, anchor: Record, after: bool) -> Question:
         return _about(question, [anchor])
     room = Condition(slot="room", values=anchor.values("room"), said="the same room")
     operation = "first" if after else "last"
-    filters = Filters(include=(*around(anchor, later=after), room), exclude=(_none_of([anchor]),))
+    filters = Filters(include=(*around(anchor, "after" if after else "before"), room), exclude=(_none_of([anchor]),))
     return question.model_copy(
         update={"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
     )
 
 
-def around(anchor: Record, *, later: bool) -> tuple[Condition, Condition]:
-    """What is on the same day as a session, after it or before it."""
-    start = anchor.start or datetime.min
-    if later:
-        when = Condition(slot="start", least=clock_of(anchor.end or start), said=f"after “{anchor.title}”")
+def around(anchor: Record, beside: Beside) -> tuple[Condition, Condition]:
+    """What is on the same day as a session: after it, before it, or during it."""
+    start, said = anchor.start or datetime.min, f"{beside} “{anchor.title}”"
+    begins, ends = clock_of(start), clock_of(anchor.end or start)
+    if beside == "after":
+        when = Condition(slot="start", least=ends, said=said)
+    elif beside == "before":
+        when = Condition(slot="end", most=begins, said=said)
     else:
-        when = Condition(slot="end", most=clock_of(start), said=f"before “{anchor.title}”")
+        when = Condition(slot="on", least=begins, most=ends, said=said)
     return Condition(slot="day", values=anchor.values("day"), said="that day"), when
 
 
@@ -181,6 +197,11 @@ def _resumed(
     # What is denied now was wanted before: it goes, rather than stay as a second filter.
     kept = tuple(each for each in kept if not any(each.slot == other.slot for other in new.exclude))
     old = tuple(each for each in before.filters.exclude if each.slot not in replaced)
+    # What was not wanted, and is named now, is wanted too: "OK, postgres too".
+    old = tuple(each for each in old if not any(each.slot == now.slot and each.values == now.values for now in include))
+    welcome = {each for each in before.filters.without if set(terms(each)) & set(terms(question.topic))}
+    if welcome:
+        content = []
     more = bool(said & words("turns", "more")) and not include and not content
     topic = question.topic if content else "" if "track" in replaced and before.topic else before.topic
     stale = " ".join(each for each in new.without)
@@ -199,7 +220,9 @@ def _resumed(
             "filters": Filters(
                 include=(*kept, *include),
                 exclude=exclude,
-                without=tuple(dict.fromkeys((*before.filters.without, *new.without))),
+                without=tuple(
+                    dict.fromkeys(each for each in (*before.filters.without, *new.without) if each not in welcome)
+                ),
             ),
             "by": question.by or before.by,
             "unread": (),

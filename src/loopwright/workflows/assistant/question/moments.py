@@ -96,12 +96,9 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
         name, part = compound or (word, "")
         if name in days() and (part or len(name) > 3 or _is_short_day(sentence, place)):
             _ask_weekday(sentence, place, days()[name], held)
-        elif now and word in words("time", "today"):
-            sentence.ask(place, place + 1, "day", now.day.isoformat(), said="today")
-        elif now and word in words("time", "yesterday"):
-            sentence.ask(place, place + 1, "day", (now.day - timedelta(days=1)).isoformat(), said="yesterday")
-        elif now and word in words("time", "tomorrow", sentence.language) and sentence.word(place - 1) != "la":
-            sentence.ask(place, place + 1, "day", (now.day + timedelta(days=1)).isoformat(), said="tomorrow")
+        elif now and (away := _away(sentence, place)) is not None:
+            first = place - 2 if abs(away) == 2 and sentence.word(place - 2) == "day" else place
+            sentence.ask(first, place + 1, "day", (now.day + timedelta(days=away)).isoformat())
         elif word in words("time", "day"):
             _ask_numbered(sentence, place, held)
         elif info and word[:3] in _MONTHS and (len(word) > 3 or word != "may"):
@@ -143,6 +140,18 @@ def _ask_weekday(sentence: Sentence, place: int, weekday: int, held: tuple[str, 
     if not found:
         sentence.notes.append(f"The programme has nothing on a {sentence.tokens[place].raw.capitalize()}")
     sentence.ask(place, place + 1, "day", *(found or ("none",)))
+
+
+def _away(sentence: Sentence, place: int) -> int | None:
+    """How many days from today a word says, those before it heard: "the day after tomorrow"."""
+    word = sentence.word(place)
+    if word in words("time", "today"):
+        return 0
+    if word in words("time", "yesterday"):
+        return -1 - sentence.match(place - 2, ("day", "before"))
+    if word in words("time", "tomorrow", sentence.language) and sentence.word(place - 1) != "la":
+        return 1 + sentence.match(place - 2, ("day", "after"))
+    return 2 if word in words("time", "overmorrow") else None
 
 
 def _ask_numbered(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
@@ -271,6 +280,8 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
         if first:
             first = (first[1], first[1], first[2])
     ends = any(sentence.is_any(near, words("time", "ends")) for near in (place - 1, place - 2))
+    if first is None and (early or late):
+        first = _clock_behind(sentence, place)
     if first and (early or late):
         after = first[2] + (sentence.word(first[2]) in ("on", "onwards", "onward"))
         side = "before" if early else "from" if word in ("from", "ab", "vanaf") else "after"
@@ -298,6 +309,16 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
         return _window(sentence, place, second[2], here[0], second[0])
     return _at(sentence, place, here) if exact else place
+
+
+def _clock_behind(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
+    """The time of what stands behind "before" or "after", as "my talk at 17:00"."""
+    for other in range(place + 1, min(len(sentence), place + _COUNTED)):
+        if sentence.begins(other) or sentence.tokens[other].gap.strip() or sentence.tokens[other].taken:
+            return None
+        if sentence.is_any(other, words("time", "at")):
+            return clock_at(sentence, other + 1)
+    return None
 
 
 def _denied(sentence: Sentence, place: int) -> bool:

@@ -31,6 +31,8 @@ _PARTICLES = frozenset("van von de der den di del la le el al bin".split())
 _LANGUAGE = frozenset("in auf en no not".split())
 """Words behind which a language stands, beside those for understanding one."""
 _UNDERSTAND = frozenset("speak understand spreche verstehe parle".split())
+_IN = frozenset("in im en au dans outside inside".split())
+_AND = frozenset("and or und oder et ou en y o".split())
 _USUAL = 3e-5
 _LONGEST_ROOM = 5
 _LONGEST_NAME, _SHORTEST_NAME = 4, 4
@@ -93,7 +95,7 @@ class Names:
             if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
                 firsts[phrase[0]].append(room)
         for word, several in firsts.items():
-            if len(several) > 1:
+            if len(several) > 1 and word not in starts:
                 found.setdefault((word,), several)
         self.rooms = {phrase: tuple(dict.fromkeys(named)) for phrase, named in found.items()}
         self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
@@ -183,7 +185,8 @@ def _is_room(sentence: Sentence, place: int, word: str) -> bool:
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:
     word = sentence.word(place)
     near = next((other for other in (place + 1, place - 1) if sentence.is_any(other, blocks)), None)
-    if near is None and word in names.buildings and word[-1].isdigit():  # "UB2" is nothing else
+    said = sentence.tokens[place].raw.isupper() and sentence.is_any(place - 1, _IN)  # "not in UB"
+    if near is None and word in names.buildings and (said or word[-1].isdigit()):  # "UB2" is nothing else
         near = place
     if near is not None and word in names.buildings:
         first, last = min(place, near), max(place, near) + 1
@@ -225,31 +228,37 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
 
 
 def _read_track(sentence: Sentence, place: int, names: Names) -> None:
-    """The track whose name stands before the word for it, or after it."""
-    before: list[int] = []
+    """The track whose name stands before the word for it, or after it; each of those joined: "Go and Rust devrooms"."""
+    groups: list[list[int]] = [[]]
     for other in range(place - 1, max(-1, place - 7), -1):
         if not sentence.free(other, other + 1) or (sentence.begins(other + 1) and other + 1 != place):
             break
-        before.append(other)
-    after = [other for other in range(place + 1, min(len(sentence), place + 4)) if sentence.free(other, other + 1)]
-    for places in (before, after if sentence.word(place + 1) in ("on", "about", "for", "zu") else []):
-        wanted = [term for other in places for term in terms(sentence.word(other)) if _can_name(sentence.word(other))]
-        if found := names.track_of(wanted):
-            track, held = found
-            used = [other for other in places if held.intersection(terms(sentence.word(other)))]
-            same = (
-                [each for each, own in names.tracks.items() if held <= own]
-                if len(held) > 1 or len(names.tracks) < 4
-                else [track]
-            )
-            tracks = (track, *(each for each in same if each.split()[0] == track.split()[0] and each != track))
-            sentence.ask(
-                min(used), max(*used, place) + 1, "track", *dict.fromkeys(tracks), said=f"in the track {track}"
-            )
-            sentence.take(min(used), max(used) + 1, "track")
-            return
-    if before and sentence.named(before[0]):
-        sentence.notes.append(f"There is no track {sentence.tokens[before[0]].raw}")
+        if sentence.word(place).endswith("s") and sentence.is_any(other, _AND):
+            groups.append([])
+        else:
+            groups[-1].append(other)
+    asked = [_ask_track(sentence, group, place, names) for group in groups]
+    if not any(asked) and sentence.word(place + 1) in ("on", "about", "for", "zu"):
+        after = range(place + 1, min(len(sentence), place + 4))
+        asked = [_ask_track(sentence, [other for other in after if sentence.free(other, other + 1)], place, names)]
+    if not any(asked) and groups[0] and sentence.named(groups[0][0]):
+        sentence.notes.append(f"There is no track {sentence.tokens[groups[0][0]].raw}")
+
+
+def _ask_track(sentence: Sentence, places: list[int], place: int, names: Names) -> bool:
+    """Ask for the track that some words name, and for those whose names begin like it; whether there is one."""
+    wanted = [term for other in places for term in terms(sentence.word(other)) if _can_name(sentence.word(other))]
+    found = names.track_of(wanted)
+    if found is None:
+        return False
+    track, held = found
+    used = [other for other in places if held.intersection(terms(sentence.word(other)))]
+    named = [each for each, own in names.tracks.items() if held <= own]
+    same = named if len(held) > 1 or len(names.tracks) < 4 else [track]
+    tracks = (track, *(each for each in same if each.split()[0] == track.split()[0] and each != track))
+    last = place + 1 if places[0] == place - 1 else max(used) + 1
+    sentence.ask(min(used), last, "track", *dict.fromkeys(tracks), said=f"in the track {track}")
+    return True
 
 
 def read_persons(sentence: Sentence, names: Names) -> None:

@@ -31,7 +31,8 @@ _TELLS = 0.7
 """The log-odds from which a word is one that asks for the operation, and no subject."""
 _SLOTS = {
     "day": "DAY", "start": "TIME", "end": "TIME", "on": "TIME", "minutes": "TIME", "room": "ROOM", "track": "TRACK",
-    "person": "PERSON", "type": "KIND", "language": "KIND", "record": "X", "title": "X", "excluded": "X",
+    "person": "PERSON", "type": "KIND", "language": "KIND", "conference": "conference", "record": "X", "title": "X",
+    "excluded": "X",
 }  # fmt: skip
 _REFUSED = 4.3
 """The log-odds from which a clause refuses its subject."""

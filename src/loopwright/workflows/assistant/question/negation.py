@@ -98,8 +98,9 @@ def cue_at(sentence: Sentence, place: int) -> int:
         if sentence.match(place, phrase):
             after = place + len(phrase)
             idle = len(phrase) == 1 and sentence.is_any(after, words("negation", "idle"))
-            # "No, I am in the other building" denies what was said before.
-            refuses = place == 0 and after < len(sentence) and "," in sentence.tokens[after].gap
+            # "No, I am in the other building" and "no I meant Sunday" deny what was said before.
+            told = after < len(sentence) and ("," in sentence.tokens[after].gap or sentence.word(after) == "i")
+            refuses = place == 0 and told
             return 0 if idle or refuses or _of_oneself(sentence, place, after) else len(phrase)
     if sentence.word(place).endswith("n't"):  # "that hasn't got anything to do with it"
         anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in _ANY)

@@ -35,11 +35,13 @@ def plan(question: Question, config: AssistantSection, profile: Profile | None =
         return []
     parts = question.parts or (question,)
     alone = question.operation in ("clash", "compare")
+    if alone and not question.parts:
+        return []
     queries: list[PlannedQuery] = []
     for part in parts:
         limit = ceil(config.search.limit / len(parts))
-        if alone:
-            limit = 2 if len(parts) == 1 else 1
+        if alone:  # of a subject the best, of a track or a person all
+            limit = 1 if part.topic and len(parts) > 1 else _ALL
         queries += _planned(part, config, profile, limit)
     return list(dict.fromkeys(queries))
 

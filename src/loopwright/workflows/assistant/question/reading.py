@@ -42,14 +42,17 @@ SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
 DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
-CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
-"""Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
+CLEAR, NEAR, ALONE, OUTSIDE = 2.0, 9.0, 6.5, 3.5
+"""Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject; and
+above a search for what no programme tells, where no word is one of the programme's."""
 _COUNTED = {
     "speaker": "speakers", "who": "speakers", "person": "speakers", "people": "speakers", "room": "room",
     "track": "track", "devroom": "track", "topic": "track", "subject": "track", "day": "day", "stand": "exhibitors",
     "language": "language", "type": "type", "kind": "type",
 }  # fmt: skip
 """Word, in the singular -> what is counted or listed by it."""
+_NAME = 1e-6
+"""A word that plain English has less often is the conference's own."""
 _SHORTEST = 4
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
@@ -101,6 +104,10 @@ class Reader:
         read_presence(sentence, lambda place: self.weight(sentence, place))
         _without_reasons(sentence)
         _corrected(sentence)
+        for place, token in enumerate(sentence.tokens):
+            own = [term for term in terms(token.word) if term in self.names.own and term.isalpha()]
+            if own and not token.taken and max(map(share, own)) < _NAME:
+                sentence.take(place, place + 1, "conference")
         return sentence
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
@@ -145,23 +152,22 @@ class Reader:
             operation = "find"
         if operation in ("now", "next", "previous"):  # of the moment and a room anybody may ask in many words
             topic = " ".join(sentence.tokens[place].raw for place in self._subjects(sentence, excluded))
-        exclude = tuple(span.condition for span in spans)
-        unwanted = [value for each in exclude for value in each.values]
-        # What is not wanted is not asked for by being named again: "anything but Sunday; Sunday is for the family".
-        barred = {(each.slot, each.values) for each in exclude if each.values}
-        kept = [each for each in sentence.spans if (each.condition.slot, each.condition.values) not in barred]
-        include = _joined([span for span in kept if span not in spans])
-        include += self._when(operation, include)
-        include += self._still(include, operation)
-        if operation == "until" and not sentence.asks("record"):
-            exclude += self._begun()
-        filters = Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(excluded)))
-        # Where a time was read, all that is shown fits it.
-        doubted = doubted and not any(each.slot in ("start", "on", "record") for each in include)
+        filters = self._filters(sentence, operation, spans, excluded)
+        include, unwanted = filters.include, [value for span in spans for value in span.condition.values]
+        # Where a time was read, or a place or a person and no topic, all that is shown fits it.
+        clear = ("start", "on", "record", *(() if topic else ("room", "track", "type", "person")))
+        doubted = doubted and not any(each.slot in clear for each in include)
         notes = [*sentence.notes]
+        if operation == "find" and not topic and (listed := self._listed(sentence)):
+            operation, by = "about", listed
         if operation == "find":
             notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
-        unsaid = self._unread(sentence) if operation == "find" and not topic and (include or excluded) else ()
+        unsaid = self._unread(sentence) if operation == "find" and not topic else []
+        if unsaid and all(each.slot == "day" or not (each.said or each.values) for each in include):
+            # Plain words are no clear subject, but all of a day is no answer to them.
+            places = [place for place in sentence.rest() if place in unsaid or self._belongs(sentence, place, unsaid)]
+            topic = " ".join(sentence.tokens[place].raw for place in places)
+            unsaid, doubted = [], True
         return Question(
             text=text,
             operation=operation,
@@ -173,8 +179,21 @@ class Reader:
             # Who is not wanted need not be there.
             notes=tuple(dict.fromkeys(each for each in notes if not any(value in each for value in unwanted))),
             doubted=doubted,
-            unread=unsaid,
+            unread=tuple(sentence.tokens[place].raw for place in unsaid),
         )
+
+    def _filters(self, sentence: Sentence, operation: Operation, spans: list[Span], without: list[str]) -> Filters:
+        """What records must be, and what they must not be: what spans say, and subjects."""
+        exclude = tuple(span.condition for span in spans)
+        # What is not wanted is not asked for by being named again: "anything but Sunday; Sunday is for the family".
+        barred = {(each.slot, each.values) for each in exclude if each.values}
+        kept = [each for each in sentence.spans if (each.condition.slot, each.condition.values) not in barred]
+        include = _joined([span for span in kept if span not in spans])
+        include += self._when(self._moment(sentence, operation), include)
+        include += self._still(include, operation)
+        if operation == "until" and not sentence.asks("record"):
+            exclude += self._begun()
+        return Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(without)))
 
     def operation(self, sentence: Sentence, least: float = NEAR) -> Near:
         """What is to be done: the nearest example to any of the sentences, unless it looks like a search.
@@ -201,6 +220,8 @@ class Reader:
                 continue
             needed = ALONE if alone else min(least, ALONE) if near.clear else least
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
+            if near.operation == "outside" and not subject:
+                unclear = near.search < OUTSIDE
             if unclear:
                 self.doubted |= near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED
             elif near.likeness > best.likeness:
@@ -270,7 +291,11 @@ class Reader:
             return ""
         heavy = subjects or heavy
         if heavy or sentence.spans:  # words that people only ask with are no part of a subject
-            kept = [place for place in kept if place in heavy or not _only_asks(sentence.word(place))]
+            kept = [
+                place
+                for place in kept
+                if place in heavy or not _only_asks(sentence.word(place)) or self._belongs(sentence, place, heavy)
+            ]
         kept = [sentence.tokens[place].raw for place in kept]
         if sentence.language != "en":
             # Of another language only what the programme has too, and what is known in English.
@@ -278,6 +303,12 @@ class Reader:
             named = [sentence.tokens[place].raw for place in known if sentence.tokens[place].raw[0].isupper()]
             kept = named if english or named else kept
         return " ".join([*kept, *english]).strip()
+
+    def _belongs(self, sentence: Sentence, place: int, subjects: Collection[int]) -> bool:
+        """Whether a word right behind a subject is a part of it, as "learning" of "machine learning"."""
+        return (
+            place - 1 in subjects and sentence.tokens[place].gap == " " and self.weight(sentence, place) > SUBJECT / 2
+        )
 
     def _known(self, sentence: Sentence) -> list[int]:
         """The words that were read as nothing, and that the programme has."""
@@ -367,13 +398,10 @@ class Reader:
                     break
         return list(dict.fromkeys(found))
 
-    def _unread(self, sentence: Sentence) -> tuple[str, ...]:
+    def _unread(self, sentence: Sentence) -> list[int]:
         """The words that say something, were read as nothing, and stand in no example of a search."""
-        return tuple(
-            sentence.tokens[place].raw
-            for place in sentence.rest()
-            if sentence.language == "en" and not _only_asks(sentence.word(place))
-        )
+        rest = sentence.rest() if sentence.language == "en" else []
+        return [place for place in rest if not _only_asks(sentence.word(place).partition("'")[0])]
 
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
@@ -383,6 +411,17 @@ class Reader:
             return ()
         found = now.conditions(_MOMENTS[operation], 1 if operation == "now" else None)
         return tuple(each for each in found if each.slot not in asked)
+
+    def _moment(self, sentence: Sentence, operation: Operation) -> Operation:
+        """What is asked of the present moment, whatever else is to be done: "talks about X now", "the next three"."""
+        if operation == "find":
+            for place in sentence.rest():
+                if sentence.is_any(place, words("time", "now")):
+                    return "now"
+                things = (sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, place + 4))
+                if sentence.word(place) == "next" and any(things):
+                    return "next"
+        return operation
 
     def _begun(self) -> tuple[Condition, ...]:
         """What nobody waits for any more: what was on earlier days, or has begun by this very minute."""
@@ -412,6 +451,14 @@ class Reader:
         ):
             return (Condition(slot="end", least=now.minute, said=""),)
         return ()
+
+    def _listed(self, sentence: Sentence) -> str:
+        """What is to be listed, as "which rooms", if not records."""
+        asking = words("things", "any", "en") | {"which", "what", "list", "the"}
+        places = (place for place in range(len(sentence)) if sentence.is_any(place - 1, asking))
+        said = (sentence.word(place) for place in places)
+        listed = (_COUNTED.get(word.removesuffix("s"), "") for word in said if word.endswith("s"))
+        return next((each for each in listed if each not in ("", *Table)), "")
 
     def _by(self, sentence: Sentence, operation: Operation) -> str:
         """What is counted, if not records."""

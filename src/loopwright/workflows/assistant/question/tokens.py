@@ -156,5 +156,5 @@ class Sentence:
         )
 
     def rest(self) -> list[int]:
-        """The places of the words that were not read."""
-        return [place for place, token in enumerate(self.tokens) if not token.taken]
+        """The places of the words that were not read, those in quotes that are no title among them."""
+        return [place for place, token in enumerate(self.tokens) if token.taken in ("", "title")]

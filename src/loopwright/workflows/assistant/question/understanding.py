@@ -8,18 +8,31 @@ from datetime import datetime
 from itertools import pairwise
 
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import around, asked_in
+from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
-from loopwright.workflows.assistant.schemas import Condition, Filters, PlannedQuery, Profile, Question, Table, Turn
+from loopwright.workflows.assistant.schemas import (
+    Condition,
+    Filters,
+    PlannedQuery,
+    Profile,
+    Question,
+    Slot,
+    Table,
+    Turn,
+)
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import clock_of
 
-_JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o of", "and & und et y en", "with")]
+_JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o", "and & und et y en", "with")]
 """What stands between two things, the clearest first."""
+_BESIDE: tuple[Beside, ...] = ("after", "before", "during")
+_SIDES = ("type", "track", "person")
+"""What a side of a comparison may ask for itself."""
+_TABLES = (Table.SESSIONS,)
 _ANCHORS = 0.5
 """The evidence from which a session is the one that was named."""
 _OWN = re.compile(
@@ -63,22 +76,26 @@ def understand(
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
-    if question.operation in ("find", "recommend", "next"):
-        question = _beside_session(question, reader) or question
+    if question.operation in ("find", "recommend", "next", "now", "clash"):
+        one = question.operation != "clash" or len(_compared(question, reader)) < 2
+        question = (one and _beside_session(question, reader)) or question
     question = _personal(question, profile)
     return question.model_copy(update={"parts": _parts(question, reader)})
 
 
 def _beside_session(question: Question, reader: Reader) -> Question | None:
-    """What is asked for after a session that is named, or before it, by any of its words: "after the keynote"."""
+    """What is asked for before, after or during a session that is named, by any of its words: "after the keynote"."""
     sentence = reader.sentence(question.text)
     for place in range(1, len(sentence)):
-        later = sentence.is_any(place, words("time", "after"))
-        if sentence.tokens[place].taken or not (later or sentence.is_any(place, words("time", "before"))):
+        at_once = sentence.match(place - 2, ("same", "time", "as"))
+        said: list[Beside] = [each for each in _BESIDE if sentence.is_any(place, words("time", each))]
+        beside = "during" if at_once else said[0] if said else None
+        if sentence.tokens[place].taken or beside is None:
             continue
         ends = (other for other in range(place + 1, len(sentence)) if re.search("[,.?!]", sentence.tokens[other].gap))
         end = next(ends, len(sentence))
-        named = any(place < span.first < end for span in sentence.spans if span.condition.slot in ("type", "record"))
+        telling: tuple[Slot, ...] = ("type", "record", "person") if beside == "during" else ("type", "record")
+        named = any(place < span.first < end for span in sentence.spans if span.condition.slot in telling)
         if not named and not any(
             sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, end)
         ):
@@ -89,7 +106,7 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         if anchors.topic:
             found = found[:1]
         # A room or a day alone names no session.
-        if not found or not (anchors.topic or any(anchors.filters.values(slot) for slot in ("type", "record"))):
+        if not found or not (anchors.topic or any(anchors.filters.values(slot) for slot in telling)):
             return None
         now = reader.now
         to_come = [each for each in found if now and now.is_before(each)]
@@ -98,10 +115,10 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         if not any(reader.is_subject(reader.last, other) for other in reader.last.rest()):
             asked = asked.model_copy(update={"topic": "", "doubted": False})
         include = [each for each in asked.filters.include if each.slot not in ("day", "start", "end", "on")]
-        filters = asked.filters.model_copy(update={"include": (*include, *around(anchor, later=later))})
-        several = (
-            [f"It may be after or before any of several; I took it to be “{anchor.title}”"] if len(found) > 1 else []
-        )
+        itself = Condition(slot="record", values=(anchor.id,))
+        exclude = (*asked.filters.exclude, *([itself] if beside == "during" else []))
+        filters = asked.filters.model_copy(update={"include": (*include, *around(anchor, beside)), "exclude": exclude})
+        several = [f"It may be {beside} any of several; I took it to be “{anchor.title}”"] if len(found) > 1 else []
         return asked.model_copy(update={"text": question.text, "filters": filters, "notes": (*asked.notes, *several)})
     return None
 
@@ -207,38 +224,33 @@ def _another(before: str, word: str) -> bool:
 
 
 def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
-    """Each session that is compared: those whose titles are quoted, and the best for each other subject."""
+    """Each side of what is compared: a session whose title is quoted, a track, a person, the best for a subject."""
     sentence = reader.sentence(question.text)
-    named = [Condition(slot="record", values=(value,), said="") for value in question.filters.values("record")]
+    others = tuple(each for each in question.filters.include if each.slot not in ("record", *_SIDES))
+    shared = {"operation": "find", "parts": ()}
     parts = [
-        question.model_copy(update={"operation": "find", "topic": "", "filters": Filters(include=(each,)), "parts": ()})
-        for each in named
+        question.model_copy(update={**shared, "topic": "", "filters": Filters(include=(record,))})
+        for value in question.filters.values("record")
+        for record in (Condition(slot="record", values=(value,), said=""),)
     ]
     run: list[int] = []
-    runs: list[list[int]] = []
-    kinds: list[tuple[Condition, ...]] = []
-    began = 0
+    began, titled = 0, False
     # "X with Y or Z" are two things, not three.
     joining = next((each for each in _JOINS if any(token.word in each for token in sentence.tokens)), _JOINS[-1])
     for place in range(len(sentence) + 1):
-        joins = (
-            place == len(sentence)
-            or sentence.word(place) in joining
-            or sentence.tokens[place].taken in ("record", "title")
-        )
-        if joins:
-            if run:
-                runs.append(run)
-                own = [span.condition for span in sentence.spans if began <= span.first < place]
-                kinds.append(tuple(each for each in own if each.slot == "type"))
+        quoted = place < len(sentence) and sentence.tokens[place].taken == "title"
+        ends = place == len(sentence) or sentence.word(place) in joining or sentence.tokens[place].taken == "record"
+        if ends and not quoted:
+            spans = (span.condition for span in sentence.spans if began <= span.first < place)
+            own = tuple(each for each in spans if each.slot in _SIDES)
+            if run or (own and not titled):  # what stands beside a title belongs to that
+                topic = " ".join(sentence.tokens[place].raw for place in run)
+                filters = Filters(include=(*others, *own))
+                parts.append(
+                    question.model_copy(update={**shared, "tables": _TABLES, "topic": topic, "filters": filters})
+                )
             run, began = [], place
-        elif not sentence.tokens[place].taken and reader.is_subject(sentence, place):
+            titled = place < len(sentence) and sentence.tokens[place].taken == "record"
+        elif quoted or (not sentence.tokens[place].taken and reader.is_subject(sentence, place)):
             run.append(place)
-    subjects = [" ".join(sentence.tokens[place].raw for place in each) for each in runs]
-    others = tuple(each for each in question.filters.include if each.slot not in ("record", "person", "type"))
-    shared = {"operation": "find", "tables": (Table.SESSIONS,)}
-    parts += [
-        question.model_copy(update={**shared, "topic": topic, "filters": Filters(include=(*others, *kind))})
-        for topic, kind in zip(subjects, kinds, strict=True)
-    ]
     return tuple(parts)
