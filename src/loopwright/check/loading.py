@@ -24,7 +24,7 @@ from loopwright.check.proving import WHOLE, Finding, cycle_finding, handlers_in,
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.read import builder_of, read_topology
-from loopwright.engine.proof.verify import verify
+from loopwright.engine.proof.verify import check_shape, verify
 from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
@@ -160,18 +160,19 @@ def check_imported(target: str, allow_empty: bool = False) -> list[CheckedGraph]
 
 
 def _checked(name: str, graph: Any) -> CheckedGraph:
-    place = _place_of(name)
+    place, found = _place_of(name), list[Finding]()
     try:
         certificate = verify(graph)
+        if certificate.bounded:
+            return CheckedGraph(name, place, "bounded", certificate=certificate)
+        bounds = suggestions(graph, certificate.unbounded_cycles)
+        found += (cycle_finding(cycle, place, bounds.get(cycle)) for cycle in certificate.unbounded_cycles)
+        check_shape(read_topology(builder_of(graph), getattr(graph, "name", None)))
     except GraphError as error:
-        finding = Finding("unreachable-node", place, " ".join(str(error).split()))
-        return CheckedGraph(name, place, "unreachable", _not_silenced([finding]))
-    if certificate.bounded:
-        return CheckedGraph(name, place, "bounded", certificate=certificate)
-    bounds = suggestions(graph, certificate.unbounded_cycles)
-    found = [cycle_finding(cycle, place, bounds.get(cycle)) for cycle in certificate.unbounded_cycles]
+        found.append(Finding("unreachable-node", place, " ".join(str(error).split())))
     steps = (getattr(graph, "config", None) or {}).get("recursion_limit")
-    return CheckedGraph(name, place, "unbounded", _not_silenced(found), steps=steps)
+    verdict = "unbounded" if found[0].cycle else "unreachable"
+    return CheckedGraph(name, place, verdict, _not_silenced(found), steps=steps)
 
 
 def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
