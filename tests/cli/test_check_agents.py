@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.proving import WHOLE
 
 HEAD = """
 import os
@@ -90,6 +91,13 @@ def test_an_agent_that_may_go_round_is_not_bounded(expression: str, tmp_path: Pa
     assert graph.steps == (
         9_999 if "create_agent" in expression.partition("(")[0] or "deep" in expression else None
     ) or ("partial" in expression)
+
+
+@pytest.mark.parametrize("more", ["", "middleware=[Looking()]", "middleware=given", "pre_model_hook=search"])
+def test_an_agent_with_nodes_of_its_middleware_is_bounded_as_a_whole(more: str, tmp_path: Path) -> None:
+    maker = "create_react_agent" if "hook" in more else "create_agent"
+    (finding,) = one(tmp_path, f'{maker}("m", [search], {more})').findings
+    assert finding.suggestion == (WHOLE if more else "Loop(name='model', target='model', sources=('tools',), limit=5)")
 
 
 BOUNDED = {

@@ -196,7 +196,7 @@ BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
 """What bounds a cycle that an error handler closes."""
 
 WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
-"""What bounds the cycles of graphs that are nodes."""
+"""What bounds the cycles of graphs that are nodes, and of agents, whose middleware has nodes that are not read."""
 
 
 def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, dict[str, None]]:
@@ -213,6 +213,8 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     hopes = "; ".join(graph.hopes) or None
     limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
     suggestions = suggested(choices, [*counters], graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
+    if graph.made and counters:  # a Loop would name nodes that are not there
+        suggestions = {next(iter(counters)): WHOLE}
     cycles = [
         cycle_finding(nodes, places[nodes[-1], nodes[0]], suggestions.get(nodes), counter[0] if counter else hopes)
         for nodes, counter in counters.items()
