@@ -119,6 +119,7 @@ FORWARD = {
     ),
     "a decorator of another package": ("from elsewhere import traced\n@traced\ndef jump(state): return {}", "jump"),
     "a method": ("class N:\n    def jump(self, state): return {'n': self.n}", "N().jump"),
+    "what a partial gives": ("def go(state, to): return Command(goto=to)", "functools.partial(go, to=END)"),
     "a chain": ("from elsewhere import prompt, model", "prompt | model | RunnableLambda(work)"),
     "a function of another package": ("from elsewhere import node", "node"),
     "what a model returns": ("from elsewhere import model\ndef jump(state): return model.invoke(state)", "jump"),
@@ -272,6 +273,7 @@ ROUTERS = {
     "a table": "WAYS = {'a': 'other', 'b': END}\ndef route(state): return WAYS.get(state['n'], END)",
     "a helper": "def pick(state): return 'other'\ndef route(state): return pick(state)",
     "a helper with the name": "def pick(state, to): return to\ndef route(state): return pick(state, 'other')",
+    "a partial": "def pick(state, to): return to\nroute = functools.partial(pick, to='other')",
     "a match": "def route(state):\n    match state['n']:\n        case 1: return 'other'\n        case _: return END",
     "a sum of lists": "def route(state): return [Send('other', x) for x in state['xs']] + [END]",
     "one or the other": "def route(state): return None or 'other'",
@@ -320,6 +322,10 @@ BUILT_OTHERWISE = {
     "a with": ("class W:\n    def __exit__(self, *a): g.add_edge('jump', 'work')\nwith W(): pass", "unbounded"),
     "a lambda that is handed on": (
         "import threading\nthreading.Thread(target=lambda: g.add_edge('jump', 'work')).start()",
+        "unbounded",
+    ),
+    "a partial of a function": (
+        "def wire(end=END): g.add_edge('jump', end)\nfunctools.partial(wire, end='work')()",
         "unbounded",
     ),
     "a list that gets shorter": ("ends = [END, 'work']\ndel ends[0]\ng.add_edge('jump', ends[0])", "not read"),

@@ -524,7 +524,11 @@ class Reader:
             and given.given
             and isinstance(given.given[0], FunctionValue | InstanceValue | GraphValue)
         ):
-            return given.given[0]
+            value = given.given[0]
+            if last == "partial" and isinstance(value, FunctionValue) and given.complete:
+                places = zip(_places(value), given.given[1:], strict=False)
+                value = replace(value, given=(*value.given, *places, *given.named.items()))
+            return value
         if name not in (COMMAND, SEND):
             self._unknown(node, given, known=True)
         options = given.named | ({} if given.complete else {"**": UNKNOWN})
@@ -542,7 +546,7 @@ class Reader:
             if isinstance(value, FunctionValue) and value.node not in self.called:  # it may be run there
                 around = (value.frame.look_up(n.id) for n in ast.walk(value.node) if isinstance(n, ast.Name))
                 if builders_in(*around, *getattr(value.bound, "names", {}).values()):
-                    self._inline(value, None)
+                    self._inline(replace(value, given=()), None)
         return UNKNOWN
 
     def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
@@ -620,6 +624,13 @@ def _step_limit(given: Arguments) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
+def _places(function: FunctionValue) -> list[str]:
+    """The parameters that a call's arguments without names are for."""
+    its = function.node.args
+    places = [argument.arg for argument in (*its.posonlyargs, *its.args)][function.bound is not None :]
+    return [name for name in places if name not in dict(function.given)]
+
+
 def _bound_arguments(
     function: FunctionValue, given: Arguments | None, values: Sequence[Any], reader: Reader
 ) -> dict[str, Any]:
@@ -627,15 +638,15 @@ def _bound_arguments(
     its = function.node.args
     places = [argument.arg for argument in (*its.posonlyargs, *its.args)]
     if function.bound is not None and places:
-        names[places.pop(0)] = function.bound
+        names[places[0]] = function.bound
     if given is None:
-        return names | dict(zip(places, values, strict=False))
+        return names | dict(function.given) | dict(zip(_places(function), values, strict=False))
     if not given.complete:
         return names
     defaults = dict(zip(reversed(places), reversed(its.defaults), strict=False))
     defaults |= {arg.arg: value for arg, value in zip(its.kwonlyargs, its.kw_defaults, strict=True) if value}
     names |= {name: evaluate(value, function.frame, reader) for name, value in defaults.items()}
-    names |= dict(zip(places, given.given, strict=False))
+    names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
     return names | {name: value for name, value in given.named.items() if name in names}
 
 

@@ -119,6 +119,8 @@ class FunctionValue:
     """Whether a decorator that nobody read may have put something else in its place."""
     label: str | None = None
     """The name of the function that it wraps and passes for."""
+    given: tuple[tuple[str, Any], ...] = ()
+    """The parameters that a ``partial`` has given values."""
 
     @property
     def name(self) -> str:
@@ -127,9 +129,9 @@ class FunctionValue:
 
     @property
     def fixed(self) -> frozenset[str]:
-        """The name of its first parameter, if that is the object whose method it is."""
-        places = [*self.node.args.posonlyargs, *self.node.args.args]
-        return frozenset({places[0].arg}) if self.bound is not None and places else frozenset()
+        """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
+        first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]
+        return frozenset(dict(self.given)).union(first if self.bound is not None else ())
 
     def values(self, expression: ast.expr) -> Any:
         """What `loopwright.engine.proof.source` finds around it."""
@@ -142,7 +144,8 @@ class FunctionValue:
                 return UNKNOWN
             return member(owner, expression.attr)
         if isinstance(expression, ast.Name) and expression.id in self.fixed:
-            return self.bound
+            value = dict(self.given).get(expression.id, self.bound)
+            return UNKNOWN if isinstance(value, list | dict) else value
         value = self.frame.settled(expression)
         changed = isinstance(value, list | dict) and getattr(expression, "id", "") in changed_names(
             _root(self.frame).node
@@ -158,7 +161,7 @@ class FunctionValue:
 
 def _settled(value: Any) -> Any:
     match value:
-        case FunctionValue(unread=False):
+        case FunctionValue(unread=False, given=()):
             return Helper(value.node, value.values, value.fixed)
         case Made(of=of, options=options) if of in (COMMAND, SEND):
             goto = text_of(options.get("goto" if of == COMMAND else "node", value.given[0] if value.given else None))
