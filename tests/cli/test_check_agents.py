@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.proving import WHOLE
 
 HEAD = """
 import os
@@ -92,6 +93,13 @@ def test_an_agent_that_may_go_round_is_not_bounded(expression: str, tmp_path: Pa
     ) or ("partial" in expression)
 
 
+@pytest.mark.parametrize("more", ["", "middleware=[Looking()]", "middleware=given", "pre_model_hook=search"])
+def test_an_agent_with_nodes_of_its_middleware_is_bounded_as_a_whole(more: str, tmp_path: Path) -> None:
+    maker = "create_react_agent" if "hook" in more else "create_agent"
+    (finding,) = one(tmp_path, f'{maker}("m", [search], {more})').findings
+    assert finding.suggestion == (WHOLE if more else "Loop(name='model', target='model', sources=('tools',), limit=5)")
+
+
 BOUNDED = {
     'create_agent("m")': (),
     'create_agent("m", tools=[])': (),
@@ -166,12 +174,22 @@ app = g.compile()
 """
 
 COUNTERS = {
-    "a constant": ("", "if state['tries'] >= 3: return END", "limit=3"),
-    "get": ("", "if state.get('tries', 0) >= 4: return END", "limit=4"),
-    "an attribute": ("", "if state.tries > 2: return END", "limit=2"),
-    "a constant of the module": ("MOST = 7", "if state['tries'] >= MOST: return END", "limit=7"),
-    "a length": ("", "if len(state['tries']) > 6: return END", "limit=6"),
-    "a variable": ("", "n = state['tries']\n    if n >= 3: return END", "limit=3"),
+    "a constant": ("", "if state['tries'] >= 3: return END", "limit=4"),
+    "get": ("", "if state.get('tries', 0) >= 4: return END", "limit=5"),
+    "an attribute": ("", "if state.tries > 2: return END", "limit=3"),
+    "a constant of the module": ("MOST = 7", "if state['tries'] >= MOST: return END", "limit=8"),
+    "a length": ("", "if len(state['tries']) > 6: return END", "limit=7"),
+    "a variable": ("", "n = state['tries']\n    if n >= 3: return END", "limit=4"),
+    "counted down from what a node gives it": (
+        "def down(state): return {'tries': state.get('tries', 9) - 1}",
+        "if state['tries'] <= 0: return END",
+        "limit=10",
+    ),
+    "counted down from nothing known": (
+        "def down(state): return {'tries': state['tries'] - 1}",
+        "if state['tries'] <= 0: return END",
+        "limit=...",
+    ),
     "a limit in the state": (
         "",
         "if state['tries'] >= state['most']: return END",
@@ -183,7 +201,8 @@ COUNTERS = {
 @pytest.mark.parametrize("case", COUNTERS)
 def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
     before, test, limit = COUNTERS[case]
-    graph = checked(tmp_path, COUNTED.format(key="tries", before=before, test=test))["app"]
+    source = COUNTED.format(key="tries", before=before, test=test)
+    graph = checked(tmp_path, source.replace('"work", work', '"work", down') if "down" in before else source)["app"]
     (finding,) = graph.findings
     assert (graph.verdict, finding.rule) == ("not proven", "unproven-cycle")
     assert ("`len(tries)` in `route`" if case == "a length" else "`tries` in `route`") in finding.message
@@ -191,10 +210,20 @@ def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "test", ["if state['score'] > 7: return END", "if state['tries'] is None: return END", "if state['ok']: return END"]
-)
+    "test",
+    [
+        "if state['score'] > 7: return END", "if state['tries'] is None: return END", "if state['ok']: return END",
+        "if state['reset'] > 7: return END",  # which the node also sets back
+        "if state['aside'] > 7: return END",  # counted by a node that is not on the cycle
+        "state['own'] = state['own'] + 1\n    if state['own'] > 7: return END",  # what a router writes is lost
+    ],
+)  # fmt: skip
 def test_what_nobody_counts_up_is_no_counter(test: str, tmp_path: Path) -> None:
-    assert checked(tmp_path, COUNTED.format(key="tries", before="", test=test))["app"].verdict == "unbounded"
+    before = "def aside(state): return {'aside': state['aside'] + 1}\n"
+    before += "def work(state): return {'reset': 0} if state['ok'] else {'reset': state['reset'] + 1}\n"
+    source = COUNTED.format(key="tries", before=before, test=test)
+    source = source.replace("app =", "g.add_node('aside', aside)\ng.add_edge(START, 'aside')\napp =")
+    assert checked(tmp_path, source)["app"].verdict == "unbounded"
 
 
 def test_a_cycle_beside_a_counted_one_is_unbounded(tmp_path: Path) -> None:

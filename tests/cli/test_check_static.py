@@ -155,6 +155,8 @@ LOOPS = [loopwright.Loop(name="again", target="work", sources=("check",), limit=
 app = loopwright.bounded(g.compile(), LOOPS)
 """,
     "a node that nothing reaches": THREE,
+    "a node that nothing reaches beside a cycle, and one that goes round alone":
+        THREE + 'g.add_edge("check", "work")\ng.add_edge("other", "other")',
     "other graphs of the folder": """
 from shared_nodes import NAME, build_inner, route
 """ + THREE + 'g.add_node(NAME, build_inner())\ng.add_conditional_edges("check", route)\ng.add_edge("check", "other")',

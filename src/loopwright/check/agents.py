@@ -70,6 +70,7 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     graph.nodes[model] = FoundNode(given.place)
     graph.edges.append((Edge(START, model, "static"), given.place))
     known = _known_middleware(middleware) if given.complete else None
+    graph.made = deep or known is None or bool(known) or any(name.endswith("_hook") for name in given.named)
     answers = not react and (given.take(None, "response_format") is not None or not given.complete)
     brings = known is None or any(name not in _QUIET for name, _ in known)
     if not deep and not brings and not answers and given.complete and _no_tools(tools):

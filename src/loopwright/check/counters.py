@@ -7,7 +7,7 @@ It may be reset, count the wrong thing or be compared the wrong way round, so it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from loopwright.check.found import FoundGraph
 from loopwright.check.values import FunctionValue
@@ -26,21 +26,36 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     Returns:
         What to say of it, and the limit of a `Loop` that would replace it, as source code.
     """
-    counting = [function for node in graph.nodes.values() for function in node.functions]
+    given = [pair for name in cycle if name in graph.nodes for pair in _given(graph.nodes[name].functions)]
+    counted = {key for key, value, function in given if value is None or _is_count(value, function)}
+    counted -= {key for key, value, _ in given if _number(value) not in (None, 1)}  # it is set back
     for function in _deciders(cycle, graph):
-        counted = {key for each in (*counting, function) for key in _counted(each)}
         for one, other in _compared(function):
             limit = _limit(other, function)
-            length = isinstance(limit, int) and _is_length(one)
+            length = isinstance(limit, int) and limit > 0 and _is_length(one)
             for key in _keys(one, function):
                 if length or key in counted:
                     named = f"len({key})" if length else key
-                    bound = (
-                        f"StateLimit({limit!r}, default=3, ceiling=10)" if isinstance(limit, str) else str(limit or 5)
-                    )
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
-                    return said, bound
+                    return said, _bound(limit, key, graph)
     return None
+
+
+def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
+    """The limit of a `Loop` that lets the counter end it first; a blank where nothing tells it."""
+    if isinstance(limit, str):
+        return f"StateLimit({limit!r}, default=3, ceiling=10)"
+    if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
+        functions = [function for node in graph.nodes.values() for function in node.functions]
+        given = [value for name, value, _ in _given(functions) if name == key]
+        for node in (node for function in functions for node in ast.walk(function.node)):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=name), value]) if name == key:
+                    given.append(value)
+                case _:
+                    pass
+        limit = max((_number(value) or 0 for value in given), default=0)
+    return f"{limit + 1}" if limit else "..."
 
 
 def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue]:
@@ -64,7 +79,7 @@ def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
     """What a counter is compared with: a number, the state key that holds it, or None if that is neither."""
     known = node.value if isinstance(node, ast.Constant) else function.frame.settled(node)
     if isinstance(known, int):
-        return known if known > 0 else None
+        return known
     return None if _is_length(node) else next(_keys(node, function), None)
 
 
@@ -92,27 +107,27 @@ def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iter
                 pass
 
 
-def _counted(function: FunctionValue) -> Iterator[str]:
-    """The keys that a function counts up or down: it adds to one, or gives it a sum, or a one that a reducer adds."""
-    for node in ast.walk(function.node):
+def _given(functions: Iterable[FunctionValue]) -> Iterator[tuple[str, ast.expr | None, FunctionValue]]:
+    """What functions give to keys: the key, the value (None where it is added to the key's own), the function."""
+    for function, node in ((each, node) for each in functions for node in ast.walk(each.node)):
         match node:
             case ast.AugAssign(target=ast.Subscript(slice=ast.Constant(value=str(key))) | ast.Attribute(attr=key)):
-                yield key
-            case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str(key)))], value=value) if _is_count(
-                value, function
-            ):
-                yield key
-            case ast.keyword(arg=str(key), value=value) if _is_count(value, function):
-                yield key
+                yield key, None, function
+            case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str(key)))], value=value):
+                yield key, value, function
+            case ast.keyword(arg=str(key), value=value):
+                yield key, value, function
             case ast.Dict(keys=keys, values=values):
-                given = zip(keys, values, strict=True)
-                yield from (
-                    str(key.value)
-                    for key, value in given
-                    if isinstance(key, ast.Constant) and _is_count(value, function)
-                )
+                for name, value in zip(keys, values, strict=True):
+                    if isinstance(name, ast.Constant):
+                        yield str(name.value), value, function
             case _:
                 pass
+
+
+def _number(value: ast.expr | None) -> int | None:
+    known = value.value if isinstance(value, ast.Constant) else None
+    return known if isinstance(known, int) else None
 
 
 def _is_count(value: ast.expr, function: FunctionValue) -> bool:

@@ -17,6 +17,7 @@ from loopwright.check.values import (
     Words,
     member,
     text_of,
+    unknown,
 )
 from loopwright.engine.proof.source import UNKNOWN, Symbol
 
@@ -84,7 +85,9 @@ def _combined(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
         case ast.IfExp(test=test, body=body, orelse=other):
             evaluate(test, frame, call)
             first, second = evaluate(body, frame, call), evaluate(other, frame, call)
-            return first if first == second else UNKNOWN
+            return first if first == second else unknown(first, second)
+        case ast.BoolOp(values=parts):
+            return unknown(*(evaluate(part, frame, call) for part in parts))
         case None:
             return None
         case _:
@@ -98,7 +101,7 @@ def _named(name: str, value: Any, frame: Frame) -> Any:
     """Give a name its value within an expression, which may not be reached: one that had another is then unknown."""
     while isinstance(frame.node, ast.expr) and not isinstance(frame.node, ast.Lambda) and frame.parent:
         frame = frame.parent  # a comprehension has no such names
-    frame.names[name] = UNKNOWN if name in frame.names else value
+    frame.names[name] = unknown(frame.names[name], value) if name in frame.names else value
     return value
 
 
@@ -131,17 +134,14 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
                 frame.names[f"{owner}.{attribute}"] = value
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             fits = isinstance(value, list | tuple) and len(value) == len(targets)
-            values = value if fits else [UNKNOWN] * len(targets)
+            values = value if fits else [unknown(value)] * len(targets)
             for inner, item in zip(targets, values, strict=True):
                 bind(inner, item, frame)
         case ast.Subscript(value=ast.Name(id=name)):
-            kept = frame.look_up(name)
-            if isinstance(kept, list | dict):
-                fill(kept)
-            elif kept is not UNKNOWN:
+            if not isinstance(frame.look_up(name), list | dict):
                 frame.names[name] = UNKNOWN
         case ast.Starred(value=inner):
-            bind(inner, UNKNOWN, frame)
+            bind(inner, unknown(value), frame)
         case _:
             pass
 
@@ -212,8 +212,8 @@ def _subscript(node: ast.Subscript, frame: Frame, call: Reader) -> Any:
         try:
             return owner[evaluate(node.slice, frame, call)]
         except (KeyError, IndexError, TypeError, ValueError):
-            return UNKNOWN
-    return UNKNOWN
+            pass
+    return unknown(owner)
 
 
 def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Reader) -> Any:
@@ -263,6 +263,9 @@ def return_annotation(function: FunctionValue, call: Reader) -> Any:
     return UNKNOWN if annotation is None else evaluate(_unquoted(annotation), function.frame, call)
 
 
-def fill(held: list[Any] | dict[Any, Any]) -> None:
-    """Note that something is done to a list or table: what is in it from now on, nobody tells."""
-    held.append(MORE) if isinstance(held, list) else held.update({MORE: UNKNOWN})
+def fill(held: list[Any] | dict[Any, Any], *added: Any) -> None:
+    """Note that something is done to a list or table: what is in it from now on, nobody tells, but for builders."""
+    if isinstance(held, list):
+        held += [MORE, unknown(*added)]
+    else:
+        held[MORE] = unknown(held.get(MORE), *added)

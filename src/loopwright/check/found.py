@@ -107,6 +107,8 @@ class FoundGraph:
     """Where `bounded` lets a spent budget lead, and the node ``fallback`` if it adds one."""
     compiled_as: str | None = None
     """The name that it was compiled under; None if it was not compiled."""
+    made: bool = False
+    """Whether it came ready made, and its middleware or hooks may have nodes that are not among these."""
     problem: tuple[Place, str] | None = None
     """The first thing that could not be read, and where."""
     bounds: tuple[str, ...] = ()

@@ -6,8 +6,9 @@ import ast
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import redirect_stdout, suppress
+from dataclasses import replace
 from functools import partial
 from inspect import isfunction
 from pathlib import Path
@@ -17,14 +18,14 @@ from typing import Any, TypeVar
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from loopwright.check.findings import CheckedGraph
+from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.found import Place
 from loopwright.check.project import SourceFile, package_root
 from loopwright.check.proving import WHOLE, Finding, cycle_finding, handlers_in, suggested
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.read import builder_of, read_topology
-from loopwright.engine.proof.verify import verify
+from loopwright.engine.proof.verify import check_shape, verify
 from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
@@ -160,18 +161,31 @@ def check_imported(target: str, allow_empty: bool = False) -> list[CheckedGraph]
 
 
 def _checked(name: str, graph: Any) -> CheckedGraph:
-    place = _place_of(name)
+    place, found = _place_of(name), list[Finding]()
+    steps = (getattr(graph, "config", None) or {}).get("recursion_limit")
     try:
         certificate = verify(graph)
+        if certificate.bounded:
+            return CheckedGraph(name, place, "bounded", certificate=certificate)
+        bounds = suggestions(graph, certificate.unbounded_cycles)
+        found += (cycle_finding(cycle, place, bounds.get(cycle)) for cycle in certificate.unbounded_cycles)
+        if _not_silenced(found) and (read := _as_read(name, place.file, {*certificate.unbounded_cycles})):
+            return replace(read, steps=steps)
+        check_shape(read_topology(builder_of(graph), getattr(graph, "name", None)))
     except GraphError as error:
-        finding = Finding("unreachable-node", place, " ".join(str(error).split()))
-        return CheckedGraph(name, place, "unreachable", _not_silenced([finding]))
-    if certificate.bounded:
-        return CheckedGraph(name, place, "bounded", certificate=certificate)
-    bounds = suggestions(graph, certificate.unbounded_cycles)
-    found = [cycle_finding(cycle, place, bounds.get(cycle)) for cycle in certificate.unbounded_cycles]
-    steps = (getattr(graph, "config", None) or {}).get("recursion_limit")
-    return CheckedGraph(name, place, "unbounded", _not_silenced(found), steps=steps)
+        found.append(Finding("unreachable-node", place, " ".join(str(error).split())))
+    verdict = "unbounded" if found[0].cycle else "unreachable"
+    return CheckedGraph(name, place, verdict, _not_silenced(found), steps=steps)
+
+
+def _as_read(name: str, file: Path, cycles: Set[tuple[str, ...]]) -> CheckedGraph | None:
+    """What reading tells of a graph, if it finds the same cycles: it knows their lines, and counters by hand."""
+    with suppress(GraphError):
+        for graph in Checker([package_root(file)]).check(file):
+            same = {finding.cycle for finding in graph.findings if finding.cycle} == cycles
+            if same and f"{graph.name.rpartition(':')[2]}.".startswith(f"{name.rpartition(':')[2]}."):
+                return replace(graph, name=name)
+    return None
 
 
 def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from loopwright.check.counters import counter_of
@@ -62,7 +62,7 @@ class Proof:
 
     cycles: tuple[Finding, ...] = ()
     """Cycles that cross no bound."""
-    lost: tuple[Finding, ...] = ()
+    lost: Mapping[str, Finding] = field(default_factory=dict[str, Finding])
     """Nodes that no path from the start reaches."""
     problem: Finding | None = None
     """What could not be read; then nothing is proven."""
@@ -81,11 +81,13 @@ class Proof:
         """
         if self.problem:
             return "not read", (self.problem,)
-        if self.lost and not partial and not self.unread:
-            return "unreachable", self.lost
-        if self.cycles:
-            hoped = all(cycle.rule == "unproven-cycle" for cycle in self.cycles)
-            return "not proven" if hoped else "unbounded", self.cycles
+        lost = {} if partial or self.unread else self.lost
+        cycles = tuple(cycle for cycle in self.cycles if cycle.cycle[0].partition("/")[0] not in lost)
+        if cycles:
+            hoped = all(cycle.rule == "unproven-cycle" for cycle in cycles)
+            return "not proven" if hoped else "unbounded", (*cycles, *lost.values())
+        if lost:
+            return "unreachable", tuple(lost.values())
         return ("not read" if self.unread else "bounded"), self.unread[:1]
 
 
@@ -103,10 +105,10 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
         return Proof(problem=_not_read(*message))
     loops, fallbacks = _bound_by(graph)
     entered = {way for loop in loops for way in loop.exhausted.values()} | fallbacks
-    lost = tuple(
-        Finding("unreachable-node", base.nodes[node].place, f"no path from the start reaches {node!r}")
+    lost = {
+        node: Finding("unreachable-node", base.nodes[node].place, f"no path from the start reaches {node!r}")
         for node in _lost(base, edges, entered)
-    )
+    }
     limited = graph.origin is not None and graph.loops is None  # bounded(limit=...) bounds the graphs inside, too
     cycles, notes = list[Finding](), base.notes
     if not limited and not base.bounds:
@@ -194,7 +196,7 @@ BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
 """What bounds a cycle that an error handler closes."""
 
 WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
-"""What bounds the cycles of graphs that are nodes."""
+"""What bounds the cycles of graphs that are nodes, and of agents, whose middleware has nodes that are not read."""
 
 
 def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, dict[str, None]]:
@@ -211,6 +213,8 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     hopes = "; ".join(graph.hopes) or None
     limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
     suggestions = suggested(choices, [*counters], graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
+    if graph.made and counters:  # a Loop would name nodes that are not there
+        suggestions = {next(iter(counters)): WHOLE}
     cycles = [
         cycle_finding(nodes, places[nodes[-1], nodes[0]], suggestions.get(nodes), counter[0] if counter else hopes)
         for nodes, counter in counters.items()

@@ -22,18 +22,21 @@ from loopwright.check.expressions import attribute, bind, evaluate, fill, iterat
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
-    CHANGING,
     MAKERS,
     ClassValue,
     Frame,
     FunctionValue,
     GraphValue,
+    Grip,
     InstanceValue,
     Made,
+    builders_in,
+    changes_builder,
     member,
     stored_attributes,
     symbol,
     text_of,
+    unknown,
 )
 from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes, parameters, stored
 from loopwright.errors import GraphError
@@ -69,9 +72,6 @@ _STARRED = {
     "loopwright": ("Loop", "add_node", "bounded"),
 }
 """What ``from package import *`` brings, as far as it matters to graphs."""
-
-_PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
-"""What a builder keeps its graph in."""
 
 Left: TypeAlias = Literal["return", "raise", "break", "continue"] | None
 """How a row of statements is left before its end; None if it is not."""
@@ -192,7 +192,7 @@ class Reader:
                 rf"\.{name}(\[|\.(?!get|items|keys|values|copy))", source.text
             )
             if stored or filled:
-                instance.names[name] = UNKNOWN
+                instance.names[name] = unknown(value)
 
     # Statements
 
@@ -230,6 +230,8 @@ class Reader:
                 self._assign([target], evaluate(value, frame, self), frame)
             case ast.AugAssign(target=target, op=op, value=value):
                 changed = evaluate(ast.BinOp(target, op, value), frame, self)
+                held = evaluate(target, frame, self)
+                self._past_methods(held if isinstance(held, Grip) else None, node, frame)
                 self._assign([target], changed if isinstance(target, ast.Name) else UNKNOWN, frame)
             case ast.Expr(value=value):
                 evaluate(value, frame, self)
@@ -264,11 +266,11 @@ class Reader:
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self._loop(node, frame, returned)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-                for item in items:
-                    evaluate(item.context_expr, frame, self)
-                    if item.optional_vars:
-                        bind(item.optional_vars, UNKNOWN, frame)
-                return self._sequence(body, frame, returned)
+                held = [self._entered(item, frame) for item in items]
+                left = self._sequence(body, frame, returned)
+                for value in held:
+                    self._special(value, "exit")
+                return left
             case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final):
                 caught = [reading(*handler.body) for handler in handlers]
                 left = self._either([reading(*body, *other), *caught], frame)
@@ -276,6 +278,8 @@ class Reader:
                     if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(KNOWN_PACKAGES):
                         self._import(statement, frame)
                 return self._sequence(final, frame, returned) or left
+            case ast.Delete(targets=targets):
+                return self._assign(targets, UNKNOWN, frame)
             case ast.Match(subject=subject, cases=cases):
                 evaluate(subject, frame, self)
                 return self._either([_nothing, *(reading(*case.body) for case in cases)], frame)
@@ -331,41 +335,33 @@ class Reader:
                     return self._either([_nothing, partial(passes, items[place + 1 :])], frame)
             return None
 
-        def unknown() -> Left:
+        def any_item() -> Left:
             given = {name for inner in ast.walk(node) for name in stored(inner)}
             kept = {name for name in given if isinstance(frame.names.get(name), GraphValue)}
-            frame.names |= dict.fromkeys(given - kept, UNKNOWN)
-            return passes([UNKNOWN])
+            frame.names |= {name: unknown(frame.names.get(name)) for name in given - kept}
+            return passes([unknown(source) if isinstance(source, list | tuple | dict) else UNKNOWN])
 
-        left = self._either([_nothing, unknown], frame) if values is None else passes(values)
+        left = self._either([_nothing, any_item], frame) if values is None else passes(values)
         self._may_have_left = around or (self._may_have_left and ast.Return in ends)
         other = None if left == "break" else self._sequence(node.orelse, frame, returned)
         return left if left == "return" or left == "raise" else other
 
     def _assign(self, targets: Iterable[ast.expr], value: Any, frame: Frame) -> None:
         for target in targets:
-            if isinstance(target, ast.Attribute | ast.Subscript):
-                self._reached_into(target, frame)
             bind(target, value, frame)
-            if isinstance(target, ast.Subscript) and isinstance(
-                held := evaluate(target.value, frame, self), list | dict
-            ):
-                fill(held)
+            if isinstance(target, ast.Attribute | ast.Subscript):
+                held = evaluate(target.value, frame, self)
+                part = member(held, getattr(target, "attr", "")) if isinstance(held, GraphValue) else held
+                if isinstance(part, Grip):
+                    self._past_methods(part, target, frame)
+                elif isinstance(held, list | dict):
+                    fill(held, value)
 
-    def _reached_into(self, changed: ast.expr, frame: Frame) -> None:
-        """Note what changes a builder's own nodes and edges past its methods.
-
-        Args:
-            changed: What is assigned to, or whose method is called.
-            frame: The scope that it is in.
-        """
-        base, inside = changed, False
-        while isinstance(base, ast.Attribute | ast.Subscript):
-            inside = inside or (isinstance(base, ast.Attribute) and base.attr in _PARTS)
-            base = base.value
-            if inside and isinstance(value := evaluate(base, frame, self), GraphValue):
-                place = Place(frame.file, changed.lineno, changed.lineno)
-                value.graph.refuse(place, "its nodes or edges are changed past its methods")
+    def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame) -> None:
+        """Note what changes the nodes and edges of builders past their methods, or by one that is not known."""
+        for graph in builders_in(changed):
+            place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
+            graph.refuse(place, "its nodes or edges are changed past its methods")
 
     def _class(self, node: ast.ClassDef, frame: Frame) -> None:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
@@ -438,14 +434,21 @@ class Reader:
 
     def __call__(self, node: ast.Call, frame: Frame) -> Any:
         """The value of a call, and what it does to graphs."""
+        owner = None
         if isinstance(node.func, ast.Attribute):
             owner = evaluate(node.func.value, frame, self)
             if isinstance(owner, GraphValue | FunctionValue | list | dict):
                 return self._method(owner, node.func.attr, node, frame)
-            self._past_methods(owner, node, node.func, frame)
+            if isinstance(owner, Symbol) and node.func.attr in METHODS:
+                self._elsewhere(node, node.func.value, owner, frame)
             function = attribute(owner, node.func, frame)  # the owner is evaluated once, or long chains take for ever
+            if changes_builder(node.func.attr):
+                hidden = [*owner.names.values()] if isinstance(owner, InstanceValue) and function is UNKNOWN else owner
+                self._past_methods(hidden, node, frame)
         else:
             function = evaluate(node.func, frame, self)
+        if isinstance(function, Grip) and function.method:
+            return self._method(GraphValue(function.graphs[0]), function.method, node, frame)
         given = Arguments(node, frame, self)
         match function:
             case Symbol():
@@ -459,15 +462,24 @@ class Reader:
                 return self._known(name, node, given, frame)
             case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
                 return self._inline(method, given)
+            case Grip() if not isinstance(owner, Grip):
+                self._past_methods(function, node, frame)
+                return UNKNOWN
             case _:
                 return self._unknown(node, given)
 
-    def _past_methods(self, owner: Any, node: ast.Call, called: ast.Attribute, frame: Frame) -> None:
-        """Note builders that are changed past their methods, or that come from elsewhere."""
-        if called.attr in CHANGING and owner is UNKNOWN and isinstance(called.value, ast.Attribute | ast.Subscript):
-            self._reached_into(called.value, frame)
-        if isinstance(owner, Symbol) and called.attr in METHODS:
-            self._elsewhere(node, called.value, owner, frame)
+    def _entered(self, item: ast.withitem, frame: Frame) -> Any:
+        """What a ``with`` is given; what its ``__enter__`` returns gets the name."""
+        value = evaluate(item.context_expr, frame, self)
+        entered = self._special(value, "enter")
+        if item.optional_vars:
+            bind(item.optional_vars, entered, frame)
+        return value
+
+    def _special(self, value: Any, name: str) -> Any:
+        """What a method returns that Python calls by itself."""
+        found = [member(value, f"__{a}{name}__") for a in ("", "a")] if isinstance(value, InstanceValue) else []
+        return _same([self._inline(method, None) for method in found if isinstance(method, FunctionValue)] or [UNKNOWN])
 
     def _object(self, of: ClassValue, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         """What calling a class makes."""
@@ -512,7 +524,11 @@ class Reader:
             and given.given
             and isinstance(given.given[0], FunctionValue | InstanceValue | GraphValue)
         ):
-            return given.given[0]
+            value = given.given[0]
+            if last == "partial" and isinstance(value, FunctionValue) and given.complete:
+                places = zip(_places(value), given.given[1:], strict=False)
+                value = replace(value, given=(*value.given, *places, *given.named.items()))
+            return value
         if name not in (COMMAND, SEND):
             self._unknown(node, given, known=True)
         options = given.named | ({} if given.complete else {"**": UNKNOWN})
@@ -524,8 +540,13 @@ class Reader:
             if isinstance(value, list | dict) and not known and name not in _LOOKING:
                 if not value or isinstance(node.func, ast.Name):  # it may be there to be filled
                     fill(value)
-            if isinstance(value, GraphValue) and not value.compiled and name not in HARMLESS_CALLS:
-                value.graph.refuse(given.place, f"it is handed to {name}(), which may change it")
+            looks = name in HARMLESS_CALLS or (name in _LOOKING and isinstance(value, Grip) and not value.method)
+            for graph in builders_in(value) if not looks else ():
+                graph.refuse(given.place, f"it is handed to {name}(), which may change it")
+            if isinstance(value, FunctionValue) and value.node not in self.called:  # it may be run there
+                around = (value.frame.look_up(n.id) for n in ast.walk(value.node) if isinstance(n, ast.Name))
+                if builders_in(*around, *getattr(value.bound, "names", {}).values()):
+                    self._inline(replace(value, given=()), None)
         return UNKNOWN
 
     def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
@@ -548,8 +569,8 @@ class Reader:
             if isinstance(value, dict) and name in ("items", "keys", "values"):
                 return [*getattr(cast("dict[Any, Any]", value), name)()]
             if name not in ("get", "index", "count", "copy"):
-                fill(value)
-            return UNKNOWN
+                fill(value, *given.given)
+            return unknown(value)
         if value.compiled:
             if name == "with_config" and value.graph.steps is None:
                 value.graph.steps = _step_limit(given)
@@ -592,9 +613,8 @@ class Reader:
 
     def _handed_on(self, node: ast.AST, given: Arguments) -> Any:
         """A call that is not followed: what it may do to a builder is not known."""
-        for value in [*given.given, *given.named.values()]:
-            if isinstance(value, GraphValue) and not value.compiled:
-                value.graph.refuse(given.place, f"{getattr(node, 'name', 'a function')}() is not followed that far")
+        for graph in builders_in(*given.given, *given.named.values()):
+            graph.refuse(given.place, f"{getattr(node, 'name', 'a function')}() is not followed that far")
         return UNKNOWN
 
 
@@ -604,6 +624,13 @@ def _step_limit(given: Arguments) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
+def _places(function: FunctionValue) -> list[str]:
+    """The parameters that a call's arguments without names are for."""
+    its = function.node.args
+    places = [argument.arg for argument in (*its.posonlyargs, *its.args)][function.bound is not None :]
+    return [name for name in places if name not in dict(function.given)]
+
+
 def _bound_arguments(
     function: FunctionValue, given: Arguments | None, values: Sequence[Any], reader: Reader
 ) -> dict[str, Any]:
@@ -611,22 +638,22 @@ def _bound_arguments(
     its = function.node.args
     places = [argument.arg for argument in (*its.posonlyargs, *its.args)]
     if function.bound is not None and places:
-        names[places.pop(0)] = function.bound
+        names[places[0]] = function.bound
     if given is None:
-        return names | dict(zip(places, values, strict=False))
+        return names | dict(function.given) | dict(zip(_places(function), values, strict=False))
     if not given.complete:
         return names
     defaults = dict(zip(reversed(places), reversed(its.defaults), strict=False))
     defaults |= {arg.arg: value for arg, value in zip(its.kwonlyargs, its.kw_defaults, strict=True) if value}
     names |= {name: evaluate(value, function.frame, reader) for name, value in defaults.items()}
-    names |= dict(zip(places, given.given, strict=False))
+    names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
     return names | {name: value for name, value in given.named.items() if name in names}
 
 
 def _same(values: Sequence[Any]) -> Any:
     first = values[0]
     same = all(value is first or (type(value) is type(first) and value == first) for value in values)
-    return first if same else UNKNOWN
+    return first if same else unknown(*values)
 
 
 def asks_for_main(test: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from loopwright.check.found import END, START, FoundGraph
 from loopwright.engine.proof.source import (
@@ -30,6 +30,9 @@ MAKERS = ("StateGraph", "MessageGraph", "Graph")
 
 CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", "clear", "remove", "discard", "insert"})
 """Methods that change a container."""
+
+PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
+"""What a builder keeps its graph in."""
 
 _CONSTANTS = {"START": START, "END": END}
 _TYPES = ("typing", "typing_extensions")
@@ -116,6 +119,8 @@ class FunctionValue:
     """Whether a decorator that nobody read may have put something else in its place."""
     label: str | None = None
     """The name of the function that it wraps and passes for."""
+    given: tuple[tuple[str, Any], ...] = ()
+    """The parameters that a ``partial`` has given values."""
 
     @property
     def name(self) -> str:
@@ -124,9 +129,9 @@ class FunctionValue:
 
     @property
     def fixed(self) -> frozenset[str]:
-        """The name of its first parameter, if that is the object whose method it is."""
-        places = [*self.node.args.posonlyargs, *self.node.args.args]
-        return frozenset({places[0].arg}) if self.bound is not None and places else frozenset()
+        """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
+        first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]
+        return frozenset(dict(self.given)).union(first if self.bound is not None else ())
 
     def values(self, expression: ast.expr) -> Any:
         """What `loopwright.engine.proof.source` finds around it."""
@@ -139,7 +144,8 @@ class FunctionValue:
                 return UNKNOWN
             return member(owner, expression.attr)
         if isinstance(expression, ast.Name) and expression.id in self.fixed:
-            return self.bound
+            value = dict(self.given).get(expression.id, self.bound)
+            return UNKNOWN if isinstance(value, list | dict) else value
         value = self.frame.settled(expression)
         changed = isinstance(value, list | dict) and getattr(expression, "id", "") in changed_names(
             _root(self.frame).node
@@ -155,7 +161,7 @@ class FunctionValue:
 
 def _settled(value: Any) -> Any:
     match value:
-        case FunctionValue(unread=False):
+        case FunctionValue(unread=False, given=()):
             return Helper(value.node, value.values, value.fixed)
         case Made(of=of, options=options) if of in (COMMAND, SEND):
             goto = text_of(options.get("goto" if of == COMMAND else "node", value.given[0] if value.given else None))
@@ -290,6 +296,47 @@ class GraphValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Grip:
+    """What may change builders without their names: a method as a value, the set of edges, one of several builders."""
+
+    graphs: tuple[FoundGraph, ...]
+    """The graphs that it may change."""
+    method: str | None = None
+    """The method, if it is one."""
+
+
+def builders_in(*values: Any) -> list[FoundGraph]:
+    """The builders that values are, hold, or may change."""
+    found: list[FoundGraph] = []
+    for value in values:
+        match value:
+            case GraphValue(graph=graph, compiled=False):
+                found.append(graph)
+            case Grip(graphs=graphs):
+                found += graphs
+            case Made(options=options, given=given):
+                found += builders_in(*options.values(), *given)
+            case list() | tuple():
+                found += builders_in(*cast("list[Any]", value))
+            case dict():
+                found += builders_in(*cast("dict[Any, Any]", value).values())
+            case _:
+                pass
+    return found
+
+
+def unknown(*values: Any) -> Any:
+    """What is known of something that is one of several values or part of them: the builders that it may change."""
+    found = builders_in(*values)
+    return Grip(tuple(dict.fromkeys(found))) if found else UNKNOWN
+
+
+def changes_builder(method: str) -> bool:
+    """Whether a method of that name may change a builder, or what it keeps its graph in."""
+    return method.startswith(("add_", "set_")) or method in CHANGING
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """``Literal[...]``, or a Command of one."""
 
@@ -312,6 +359,10 @@ def member(owner: Any, name: str) -> Any:
             return owner
         case GraphValue(compiled=True) if name == "builder":
             return GraphValue(owner.graph)
+        case GraphValue() if name in PARTS or (changes_builder(name) and not owner.compiled):
+            return Grip((owner.graph,), None if name in PARTS else name)
+        case Grip():
+            return unknown(owner)
         case InstanceValue():
             if name in owner.names:
                 return owner.names[name]

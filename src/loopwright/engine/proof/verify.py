@@ -39,17 +39,18 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
 
     Raises:
         LoopDeclarationError: If a loop does not fit the graph.
-        GraphError: If no path from the start reaches a node, or `fan_out` does not fit the graph.
+        GraphError: If no path from the start reaches a node of a graph that is bounded else, or `fan_out` does not fit
+            the graph.
     """
     builder = _prepared(builder_of(graph), loops, fan_out)
     topology = read_topology(builder, getattr(graph, "name", None))
-    check_shape(topology)
-    topology = refusals_apart(topology, builder.loops if isinstance(builder, BoundBuilder) else ())
-    limits = own_limits(builder, ((edge.source, edge.target) for edge in topology.edges))
-    topology = limits_apart(topology, limits)
-    left = topology.ways()
-    inner = {node: verify(child) for node, child in subgraphs(builder).items()}
-    cycles = [*cycles_of(choose(left), left)]
+    lost = lost_nodes(topology)
+    apart = refusals_apart(topology, builder.loops if isinstance(builder, BoundBuilder) else ())
+    limits = own_limits(builder, ((edge.source, edge.target) for edge in apart.edges))
+    apart = limits_apart(apart, limits)
+    left = apart.ways()
+    inner = {node: verify(child) for node, child in subgraphs(builder).items() if node not in lost}
+    cycles = [cycle for cycle in cycles_of(choose(left), left) if cycle[0] not in lost]
     cycles += [
         (f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles
     ]
@@ -58,9 +59,10 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
         return Certificate(
             bounded=False,
             unbounded_cycles=found,
-            assumptions=tuple(assumptions_of(builder, topology, read_fan_out(builder, topology))),
+            assumptions=tuple(assumptions_of(builder, apart, read_fan_out(builder, apart))),
         )
-    return worst_case(builder, topology, inner, limits)
+    check_shape(topology)
+    return worst_case(builder, apart, inner, limits)
 
 
 def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> Builder:
@@ -79,15 +81,19 @@ def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int
     return builder
 
 
+def lost_nodes(topology: Topology) -> list[str]:
+    """The nodes that no path from the start reaches."""
+    known = reached(topology.ways(granted=True), (START, DISPATCHER)) | topology.hidden
+    return [node for node in topology.nodes if node not in known]
+
+
 def check_shape(topology: Topology) -> None:
     """Refuse nodes that no path from the start reaches.
 
     Raises:
         GraphError: It names them.
     """
-    known = reached(topology.ways(granted=True), (START, DISPATCHER)) | topology.hidden
-    lost = [node for node in topology.nodes if node not in known]
-    if lost:
+    if lost := lost_nodes(topology):
         raise GraphError(
             f"graph {topology.name!r}: no path from the start reaches {', '.join(map(repr, lost))}. "
             "Add an edge to it, or remove the node; a node that jumps there with Command must declare its destinations."
