@@ -140,12 +140,22 @@ READABLE: dict[str, tuple[str, set[str]]] = {
     "a method": ("it = Router().route", {"work"}),
     "a callable object": ("it = Router()", {"work"}),
     "a partial function": ("def f(state, *, level):\n    return 'work'\nit = partial(f, level=1)", {"work"}),
+    "a recursion": ("def it(state):\n    return it(state) if state else 'work'", {"work"}),
     "a call": ("return constant(state)", {"work"}),
     "a decorator without wraps": ("@handing_on\ndef it(state):\n    return 'work'", {"work"}),
     "a RunnableLambda": ("it = RunnableLambda(constant)", {"work"}),
 }
 CLOSURE = "def make():\n    target = 'work'\n    def router(state):\n        return target\n"
 UNREADABLE = {
+    "a recursion that asks for more": (
+        "def told(state, word):\n    return told(state, 'check') if state else word\n"
+        "def it(state):\n    return told(state, 'work')"
+    ),
+    "objects in a row": (
+        "class Row:\n    def __init__(self, to, after=None):\n        self.to, self.after = to, after\n"
+        "    def route(self, state):\n        return self.after.route(state) if state else self.to\n"
+        "it = Row('work', Row('check')).route"
+    ),
     "one unreadable return": "if state:\n    return 'work'\nreturn state['log'][0]",
     "a generator": "yield 'work'\nreturn 'work'",
     "a parameter": "def it(state, target='work'):\n    return target",

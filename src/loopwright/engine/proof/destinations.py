@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache, partial
@@ -44,7 +44,7 @@ def router_words(path: Any) -> frozenset[str] | None:
     """
     inner = unwrapped(path)
     # Of a chain, only the last part says where it goes, and that is seldom a function.
-    words = [_read_router(function) for function in functions_of(inner)] if hasattr(inner, "func") else []
+    words = [_read(function, returned_words) for function in functions_of(inner)] if hasattr(inner, "func") else []
     if not words or None in words:
         return None
     return frozenset[str]().union(*cast("list[frozenset[str]]", words))
@@ -95,7 +95,7 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
     words = [_read_node(function) for function in reach.mentioning]
     if None in words and (roots := functions_of(runnable)):
         # What a helper makes goes where its caller says, if everything that the node itself returns can be followed.
-        words = [_read_returned(function) for function in roots]
+        words = [_read(function, command_words) for function in roots]
     unread = None in words or not reach.complete or any(map(jumps_out, graphs))
     jumps = None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words))
     return Behaviour(jumps, sends, sent, shown, graphs)
@@ -114,15 +114,10 @@ def _names_a_parent(runnable: Any) -> bool:
     return any(source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources)
 
 
-def _read_router(function: Any) -> frozenset[str] | None:
+def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
+    """Where the function of a node or router goes, if all that it returns can be followed."""
     source = _source(function)
-    return returned_words(source.node, source.value, source.fixed) if source else None
-
-
-def _read_returned(function: Any) -> frozenset[str] | None:
-    """Where a node's own function goes, if all that it returns can be followed."""
-    source = _source(function)
-    return command_words(source.node, source.value, source.fixed) if source else None
+    return reading(source.node, source.value, source.fixed) if source else None
 
 
 def _read_node(function: Any) -> frozenset[str] | None:

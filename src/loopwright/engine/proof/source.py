@@ -70,11 +70,7 @@ def sent_words(
 ) -> frozenset[str]:
     """The nodes that a function names in a ``Send``, as far as they can be told: a path map does not hold them back.
 
-    Args:
-        function: Its syntax.
-        values: Tells the values of names that are not the function's own.
-        fixed: Parameters that `values` knows too.
-        commands: Whether what it names in a ``Command`` counts as well.
+    With `commands`, those that it names in a ``Command`` count as well; else as `returned_words`.
     """
     found: set[str] = set()
     reading = _Reading(function, values, fixed)
@@ -307,14 +303,17 @@ class _Reading:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "get":
                 return self.choices(call.func.value).union(*map(self.words, call.args[1:]))
             raise Unreadable
+        arguments = _arguments_of(call, helper)
         reading: _Reading | None = self
         while reading is not None:
             if reading.function is helper.node:
+                if helper.fixed or any(getattr(value, "id", "") != name for name, value in arguments.items()):
+                    raise Unreadable  # another object, or other arguments: another answer
                 return set()  # what it returns is being read already
             reading = reading.around[0] if reading.around else None
         if self.depth >= DEEPEST:
             raise Unreadable
-        inner = _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, _arguments_of(call, helper)))
+        inner = _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, arguments))
         return inner.returned(part)
 
     def helper(self, called: ast.expr) -> Helper | None:
