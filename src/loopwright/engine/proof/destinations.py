@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -86,19 +86,19 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
     reach = reach_of(runnable)
     graphs = tuple(reach.graphs.values())
     sends = reach.sends or not reach.complete or any(behaviour_of(graph, within).sends for graph in graphs)
-    # Who hands on what it is given may hand on a Send too.
-    sends = sends or any(_hands_on_unread(function) for function in reach.mentioning)
-    sent, shown = (
-        frozenset[str]().union(*(_read_shown(function, commands=commands) for function in reach.mentioning))
-        for commands in (False, True)
-    )
-    words = [_read_node(function) for function in reach.mentioning]
+    found = [_behaviour(function) for function in reach.mentioning]
+    words = [each.jumps for each in found]
     if None in words and (roots := functions_of(runnable)):
         # What a helper makes goes where its caller says, if everything that the node itself returns can be followed.
         words = [_read(function, command_words) for function in roots]
     unread = None in words or not reach.complete or any(map(jumps_out, graphs))
-    jumps = None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words))
-    return Behaviour(jumps, sends, sent, shown, graphs)
+    return Behaviour(
+        jumps=None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words)),
+        sends=sends or any(each.sends for each in found),
+        sent=frozenset[str]().union(*(each.sent for each in found)),
+        shown=frozenset[str]().union(*(each.shown for each in found)),
+        graphs=graphs,
+    )
 
 
 def jumps_out(runnable: Any) -> bool:
@@ -120,31 +120,25 @@ def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> froze
     return reading(source.node, source.value, source.fixed) if source else None
 
 
-def _read_node(function: Any) -> frozenset[str] | None:
+def _behaviour(function: Any) -> Behaviour:
+    """What a function does that mentions a ``Command`` or a ``Send``."""
     source = _source(function, within=True)
     if source is None:
-        return None
-    words = command_words(source.node, source.value, source.fixed)
+        return replace(NOWHERE, jumps=None)
+    read = source.node, source.value, source.fixed
+    words = command_words(*read)
+    hands_on = False
     if is_of_library(function):
         # What a library looks at and hands on comes from the user's tools and nodes, which are read themselves.
-        return frozenset() if words is None and not jumps_in(source.node, source.value) else words
-    if _hands_on(source.node):
-        return None
-    makers = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in ast.walk(source.node)
-              if isinstance(call, ast.Call)}  # fmt: skip
-    if not makers & {"Command", "Send"} and not commands_in(source.node, source.value):
-        return None  # the class goes by another name here
-    return words
-
-
-def _read_shown(function: Any, *, commands: bool) -> frozenset[str]:
-    source = _source(function, within=True)
-    return sent_words(source.node, source.value, source.fixed, commands=commands) if source else frozenset()
-
-
-def _hands_on_unread(function: Any) -> bool:
-    source = None if is_of_library(function) else _source(function, within=True)
-    return source is not None and _hands_on(source.node)
+        words = frozenset() if words is None and not jumps_in(source.node, source.value) else words
+    else:
+        # Who hands on what it is given may hand on a Send too.
+        hands_on = _hands_on(source.node)
+        calls = (node.func for node in ast.walk(source.node) if isinstance(node, ast.Call))
+        makes = any(getattr(called, "id", getattr(called, "attr", "")) in ("Command", "Send") for called in calls)
+        if hands_on or not (makes or commands_in(source.node, source.value)):
+            words = None  # without a call of it, the class goes by another name here
+    return Behaviour(words, hands_on, sent_words(*read), sent_words(*read, commands=True), ())
 
 
 def _hands_on(function: Function) -> bool:
