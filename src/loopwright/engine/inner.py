@@ -3,12 +3,13 @@
 A node that is a graph is replaced by its bounded copy. A function that calls a graph (as supervisors call their agents,
 and a deep agent its subagents) holds it in its closure, so a copy of the function gets a closure with the bounded graph
 in it; the original stays as it is. A graph that is held in a global name or in an object's attribute is not reached:
-the certificate names it.
+a warning and the certificate name it.
 """
 
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -23,9 +24,12 @@ from pydantic import BaseModel
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.events.schema import holding
 from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.reach import PARTS, is_filled
-from loopwright.engine.proof.read import read_destinations, subgraphs
+from loopwright.engine.proof.read import read_destinations, read_topology, subgraphs
 from loopwright.errors import UnboundedCycleError
+
+logger = logging.getLogger("loopwright.loops")
 
 MOST_LOOKED_AT = 5_000
 """More values than these are not looked through for graphs; what is behind them is not reached."""
@@ -78,6 +82,14 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
         spec.runnable = Substitution(swap).of(spec.runnable)
     builder.destinations = None
     builder.destinations = read_destinations(builder)
+    for sender, does in builder.destinations.items() if limit is not None else ():
+        for graph in does.graphs:
+            open_ended = isinstance(graph, CompiledStateGraph) and not isinstance(graph, BoundedGraph)
+            if open_ended and choose(read_topology(graph).ways()):
+                logger.warning(
+                    "%r calls graph %r by a global name or an attribute, where no limit reaches it: bound it there",
+                    sender, graph.name,
+                )  # fmt: skip
     return reports
 
 

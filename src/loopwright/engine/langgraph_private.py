@@ -16,8 +16,9 @@ from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
 from langgraph._internal._typing import MISSING as MISSING  # what an empty channel holds
 from langgraph.constants import TAG_HIDDEN
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel._write import ChannelWrite
 from langgraph.types import Command, Send
 
 LENT_SAVER = "__pregel_checkpointer"
@@ -119,7 +120,11 @@ def write_with(compiled: Compiled, node: str, update: Callable[[int], Mapping[st
         write_beside(config, update(int(config.get("metadata", {}).get("langgraph_step", 0))))
         return result
 
-    compiled.nodes[node].writers.insert(1, _Writer(act))
+    spec = compiled.nodes[node]
+    spec.writers.insert(1, _Writer(act))
+    if node == START and all(isinstance(writer, ChannelWrite | _Writer) for writer in spec.writers):
+        # Its one writer is no run that tracers see; as a chain, two of them would be.
+        vars(spec)["node"] = _Writer(lambda result, config: [each.invoke(result, config) for each in spec.writers])
 
 
 def change_result(compiled: Compiled, node: str, change: Callable[[Any], Any]) -> None:

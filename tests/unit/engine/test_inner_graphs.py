@@ -75,6 +75,21 @@ def test_a_limit_bounds_graphs_that_a_function_holds() -> None:
     assert type(held["worker"]).__name__ == "CompiledStateGraph"  # the original is as it was
 
 
+HELD: Any = None
+
+
+def test_a_warning_names_a_graph_that_no_limit_reaches(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(globals(), "HELD", worker())
+    made = shapes.graph("START-call", call=lambda _state: HELD.invoke({"log": []}))
+    bounded(made, limit=2)
+    assert "'call' calls graph" in caplog.text
+    caplog.clear()
+    monkeypatch.setitem(globals(), "HELD", bounded(worker(), limit=1))
+    assert bounded(made, limit=2).invoke({"log": []})["log"] == ["work"] * 2 and "calls graph" not in caplog.text
+
+
 def test_a_limit_bounds_graphs_that_a_tool_holds() -> None:
     final = bounded(by_tool(), limit=2).invoke({"messages": []})
     assert final["messages"][-1].content == "work work work"

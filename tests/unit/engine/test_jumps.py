@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import operator
 from typing import Annotated, Any
@@ -46,6 +45,10 @@ def test_a_jump_that_a_tool_makes_is_found_and_bounded() -> None:
     assert bounded(made, limit=2).invoke({"messages": []})["stop_reason"]["spent"] == 2
 
 
+def secret(_state: State) -> Any:
+    return __import__("langgraph.types").types.__dict__["Command"](**{"goto": "first"})
+
+
 HIDDEN = {"Command": Command}
 
 
@@ -55,9 +58,6 @@ def hidden(_state: State) -> Any:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_jump_that_no_source_shows_is_refused_by_name_when_it_is_made(mode: str) -> None:
-    def secret(_state: State) -> Any:
-        return functools.reduce(getattr, ["types", "Command"], __import__("langgraph.types"))(goto="first")
-
     made = shapes.graph("START-first first-second", second=secret)
     app = bounded(made)
     with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'.*destinations=") as caught:
@@ -148,9 +148,6 @@ async def test_a_state_without_keys_can_be_bounded_too(mode: str) -> None:
 
 @pytest.mark.parametrize("how", ["limit", "loops"])
 def test_the_nodes_of_a_graph_inside_are_watched_too(how: str) -> None:
-    def secret(_state: State) -> Any:
-        return functools.reduce(getattr, ["types", "Command"], __import__("langgraph.types"))(goto="first")
-
     inner = shapes.graph("START-first first-second", second=secret)
     outer = shapes.graph("START-inner", inner=inner.compile())
     app = bounded(outer, limit=1) if how == "limit" else bounded(outer)

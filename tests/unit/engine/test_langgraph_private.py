@@ -148,9 +148,10 @@ async def test_a_bare_node_writes_by_itself_in_no_run_of_its_own_and_sees_its_co
     made.add_node("end", lambda _s: {"log": ["end"]})
     app = made.compile()
     private.run_bare(app, "node")
-    assert app.invoke({"log": []}, {"callbacks": [Listening()]})["log"] == ["1", "end"]
-    assert (await app.ainvoke({"log": []}))["log"] == ["1", "end"]
-    assert "node" not in seen and "end" in seen
+    private.write_with(app, START, lambda _step: {"log": ["begun"]})
+    assert app.invoke({"log": []}, {"callbacks": [Listening()]})["log"] == ["begun", "1", "end"]
+    assert (await app.ainvoke({"log": []}))["log"] == ["begun", "1", "end"]
+    assert {*seen} == {"", "end"}
 
 
 def test_what_a_node_returns_is_changed_and_an_update_in_its_name() -> None:

@@ -50,6 +50,36 @@ class Router:
 
     __call__ = route
 
+class Hop(Router):
+    def __init__(self, to):
+        self.to = self.last = to
+
+    def __call__(self, state):
+        return Command(goto=self.to)
+
+    def jump(self, target):
+        return Command(goto=target)
+
+    def looked_up(self, state):
+        return getattr(self, "jump")("work")
+
+    def helped(self, state):
+        return self.jump("work")
+
+    def moving(self, state):
+        self.last = "check"
+        return Command(goto=self.last)
+
+class Handoff(Command):
+    pass
+
+class Home(Command):
+    def __init__(self):
+        super().__init__(goto="work")
+
+def carrying(state, to):
+    return Command(goto=to)
+
 def constant(state):
     return "work"
 
@@ -110,10 +140,22 @@ READABLE: dict[str, tuple[str, set[str]]] = {
     "a method": ("it = Router().route", {"work"}),
     "a callable object": ("it = Router()", {"work"}),
     "a partial function": ("def f(state, *, level):\n    return 'work'\nit = partial(f, level=1)", {"work"}),
+    "a recursion": ("def it(state):\n    return it(state) if state else 'work'", {"work"}),
+    "a call": ("return constant(state)", {"work"}),
+    "a decorator without wraps": ("@handing_on\ndef it(state):\n    return 'work'", {"work"}),
     "a RunnableLambda": ("it = RunnableLambda(constant)", {"work"}),
 }
 CLOSURE = "def make():\n    target = 'work'\n    def router(state):\n        return target\n"
 UNREADABLE = {
+    "a recursion that asks for more": (
+        "def told(state, word):\n    return told(state, 'check') if state else word\n"
+        "def it(state):\n    return told(state, 'work')"
+    ),
+    "objects in a row": (
+        "class Row:\n    def __init__(self, to, after=None):\n        self.to, self.after = to, after\n"
+        "    def route(self, state):\n        return self.after.route(state) if state else self.to\n"
+        "it = Row('work', Row('check')).route"
+    ),
     "one unreadable return": "if state:\n    return 'work'\nreturn state['log'][0]",
     "a generator": "yield 'work'\nreturn 'work'",
     "a parameter": "def it(state, target='work'):\n    return target",
@@ -122,9 +164,7 @@ UNREADABLE = {
     "a member that is no string": "return Node.WORK",
     "a formatted string": "return f'work{len(state)}'",
     "a Send to any node": "return [Send(name, {}) for name in state['log']]",
-    "a call": "return constant(state)",
     "a decorator with wraps": "@changing\ndef it(state):\n    return 'work'",
-    "a decorator without": "@handing_on\ndef it(state):\n    return 'work'",
     "a closure over a loop's name": (
         "def make():\n    made = []\n    for name in ('work', 'check'):\n        made.append(lambda _: name)\n"
         "    return made\nit = make()[0]"
@@ -185,10 +225,25 @@ COMMANDS: dict[str, tuple[str, set[str] | None]] = {
         "def it(state):\n    state['log'].append(Command(goto='work'))\n    return {'log': []}",
         None,
     ),
-    "another function's result": ("if state:\n    return Command(goto='work')\nreturn constant(state)", None),
+    "another function's result": ("if state:\n    return Command(goto='work')\nreturn constant(state)", {"work"}),
     "keyword options": ("return Command(**state)", None),
     "a goto from the state": ("return Command(goto=state['log'][0])", None),
     "a decorator": ("@changing\ndef it(state):\n    return Command(goto='work')", {"work"}),
+    "a subclass of Command": ("return Handoff(goto='work')", {"work"}),
+    "a subclass that decides": ("return Home() if state else Command(update={})", None),
+    "a Command that is changed": (
+        "from dataclasses import replace\ndef it(state):\n    return replace(Command(update={}), goto='work')",
+        None,
+    ),
+    "what a partial carries": ("it = partial(carrying, to='check')", {"check"}),
+    "what two partials carry": (
+        "it = RunnableLambda(partial(carrying, to='work')) | RunnableLambda(partial(carrying, to='check'))",
+        {"work", "check"},
+    ),
+    "an object's attribute": ("it = Hop('check')", {"check"}),
+    "an attribute that moves": ("it = Hop('work').moving", None),
+    "a helper's argument": ("it = Hop('check').helped", {"work"}),
+    "a method by its name": ("it = Hop('check').looked_up", None),
 }
 
 
@@ -203,3 +258,7 @@ def test_a_node_without_declared_destinations_jumps_where_its_source_says(case: 
     assert behaviour_of(made.nodes["jump"].runnable).jumps == expected
     anywhere = dict.fromkeys(("work", "check", "jump", END), "assumed")
     assert ways_from(made, "jump") == (anywhere if expected is None else dict.fromkeys(expected, "command"))
+    # What is declared adds to what is read, and decides alone where nothing is.
+    made.nodes["jump"].ends = (END,)
+    shown = {"work"} if case == "a list that is not returned" else set[str]()
+    assert ways_from(made, "jump").keys() == {END, *(shown if expected is None else expected)}

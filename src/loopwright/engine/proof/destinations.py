@@ -5,30 +5,32 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache, partial
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
-from loopwright.engine.proof.reach import functions_of, is_filled, is_of_library, reach_of, unwrapped
+from loopwright.engine.proof.reach import functions_of, is_filled, is_of_library, methods_of, reach_of, unwrapped
 from loopwright.engine.proof.source import (
     COMMAND,
     FUNCTIONS,
     SEND,
     UNKNOWN,
     Function,
+    Helper,
     Symbol,
     bindings,
     bound_once,
     command_words,
     commands_in,
     goes_to_parent,
+    jumps_in,
     returned_words,
     sent_words,
 )
@@ -42,7 +44,7 @@ def router_words(path: Any) -> frozenset[str] | None:
     """
     inner = unwrapped(path)
     # Of a chain, only the last part says where it goes, and that is seldom a function.
-    words = [_read_router(function) for function in functions_of(inner)] if hasattr(inner, "func") else []
+    words = [_read(function, returned_words) for function in functions_of(inner)] if hasattr(inner, "func") else []
     if not words or None in words:
         return None
     return frozenset[str]().union(*cast("list[frozenset[str]]", words))
@@ -59,8 +61,14 @@ class Behaviour:
     """Whether it could return a ``Send``; a graph, if one of its nodes could. What cannot be read could."""
     sent: frozenset[str]
     """The nodes that its source names in a ``Send``; there may be more."""
+    shown: frozenset[str]
+    """The nodes that its source names in a ``Send`` or a ``Command``; there may be more."""
     graphs: tuple[Pregel[Any, Any, Any, Any], ...]
     """The graphs that its function can call."""
+
+
+NOWHERE = Behaviour(frozenset(), False, frozenset(), frozenset(), ())
+"""What does nothing that a proof has to know."""
 
 
 def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
@@ -74,17 +82,23 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
     if isinstance(inner, CompiledStateGraph):
         nodes = () if id(inner) in within else inner.builder.nodes.values()
         sends = any(behaviour_of(spec.runnable, (*within, id(inner))).sends for spec in nodes)
-        return Behaviour(None if jumps_out(inner) else frozenset(), sends, frozenset(), ())
+        return Behaviour(None if jumps_out(inner) else frozenset(), sends, frozenset(), frozenset(), ())
     reach = reach_of(runnable)
     graphs = tuple(reach.graphs.values())
     sends = reach.sends or not reach.complete or any(behaviour_of(graph, within).sends for graph in graphs)
-    # Who hands on what it is given may hand on a Send too.
-    sends = sends or any(_hands_on_unread(function) for function in reach.mentioning)
-    sent = frozenset[str]().union(*map(_read_sends, reach.mentioning))
-    words = [_read_node(function) for function in reach.mentioning]
+    found = [_behaviour(function) for function in reach.mentioning]
+    words = [each.jumps for each in found]
+    if None in words and (roots := functions_of(runnable)):
+        # What a helper makes goes where its caller says, if everything that the node itself returns can be followed.
+        words = [_read(function, command_words) for function in roots]
     unread = None in words or not reach.complete or any(map(jumps_out, graphs))
-    jumps = None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words))
-    return Behaviour(jumps, sends, sent, graphs)
+    return Behaviour(
+        jumps=None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words)),
+        sends=sends or any(each.sends for each in found),
+        sent=frozenset[str]().union(*(each.sent for each in found)),
+        shown=frozenset[str]().union(*(each.shown for each in found)),
+        graphs=graphs,
+    )
 
 
 def jumps_out(runnable: Any) -> bool:
@@ -96,39 +110,35 @@ def jumps_out(runnable: Any) -> bool:
 
 
 def _names_a_parent(runnable: Any) -> bool:
-    sources = [_source(inspect.unwrap(function)) for function in reach_of(runnable).mentioning]
+    sources = [_source(function, within=True) for function in reach_of(runnable).mentioning]
     return any(source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources)
 
 
-def _read_router(function: Any) -> frozenset[str] | None:
-    source = None if hasattr(function, "__wrapped__") else _source(function)
-    return returned_words(source.node, source.value) if source else None
+def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
+    """Where the function of a node or router goes, if all that it returns can be followed."""
+    source = _source(function)
+    return reading(source.node, source.value, source.fixed) if source else None
 
 
-def _read_node(function: Any) -> frozenset[str] | None:
-    source = _source(inspect.unwrap(function))
+def _behaviour(function: Any) -> Behaviour:
+    """What a function does that mentions a ``Command`` or a ``Send``."""
+    source = _source(function, within=True)
     if source is None:
-        return None
+        return replace(NOWHERE, jumps=None)
+    read = source.node, source.value, source.fixed
+    words = command_words(*read)
+    hands_on = False
     if is_of_library(function):
         # What a library looks at and hands on comes from the user's tools and nodes, which are read themselves.
-        return command_words(source.node, source.value)
-    if _hands_on(source.node):
-        return None
-    makers = {getattr(call.func, "id", getattr(call.func, "attr", "")) for call in ast.walk(source.node)
-              if isinstance(call, ast.Call)}  # fmt: skip
-    if not makers & {"Command", "Send"} and not commands_in(source.node, source.value):
-        return None  # the class goes by another name here
-    return command_words(source.node, source.value)
-
-
-def _read_sends(function: Any) -> frozenset[str]:
-    source = _source(inspect.unwrap(function))
-    return sent_words(source.node, source.value) if source else frozenset()
-
-
-def _hands_on_unread(function: Any) -> bool:
-    source = None if is_of_library(function) else _source(inspect.unwrap(function))
-    return source is not None and _hands_on(source.node)
+        words = frozenset() if words is None and not jumps_in(source.node, source.value) else words
+    else:
+        # Who hands on what it is given may hand on a Send too.
+        hands_on = _hands_on(source.node)
+        calls = (node.func for node in ast.walk(source.node) if isinstance(node, ast.Call))
+        makes = any(getattr(called, "id", getattr(called, "attr", "")) in ("Command", "Send") for called in calls)
+        if hands_on or not (makes or commands_in(source.node, source.value)):
+            words = None  # without a call of it, the class goes by another name here
+    return Behaviour(words, hands_on, sent_words(*read), sent_words(*read, commands=True), ())
 
 
 def _hands_on(function: Function) -> bool:
@@ -162,6 +172,13 @@ class Source:
     """Closure name -> its value."""
     names: Mapping[str, Any]
     """Global name -> its value."""
+    given: Mapping[str, Any]
+    """Parameter -> what it always gets: the object of a method, what a ``partial`` carries."""
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The parameters that `value` knows."""
+        return frozenset(self.given)
 
     def value(self, expression: ast.expr) -> Any:
         """The value of a name or attribute around the function, if it never changes."""
@@ -175,6 +192,8 @@ class Source:
         if not isinstance(expression, ast.Name):
             return UNKNOWN
         name = expression.id
+        if name in self.given:
+            return self.given[name]
         if name in self.code.co_freevars:
             scope = next((scope for scope in self.scopes[:-1] if name in bindings(scope)), None)
             return self.cells.get(name, UNKNOWN) if scope and bound_once(scope, name) else UNKNOWN
@@ -182,7 +201,7 @@ class Source:
 
 
 def _member(owner: Any, name: str) -> Any:
-    """An attribute of a module, class or enumeration, without running a property."""
+    """An attribute of a module, class, enumeration or object, without running a property."""
     if isinstance(owner, type) and issubclass(owner, Enum):
         return owner.__members__.get(name, UNKNOWN)
     if isinstance(owner, Enum):
@@ -191,24 +210,64 @@ def _member(owner: Any, name: str) -> Any:
         return vars(owner).get(name, UNKNOWN)
     if isinstance(owner, type):
         return next((vars(base)[name] for base in owner.__mro__ if name in vars(base)), UNKNOWN)
-    return UNKNOWN
+    if owner is UNKNOWN or {name, "setattr", "__dict__"} & _changed_in(type(owner)):
+        return UNKNOWN
+    of_class, own = _member(type(owner), name), getattr(owner, "__dict__", {})
+    if isinstance(of_class, FunctionType) and name not in own:
+        return MethodType(of_class, owner)
+    return UNKNOWN if hasattr(of_class, "__set__") else own.get(name, of_class)
+
+
+_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
+
+
+@lru_cache(maxsize=512)
+def _changed_in(kind: type) -> frozenset[str]:
+    """The attributes that the files of a class give a value to, other than where an object is made."""
+    methods = [method for method in methods_of(kind).values() if not is_of_library(method)]
+    files = {method.__code__.co_filename: method.__globals__ for method in methods}
+    found: set[str] = set()
+    for file, names in files.items():
+        functions = _candidates("".join(linecache.getlines(file, names))).items()
+        inside = (node for (_, name), its in functions if name not in _MAKING for node, _ in its)
+        for node in (node for function in inside for node in ast.walk(function)):
+            if isinstance(node, ast.Attribute) and (not isinstance(node.ctx, ast.Load) or node.attr == "__dict__"):
+                found.add(node.attr)
+            elif isinstance(node, ast.Name) and node.id == "setattr":
+                found.add(node.id)
+    return frozenset(found)
 
 
 def _plain(value: Any) -> Any:
-    if value is Send or value is Command:
-        return Symbol(SEND if value is Send else COMMAND)
+    if isinstance(value, type) and issubclass(value, Send | Command):
+        kind = Send if issubclass(value, Send) else Command
+        made_alike = value.__init__ is kind.__init__ and value.__new__ is kind.__new__
+        return Symbol(SEND if kind is Send else COMMAND) if made_alike else UNKNOWN
     if isinstance(value, Enum):
         return value.value if isinstance(value, str) else UNKNOWN
+    if isinstance(value, FunctionType | MethodType) and not is_of_library(value) and (source := _source(value)):
+        return Helper(source.node, source.value, source.fixed)
     return value if isinstance(value, str) else UNKNOWN
 
 
-def _source(function: Any) -> Source | None:
-    """The source of a function; None where it cannot be found for certain."""
+def _source(function: Any, *, within: bool = False) -> Source | None:
+    """The source of a function; None where it cannot be found for certain.
+
+    Args:
+        function: The function, a method or a ``partial``.
+        within: Whether to look behind decorators, which may hand on other arguments.
+    """
+    given: dict[str, Any] = {}
+    places: tuple[Any, ...] = ()
     while isinstance(function, partial):
-        function = cast("partial[Any]", function).func
+        part = cast("partial[Any]", function)
+        given, places, function = {**part.keywords, **given}, (*part.args, *places), part.func
     plain: Any = getattr(function, "__func__", function)
+    owner = getattr(function, "__self__", None)
     if not hasattr(plain, "__code__"):
-        plain = vars(type(plain)).get("__call__")
+        owner, plain = plain, vars(type(plain)).get("__call__")
+    if within and hasattr(plain, "__wrapped__"):
+        plain, owner, given, places = inspect.unwrap(plain), None, {}, ()
     code = getattr(plain, "__code__", None)
     if not isinstance(code, CodeType) or hasattr(plain, "__wrapped__"):
         return None
@@ -221,7 +280,10 @@ def _source(function: Any) -> Source | None:
     node, scopes = found[0]
     cells = {name: cell for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=False)}
     filled = {name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)}
-    return Source(node, scopes, code, filled, plain.__globals__)
+    if owner is not None:
+        places = (owner, *places)
+    given |= zip(code.co_varnames[: code.co_argcount], places, strict=False)
+    return Source(node, scopes, code, filled, plain.__globals__, given)
 
 
 Found = list[tuple[Function, tuple[ast.AST, ...]]]

@@ -88,7 +88,7 @@ def _method(owner: type, name: str) -> FunctionType | None:
 
 
 @lru_cache(maxsize=4096)
-def _methods_of(kind: type) -> dict[str, FunctionType]:
+def methods_of(kind: type) -> dict[str, FunctionType]:
     """The methods of a class by name; none of Python's own types, of which code has thousands at hand."""
     if kind.__module__ == "builtins":
         return {}
@@ -100,8 +100,8 @@ def _methods_of(kind: type) -> dict[str, FunctionType]:
 class Reach:
     """What a node or router can run."""
 
-    functions: dict[int, Any] = field(default_factory=dict[int, Any])
-    """The functions, by the id of the plain one."""
+    functions: dict[tuple[int, ...], Any] = field(default_factory=dict[tuple[int, ...], Any])
+    """The functions, by the ids of the plain one, of its object and of the ``partial`` around it."""
     mentioning: list[Any] = field(default_factory=list[Any])
     """Those whose code, or a function inside it, mentions a ``Command`` or a ``Send``."""
     sends: bool = False
@@ -119,23 +119,25 @@ def reach_of(runnable: Any) -> Reach:
     if not queue and not isinstance(unwrapped(runnable), Pregel) and not isinstance(runnable, Runnable):
         reach.complete = False
     while queue:
-        function = queue.pop()
+        whole = function = queue.pop()
         while isinstance(function, partial):
             queue += [*_values_of([*function.args, *function.keywords.values()])]
             function = cast("partial[Any]", function).func
         plain = getattr(function, "__func__", function)
-        if id(plain) in reach.functions:
+        # Another object's method, and what another `partial` carries, goes elsewhere.
+        key = (id(plain), id(getattr(function, "__self__", None)), id(whole) if isinstance(whole, partial) else 0)
+        if key in reach.functions:
             continue
         if len(reach.functions) >= MOST_FUNCTIONS:
             reach.complete = False
             break
-        reach.functions[id(plain)] = function
+        reach.functions[key] = whole
         if isinstance(plain, FunctionType):
-            queue += _follow(function, plain, reach)
+            queue += _follow(whole, function, plain, reach)
     return reach
 
 
-def _follow(function: Any, plain: FunctionType, reach: Reach) -> list[Any]:
+def _follow(whole: Any, function: Any, plain: FunctionType, reach: Reach) -> list[Any]:
     names = _names_in(plain.__code__)
     cells = [cell.cell_contents for cell in plain.__closure__ or () if is_filled(cell)]
     owner = getattr(function, "__self__", None)
@@ -144,11 +146,11 @@ def _follow(function: Any, plain: FunctionType, reach: Reach) -> list[Any]:
     wrapped = getattr(plain, "__wrapped__", None)
     kept = [vars(owner)[name] for name in names if name in getattr(owner, "__dict__", {})]
     values = [*_values_of([*cells, *around, *defaults, *kept, wrapped])]
-    if "Send" in names or any(value is Send or isinstance(value, Send) for value in values):
-        reach.sends = True
-        reach.mentioning.append(function)
-    elif "Command" in names or any(value is Command or isinstance(value, Command) for value in values):
-        reach.mentioning.append(function)
+    kinds = [value if isinstance(value, type) else type(value) for value in values]
+    sends = "Send" in names or any(issubclass(kind, Send) for kind in kinds)
+    reach.sends = reach.sends or sends
+    if sends or "Command" in names or any(issubclass(kind, Command) for kind in kinds):
+        reach.mentioning.append(whole)
     queue: list[Any] = []
     for value in [*values, owner]:
         if isinstance(value, Pregel):
@@ -163,7 +165,7 @@ def _follow(function: Any, plain: FunctionType, reach: Reach) -> list[Any]:
         elif isinstance(value, BaseTool):
             queue += functions_of(value)
         elif value is not None:
-            methods = _methods_of(value if isinstance(value, type) else type(value))
+            methods = methods_of(value if isinstance(value, type) else type(value))
             queue += [
                 methods[name] if isinstance(value, type) else MethodType(methods[name], value)
                 for name in names & methods.keys()
@@ -196,6 +198,8 @@ def _is_ours(function: Any, caller: FunctionType) -> bool:
 
 def is_of_library(function: Any) -> bool:
     """Whether a function stands in an installed package, and not in the user's own files."""
+    while isinstance(function, partial):
+        function = cast("partial[Any]", function).func
     plain = inspect.unwrap(getattr(function, "__func__", function))
     return getattr(getattr(plain, "__code__", None), "co_filename", "").startswith(_LIBRARIES)
 
@@ -203,4 +207,7 @@ def is_of_library(function: Any) -> bool:
 @lru_cache(maxsize=16384)
 def _names_in(code: CodeType) -> frozenset[str]:
     inside = [_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
-    return frozenset(code.co_names).union(*inside)
+    # A method that `getattr` finds is named by a text; and what takes a goto is a Command, whatever it is called here.
+    texts = [constant for constant in code.co_consts if isinstance(constant, str) and "getattr" in code.co_names]
+    jumps = ["Command" for constant in code.co_consts if isinstance(constant, tuple) and "goto" in constant]
+    return frozenset(code.co_names).union(*inside, texts, jumps)

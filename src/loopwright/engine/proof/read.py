@@ -14,7 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import Loop
-from loopwright.engine.proof.destinations import Behaviour, behaviour_of, router_words
+from loopwright.engine.proof.destinations import NOWHERE, Behaviour, behaviour_of, router_words
 from loopwright.engine.proof.graph import Edge, EdgeKind, Topology
 from loopwright.engine.proof.reach import unwrapped
 from loopwright.errors import GraphError
@@ -53,7 +53,9 @@ def read_destinations(builder: Builder) -> Mapping[Sender, Behaviour]:
     found: dict[Sender, Behaviour] = {}
     for node, spec in written.items():
         read = behaviour_of(spec.runnable)
-        found[node] = replace(read, jumps=frozenset(spec.ends)) if spec.ends else read
+        # LangGraph holds no Command to what is declared, so a declaration adds to what can be read.
+        jumps = read.shown if read.jumps is None else read.jumps
+        found[node] = replace(read, jumps=jumps.union(spec.ends)) if spec.ends else read
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
             read = behaviour_of(branch.path)
@@ -131,7 +133,6 @@ class Way:
 def ways_of(builder: Builder) -> Iterator[Way]:
     """Every router, node and error handler of a graph, its gates too, with where it leads."""
     known, anywhere = read_destinations(builder), anywhere_in(builder)
-
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
 
     def through(node: str, targets: frozenset[str] | None) -> tuple[tuple[str, None], ...]:
@@ -140,20 +141,15 @@ def ways_of(builder: Builder) -> Iterator[Way]:
             (gates[end].gate if end in gates else end, None) for end in anywhere if targets is None or end in targets
         )
 
-    def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str = "") -> Way:
-        targets = sender.jumps
-        return Way(source, "assumed" if targets is None else kind, through(node, targets), sender.sends)
+    def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str, named: list[tuple[str, str | None]]) -> Way:
+        labelled = {end for end, _ in named}
+        more = (way for way in through(node, sender.jumps) if way[0] not in labelled)
+        return Way(source, "assumed" if sender.jumps is None else kind, (*named, *more), sender.sends)
 
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
-            router = known[source, name]
-            if branch.ends is None:
-                yield leads(source, "conditional", router)
-            else:
-                labelled = [(str(end), None if label == end else str(label)) for label, end in branch.ends.items()]
-                mapped = {end for end, _ in labelled}
-                labelled += (way for way in through(source, router.sent) if way[0] not in mapped)
-                yield Way(source, "conditional", tuple(labelled), router.sends)
+            named = [(str(end), None if label == end else str(label)) for label, end in (branch.ends or {}).items()]
+            yield leads(source, "conditional", known[source, name], source, named)
     handled: dict[str, list[str]] = {}
     for node, spec in builder.nodes.items():
         if spec.error_handler_node:
@@ -161,12 +157,9 @@ def ways_of(builder: Builder) -> Iterator[Way]:
     for node, spec in builder.nodes.items():
         # A handler runs in the superstep of the node that failed, so its jumps are that node's.
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
+        labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
         for source in handled.get(node, []) if spec.is_error_handler else [node]:
-            if spec.ends:
-                labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends)
-                yield Way(source, kind, tuple(labels.items()), node in known and known[node].sends)
-            elif not is_engine_node(node):
-                yield leads(source, kind, known[node], node)
+            yield leads(source, kind, known.get(node, NOWHERE), node, [*labels.items()])
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:

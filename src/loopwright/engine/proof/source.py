@@ -53,7 +53,7 @@ def returned_words(function: Function, values: Values, fixed: frozenset[str] = f
     Args:
         function: Its syntax.
         values: Tells the values of names that are not the function's own.
-        fixed: Parameters whose attributes `values` knows too: ``self`` of a method.
+        fixed: Parameters that `values` knows too: ``self`` of a method.
 
     Returns:
         Every string that it can return, alone, in a list or as the node of a ``Send``; None if that cannot be told.
@@ -65,14 +65,18 @@ def returned_words(function: Function, values: Values, fixed: frozenset[str] = f
     return frozenset(words) or None
 
 
-def sent_words(function: Function, values: Values, fixed: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The nodes that a function names in a ``Send``, as far as they can be told: a path map does not hold them back."""
+def sent_words(
+    function: Function, values: Values, fixed: frozenset[str] = frozenset(), *, commands: bool = False
+) -> frozenset[str]:
+    """The nodes that a function names in a ``Send``, as far as they can be told: a path map does not hold them back.
+
+    With `commands`, those that it names in a ``Command`` count as well; else as `returned_words`.
+    """
     found: set[str] = set()
     reading = _Reading(function, values, fixed)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and _is(values, node, SEND):
-            with suppress(Unreadable):
-                found |= reading.words(_argument(node, 0, "node"))
+    for call in jumps_in(function, values):
+        with suppress(Unreadable):
+            found |= reading.gotos(call) if commands or _is(values, call, SEND) else set()
     return frozenset(found)
 
 
@@ -95,9 +99,9 @@ def command_words(
     Args:
         function: Its syntax.
         values: Tells the values of names that are not the function's own.
-        fixed: Parameters whose attributes `values` knows too: ``self`` of a method.
+        fixed: Parameters that `values` knows too: ``self`` of a method.
         doubts: Takes what the node may return and what nobody read, a call of something unknown, say. Without it, such
-            a part counts as any node if a Command is in sight, and as no Command else.
+            a part counts as any node.
 
     Returns:
         The destinations, none if its source shows no ``Command`` with a goto; None if they cannot be told.
@@ -106,7 +110,7 @@ def command_words(
     try:
         words = reading.returned(_Reading.gotos)
     except Unreadable:
-        return None if reading.commands or doubts is not None else frozenset()
+        return None
     # A Command or Send that is handed on could be changed, or return by another way.
     if any(all(call is not other for other in reading.read) for call in reading.commands):
         return None
@@ -117,6 +121,12 @@ def commands_in(tree: ast.AST, values: Values) -> list[ast.Call]:
     """Every call of ``Command`` in a function, those of functions inside it too."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     return [call for call in calls if _is(values, call, COMMAND)]
+
+
+def jumps_in(tree: ast.AST, values: Values) -> list[ast.Call]:
+    """Every call that makes a ``Send``, or a ``Command`` with a goto in its own graph."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [call for call in calls if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))]
 
 
 def goes_on_here(command: ast.Call) -> bool:
@@ -196,18 +206,14 @@ class _Reading:
         self.values = _without_own_names(function, values, fixed)
         self.read: list[ast.Call] = around[0].read if around else []
         self.commands: list[ast.Call] = around[0].commands if around else []
-        calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
-        self.commands += (
-            call for call in calls
-            if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))
-        )  # fmt: skip
+        self.commands += jumps_in(function, values)
         self.following: set[str] = set()
 
     def returned(self, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of every value that the function returns."""
         values = [*_returned(self.function)]
         if _yields(self.function):
-            if part is _Reading.words or self.commands:
+            if part is _Reading.words or self.commands or self.doubts is None:
                 raise Unreadable
             return set()
         return set[str]().union(*(part(self, value) for value in values))
@@ -297,14 +303,17 @@ class _Reading:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "get":
                 return self.choices(call.func.value).union(*map(self.words, call.args[1:]))
             raise Unreadable
+        arguments = _arguments_of(call, helper)
         reading: _Reading | None = self
         while reading is not None:
             if reading.function is helper.node:
+                if helper.fixed or any(getattr(value, "id", "") != name for name, value in arguments.items()):
+                    raise Unreadable  # another object, or other arguments: another answer
                 return set()  # what it returns is being read already
             reading = reading.around[0] if reading.around else None
         if self.depth >= DEEPEST:
             raise Unreadable
-        inner = _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, _arguments_of(call, helper)))
+        inner = _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, arguments))
         return inner.returned(part)
 
     def helper(self, called: ast.expr) -> Helper | None:
