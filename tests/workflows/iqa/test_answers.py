@@ -133,6 +133,37 @@ class TestComparison:
     def test_a_distorted_image(self, query, start):
         assert asked(query, BLURRED).final_answer.startswith(start)
 
+    @pytest.mark.parametrize(
+        ("query", "found", "start"),
+        [
+            ("Is it brighter than the reference?", "underexposure", "No: this image has severe underexposure"),
+            ("Which one is brighter, this or the reference?", "underexposure", "The reference: this image has"),
+            ("Which is sharper, this or the reference?", "gaussian blur", "The reference: this image has"),
+            ("Is it sharper than the original?", "oversharpening", "Yes: this image has"),
+            ("Does it have more contrast than the original?", "low contrast", "No: this image has"),
+            ("Is there a difference in sharpness to the original?", "gaussian blur", "Yes: this image has"),
+            ("Did it lose sharpness?", "motion blur", "Yes: this image has"),
+            ("Is it less noisy than the original?", "gaussian noise", "No: this image has"),
+            ("Is it noisier than the original?", "gaussian blur", "No: no difference of noise"),
+            ("Is it as sharp as the original?", "underexposure", "Yes: no difference of sharpness"),
+            ("Is it still sharp, compared with the original?", "gaussian noise", "Yes: no blur found"),
+        ],
+    )
+    def test_one_respect_and_its_opposite(self, query, found, start):
+        assert asked(query, evidence((found, "severe"))).final_answer.startswith(start)
+
+    def test_more_colour_is_told_by_the_direction_of_the_change(self):
+        pale = DistortionFinding(
+            type="saturation change",
+            severity="severe",
+            confidence=0.9,
+            explanation="x",
+            measured={"saturation_ratio": 0.2},
+        )
+        what = evidence(distortion_set={"Global": [pale.type]}, distortion_analysis={"Global": [pale]})
+        assert asked("Is it more colourful than the original?", what).final_answer.startswith("No: ")
+        assert asked("Is it paler than the original?", what).final_answer.startswith("Yes: ")
+
     def test_an_identical_image(self):
         assert asked("Is it worse than the reference?", CLEAN).final_answer.startswith(
             "No: the image and its reference look the same"

@@ -406,7 +406,7 @@ def _relate(question: Question, facts: Facts) -> str:
     """The image beside its reference."""
     if facts.plan.reference_mode is not ReferenceMode.FULL:
         names_it = re.search(
-            r"\b(?:reference|original|source|master|than|referen\w*|vorlage|difference|differ\w*)\b", question.text
+            r"\b(?:reference|original|source|master|than|two|referen\w*|vorlage|difference|differ\w*)\b", question.text
         )
         return NO_REFERENCE if names_it else _decide(question, facts) if question.yes_no else _find(question, facts)
     identical = facts.evidence.identical
@@ -416,16 +416,21 @@ def _relate(question: Question, facts: Facts) -> str:
     found = _relevant(question, facts) or [item for _, item in facts.present if not question.excluded]
     if question.excluded and not found and relation == "worse":
         return f"{'No: nothing' if question.yes_no else 'Nothing'} else was found {where(facts)}."
-    if question.terms and question.sought in ("more", "less") and not question.yes_no:
-        return _more_of(question, facts)
-    better = re.search(r"\b(?P<word>better|worse)\b", question.text)
-    if better and not facts.evidence.identical:
-        return _better(question, better, found, relation)
-    asks_same = bool(_SAME.search(question.text))
+    asks_same = bool(_SAME.search(question.text)) or question.sought == "equal"
     exact = asks_same and not question.tolerant
     if identical:
         word = ("Yes: " if asks_same else "No: ") if question.yes_no else ""
         return capital(f"{word}the image and its reference are identical, pixel for pixel; nothing was lost.")
+    # "Is the compression visible?", "did the coding blur it?": what was done to the image, and not what came of it.
+    coded = all(kind_of(term.name) is Distortion.COMPRESSION for term in question.terms)
+    compares = question.sought or _CHANGED.search(question.text)
+    if question.terms and (question.sought in ("more", "less") or (compares and not coded)):
+        return _more_of(question, facts)
+    if not coded:
+        return _decide(question, facts) if question.yes_no else _find(question, facts)
+    better = re.search(r"\b(?P<word>better|worse)\b", question.text)
+    if better:
+        return _better(question, better, found, relation)
     if relation == "same" or not found:
         told = "no visible difference"
         told += "" if facts.score is None else f" ({facts.score.tool} {facts.score.value:.1f} of 5)"
@@ -439,14 +444,44 @@ def _relate(question: Question, facts: Facts) -> str:
     return f"{capital(f'{word}{listed(found[:3], facts, number=True)}')}{told}."
 
 
+_CHANGED = re.compile(r"\b(?:differ|chang|affect|unterschied|verändert)")
+
+_ASPECTS = {
+    Distortion.BLURS: "sharpness", Distortion.BRIGHTNESS: "brightness", "color cast": "tint",
+    "saturation change": "saturation",
+}  # fmt: skip
+"""Distortion, or its kind -> what the image has too much or too little of, where that is not the kind's own name."""
+
+_LACKS = (Distortion.BLURS, "underexposure", "low contrast")
+"""Distortions, or their kinds, that are too little of it."""
+
+
+def _aspect(name: str) -> str:
+    return _ASPECTS.get(name) or _ASPECTS.get(kind_of(name)) or kind_of(name).value
+
+
+def _lacks(name: str, measured: Mapping[str, float]) -> bool:
+    below = measured.get("saturation_ratio", 1) < 1 or measured.get("mean_shift", 0) < 0
+    return name in _LACKS or kind_of(name) in _LACKS or below
+
+
 def _more_of(question: Question, facts: Facts) -> str:
-    """Which of the two has more of a distortion, or less."""
-    found = [item for _, item in facts.matching(question.names)]
+    """Which of the two has more of something, or less, and whether that is this image."""
+    # "More colourful" is said of the saturation, "paler" of the lack of it.
+    named = {term.name.replace(Distortion.COLOR, "saturation change"): term for term in question.terms}
+    asked = {_aspect(name): (name, term) for name, term in named.items()}
+    found = [item for _, item in facts.present if _aspect(item.type) in asked]
     if not found:
-        return f"About the same: no {spoken_names(question.names)} was added {where(facts)}."
-    seeks_fault = (question.sought == "more") is not question.terms[0].absent
-    which = "This image" if seeks_fault else "The reference"
-    return f"{which}: this image has {listed(found[:2], facts, number=True)}."
+        if not facts.covers(question.names):
+            return f"{UNABLE}: nothing was measured that the question is about."
+        word = "About the same" if not question.yes_no else "Yes" if question.sought == "equal" else "No"
+        return f"{word}: no difference of {' or '.join(asked)} was found; the reference is taken as pristine."
+    name, term = asked[_aspect(found[0].type)]
+    less = _lacks(name, {}) or term.word.startswith(("pal", "dull", "mut", "desat", "blass"))
+    this = (question.sought == "more") is (less is _lacks(found[0].type, found[0].measured))
+    this = bool(_CHANGED.search(question.text)) or (this and question.sought != "equal")
+    word = ("Yes" if this else "No") if question.yes_no else "This image" if this else "The reference"
+    return f"{word}: this image has {listed(found[:2], facts, number=True)}."
 
 
 def _better(question: Question, said: re.Match[str], found: list[DistortionFinding], relation: str | None) -> str:

@@ -495,7 +495,7 @@ class _Reader:
         if exposure:
             found += ["underexposure"] if re.search(r"\b(?:up|raise|push|lift)\b", self.clause) else []
             found += ["overexposure"] if re.search(r"\b(?:down|lower|pull|reduce)\b", self.clause) else []
-        if re.search(r"\b(?:should|could|needs?|ought|soll\w*|braucht)\b", self.clause):
+        if re.search(r"\b(?:should|could|needs?|ought|help|soll\w*|braucht)\b", self.clause):
             # "Should it be brighter?", "does it need more contrast?" think of what would make it so.
             wished = [(span, remedy) for span in self.named if (remedy := self._wished(span))]
             found += [remedy for _, remedy in wished]
@@ -513,11 +513,15 @@ class _Reader:
     def _sought(self) -> Literal["more", "less", "equal"] | None:
         if self.has("equal") and not self.has("less"):
             return "equal"
+        graded = any(re.search(r"(?:er|est)$", term.word) for term in self.terms)
+        beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
         if not (
             self.has("more")
             or self.has("less")
+            or graded
             or self.which
-            or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", self.clause)
+            # "Is it sharp after the conversion, compared with the original?" seeks neither more nor less.
+            or (not beside and re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", self.clause))
             or (self.joined == "or" and len(named_places(self.clause)) > 1)
         ):
             return None
