@@ -90,6 +90,25 @@ class TestExplanation:
         said = asked("What is wrong with it?", evidence(("noise", "slight"), ("jpeg", "extreme"))).final_answer
         assert said.index("extreme JPEG compression (measured 2.5)") < said.index("slight noise")
 
+    def test_what_one_answer_contains_is_not_said_again(self):
+        said = asked("What is the quality of this image, and what is wrong with it?", BLURRED).final_answer
+        assert said.startswith("Fair (3.2 of 5). Found in")
+        assert said.count("Found") == 1
+
+    @pytest.mark.parametrize(
+        ("query", "share", "start"),
+        [("Is it in focus?", 81, "Partly: "), ("Is it blurry?", 81, "Partly: "), ("Is it in focus?", 20, "Yes: not blurred"),
+         ("Is any part out of focus?", 20, "Partly: "), ("Is there motion blur?", 81, "No: ")],
+    )  # fmt: skip
+    def test_what_is_soft_in_half_of_it_or_in_the_part_that_is_asked_for(self, query, share, start):
+        soft = evidence(
+            notes=[f"Soft in part: its sharpest parts are sharp, while about {share}% is soft, at the left."]
+        )
+        assert asked(query, soft).final_answer.startswith(start)
+        letter = {"Partly": "B" if "in focus?" in query else "A", "Yes": "A", "No": "B"}[start.partition(":")[0]]
+        if "any" not in query:
+            assert chosen(f"{query} A. Yes B. No", soft) == letter
+
     def test_nothing_wrong(self):
         assert asked("What is wrong with it?", CLEAN).final_answer == "No distortion found in the whole image."
 
@@ -172,6 +191,8 @@ class TestComparison:
     def test_without_a_reference_there_is_no_comparison(self):
         result = asked("Is it worse than the reference?", BLURRED, reference_mode="No-Reference")
         assert result.final_answer == f"{UNABLE}: there is no reference image to compare with."
+        two = asked("Which of these two is noisier?", BLURRED, reference_mode="No-Reference")
+        assert two.final_answer == result.final_answer
 
 
 class TestChoice:

@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
-from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import said_soft, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
@@ -79,7 +79,7 @@ def answer(
         # Whoever planned took it for a wish for a score.
         questions = (Question(text=reading.text, operation=Operation.RATE),)
     said = [sentence for question in questions if (sentence := answer_one(question, facts))]
-    said = [*dict.fromkeys(said)]
+    said = [one for one in dict.fromkeys(said) if not any(one in other and one != other for other in said)]
     result = _result(sentences(said) if len(said) > 1 else "".join(said) or what_is_wrong(facts), facts)
     # A part that is named alone was measured alone, and its score is the evidence's.
     rates = any(question.operation in (Operation.RATE, Operation.MEASURE) for question in questions)
@@ -104,9 +104,22 @@ def answer_one(question: Question, facts: Facts) -> str:
         return tell_of(question, facts)
     own = [scope for scope in scopes if scope in (*question.places, *question.objects)] or scopes
     if len(scopes) < 2:
-        return f"{tell_of(question, facts)}{_about_all(question, facts)}"
+        return f"{_with_size(tell_of(question, facts), question, facts)}{_about_all(question, facts)}"
     parts = [(scope, _on(scope, facts)) for scope in own]
     return " ".join(f"{capital(scope_words(scope))}: {_of_part(question, tell_of, part)}" for scope, part in parts)
+
+
+def _with_size(said: str, question: Question, facts: Facts) -> str:
+    """A "yes" to "is it sharp enough for A4?", which takes enough pixels as well."""
+    praised = question.yes_no and all(term.absent for term in question.terms) and question.good is not False
+    if "print" not in question.attributes or not praised or said.startswith("No"):
+        return said
+    size = tell(question, facts.evidence.file or {})
+    return (
+        f"{size} {capital(said.partition(': ')[2])}"
+        if size.startswith("No")
+        else f"{said} {size.removeprefix('Yes: ')}"
+    )
 
 
 def _of_part(question: Question, tell_of: Callable[[Question, Facts], str], part: Facts) -> str:
@@ -158,6 +171,8 @@ def _truth(reading: QueryReading, facts: Facts) -> bool | None:
     """Whether what a question with the options yes and no asks is so; None if that is not known."""
     asked = next((each for each in reading.questions if each.operation is not Operation.DECLINE), None)
     said = "" if asked is None else answer_one(asked.model_copy(update={"yes_no": True}), facts)
+    if asked is not None and asked.operation is Operation.DECIDE and said.startswith("Partly"):
+        return not asked.terms[0].absent
     return said.startswith("Yes") if said.startswith(("Yes", "No")) else None
 
 
@@ -179,6 +194,8 @@ def _decide(question: Question, facts: Facts) -> str:
         return f"{word}: {held_against(question.threshold, facts)} {where(facts)}."
     if not question.terms:
         return _decide_all(question, facts)
+    if partly := _partly(question, facts):
+        return f"Partly: {partly}."
     judged = [_judged(term, question, facts) for term in question.terms]
     if len({truth for truth, _ in judged}) == 1 or len(judged) == 1:
         return _with_word(judged[0][0], "; ".join(dict.fromkeys(said for _, said in judged)))
@@ -187,6 +204,24 @@ def _decide(question: Question, facts: Facts) -> str:
     # What decides it comes first.
     order = sorted(judged, key=lambda each: each[0] is not truth)
     return _with_word(truth, "; ".join(dict.fromkeys(said for _, said in order)))
+
+
+_SOMEWHERE = re.compile(r"\b(?:any|some|every)(?!one)\w*|\b(?:where|parts?|areas?|spots?)\b")
+
+
+def _partly(question: Question, facts: Facts) -> str:
+    """What is to be said of an image that is soft in most of it, or in part where a part is asked for, else nothing."""
+    about = all(closeness(term.name, Distortion.BLURS) > 0 and term.name != "motion blur" for term in question.terms)
+    soft = said_soft(facts.evidence.notes) if about else ""
+    if not soft or facts.matching((Distortion.BLURS,)):
+        return ""
+    share = re.search(r"(\d+)%", soft)
+    return soft if _SOMEWHERE.search(question.text) or (share and int(share[1]) >= _MOST) else ""
+
+
+_MOST = 65
+"""Percent of an image from which its softness is not beside the point; a sharp photograph coded as JPEG of quality 30
+has 59."""
 
 
 def _with_word(truth: bool | None, said: str) -> str:

@@ -121,9 +121,10 @@ def _print(question: Question, file: Mapping[str, Any]) -> str:
     paper = sorted(float(side) for side in inches.groups()) if inches else list(_PAPER[named or "a4"])
     needed = [round(side * dpi) for side in paper]
     enough = all(have >= need for have, need in zip(sides, needed, strict=True))
-    for_what = (named or "").upper() or "that size"
+    for_what = "a poster" if named == "poster" else (named or "").upper() or "that size"
+    small = bool(re.search(r"\btoo (?:small|low|few|little)\b", question.text))
     return (
-        f"{'Yes' if enough else 'No'}: {for_what} at {dpi} dpi takes {needed[1]} x {needed[0]} pixels, "
+        f"{'Yes' if enough is not small else 'No'}: {for_what} at {dpi} dpi takes {needed[1]} x {needed[0]} pixels, "
         f"and it has {sides[1]} x {sides[0]}; {at_most}."
     )
 
@@ -133,7 +134,11 @@ def _exif(*names: str) -> Callable[[Question, Mapping[str, Any]], str]:
 
     def told(_: Question, file: Mapping[str, Any]) -> str:
         found = ", ".join(f"{name} {file[name]}" for name in names if name in file)
-        return f"By its EXIF data: {found}." if found else f"That cannot be told: the file names no {names[0]}."
+        return (
+            f"By its EXIF data: {found}."
+            if found
+            else f"That cannot be told: the file names no {'place' if names == ('gps',) else names[0]}."
+        )
 
     return told
 

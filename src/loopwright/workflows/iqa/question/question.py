@@ -350,6 +350,10 @@ class _Reader:
             # "Is it noise or just the texture?", "is the exposure balanced?": what is there, as no word says what yes
             # would mean.
             operation, self.yes_no = Operation.FIND, False
+        if operation is Operation.ADVISE and not remedies:
+            # "How can I make it brighter?" is about too little light.
+            wished = [Term(name=name, word=span.text) for span in self.named if (name := self._wished(span))]
+            terms = self.terms = tuple(wished) or terms
         excluded = tuple(dict.fromkeys(span.key for span in self.out))
         if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
             self.yes_no = self.yes_no and bool(self.begins & {"yes_no"})
@@ -392,7 +396,9 @@ class _Reader:
         """What is wanted: the closed forms first."""
         has, terms = self.has, self.terms
         strong = any(span.section != "topics" for span in self.named)
-        told = attributes and not strong and not has("bad") and ("print" in attributes or not remedies)
+        # "Can I use it for a poster?" asks for more than its pixels.
+        suits = "print" in attributes and self.yes_no and (has("good") or has("keep"))
+        told = attributes and not strong and not suits and not has("bad") and ("print" in attributes or not remedies)
         says = has("metrics") and re.search(r"\b(?:say|says|give|gives|report|values?|scores?|results?)\b", self.clause)
         converts = attributes == ("format",) and has("reference")
         parts = max(len(places), len(_objects(self.clause)))
