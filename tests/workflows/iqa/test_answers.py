@@ -105,9 +105,8 @@ class TestExplanation:
             notes=[f"Soft in part: its sharpest parts are sharp, while about {share}% is soft, at the left."]
         )
         assert asked(query, soft).final_answer.startswith(start)
-        letter = {"Partly": "B" if "in focus?" in query else "A", "Yes": "A", "No": "B"}[start.partition(":")[0]]
-        if "any" not in query:
-            assert chosen(f"{query} A. Yes B. No", soft) == letter
+        if start == "Partly: " and "any" not in query:
+            assert chosen(f"{query} A. Yes B. No", soft) == ("B" if "focus" in query else "A")
 
     def test_nothing_wrong(self):
         assert asked("What is wrong with it?", CLEAN).final_answer == "No distortion found in the whole image."
@@ -154,34 +153,24 @@ class TestComparison:
 
     @pytest.mark.parametrize(
         ("query", "found", "start"),
-        [
-            ("Is it brighter than the reference?", "underexposure", "No: this image has severe underexposure"),
-            ("Which one is brighter, this or the reference?", "underexposure", "The reference: this image has"),
-            ("Which is sharper, this or the reference?", "gaussian blur", "The reference: this image has"),
-            ("Is it sharper than the original?", "oversharpening", "Yes: this image has"),
-            ("Does it have more contrast than the original?", "low contrast", "No: this image has"),
-            ("Is there a difference in sharpness to the original?", "gaussian blur", "Yes: this image has"),
-            ("Did it lose sharpness?", "motion blur", "Yes: this image has"),
-            ("Is it less noisy than the original?", "gaussian noise", "No: this image has"),
-            ("Is it noisier than the original?", "gaussian blur", "No: no difference of noise"),
-            ("Is it as sharp as the original?", "underexposure", "Yes: no difference of sharpness"),
-            ("Is it still sharp, compared with the original?", "gaussian noise", "Yes: no blur found"),
-        ],
-    )
+        [("Is it brighter than the reference?", "underexposure", "No: this image has severe underexposure"),
+         ("Which one is brighter, this or the reference?", "underexposure", "The reference: this image has"),
+         ("Which is sharper, this or the reference?", "gaussian blur", "The reference: this image has"),
+         ("Is it sharper than the original?", "oversharpening", "Yes: this image has"),
+         ("Does it have more contrast than the original?", "low contrast", "No: this image has"),
+         ("Is there a difference in sharpness to the original?", "gaussian blur", "Yes: this image has"),
+         ("Did it lose sharpness?", "motion blur", "Yes: this image has"),
+         ("Is it less noisy than the original?", "gaussian noise", "No: this image has"),
+         ("Is it noisier than the original?", "gaussian blur", "No: no difference of noise"),
+         ("Is it as sharp as the original?", "underexposure", "Yes: no difference of sharpness"),
+         ("Is it still sharp, compared with the original?", "gaussian noise", "Yes: no blur found"),
+         ("Is it more colourful than the original?", "saturation change", "No: this image has"),
+         ("Is it paler than the original?", "saturation change", "Yes: this image has")],
+    )  # fmt: skip
     def test_one_respect_and_its_opposite(self, query, found, start):
-        assert asked(query, evidence((found, "severe"))).final_answer.startswith(start)
-
-    def test_more_colour_is_told_by_the_direction_of_the_change(self):
-        pale = DistortionFinding(
-            type="saturation change",
-            severity="severe",
-            confidence=0.9,
-            explanation="x",
-            measured={"saturation_ratio": 0.2},
-        )
-        what = evidence(distortion_set={"Global": [pale.type]}, distortion_analysis={"Global": [pale]})
-        assert asked("Is it more colourful than the original?", what).final_answer.startswith("No: ")
-        assert asked("Is it paler than the original?", what).final_answer.startswith("Yes: ")
+        what = evidence((found, "severe"))
+        what.distortion_analysis["Global"][0].measured["saturation_ratio"] = 0.2 if found == "saturation change" else 1
+        assert asked(query, what).final_answer.startswith(start)
 
     def test_an_identical_image(self):
         assert asked("Is it worse than the reference?", CLEAN).final_answer.startswith(
@@ -191,8 +180,10 @@ class TestComparison:
     def test_without_a_reference_there_is_no_comparison(self):
         result = asked("Is it worse than the reference?", BLURRED, reference_mode="No-Reference")
         assert result.final_answer == f"{UNABLE}: there is no reference image to compare with."
-        two = asked("Which of these two is noisier?", BLURRED, reference_mode="No-Reference")
-        assert two.final_answer == result.final_answer
+        assert (
+            asked("Which of these two is noisier?", BLURRED, reference_mode="No-Reference").final_answer
+            == result.final_answer
+        )
 
 
 class TestChoice:

@@ -115,11 +115,8 @@ def _with_size(said: str, question: Question, facts: Facts) -> str:
     if "print" not in question.attributes or not praised or said.startswith("No"):
         return said
     size = tell(question, facts.evidence.file or {})
-    return (
-        f"{size} {capital(said.partition(': ')[2])}"
-        if size.startswith("No")
-        else f"{said} {size.removeprefix('Yes: ')}"
-    )
+    first, second = (size, said) if size.startswith("No") else (said, size)
+    return f"{first} {capital(second.partition(': ')[2])}"
 
 
 def _of_part(question: Question, tell_of: Callable[[Question, Facts], str], part: Facts) -> str:

@@ -134,11 +134,7 @@ def _exif(*names: str) -> Callable[[Question, Mapping[str, Any]], str]:
 
     def told(_: Question, file: Mapping[str, Any]) -> str:
         found = ", ".join(f"{name} {file[name]}" for name in names if name in file)
-        return (
-            f"By its EXIF data: {found}."
-            if found
-            else f"That cannot be told: the file names no {'place' if names == ('gps',) else names[0]}."
-        )
+        return f"By its EXIF data: {found}." if found else f"That cannot be told: the file names no {names[0]}."
 
     return told
 
@@ -155,7 +151,7 @@ _TOLD: Mapping[str, Callable[[Question, Mapping[str, Any]], str]] = {
     "width": _size, "height": _size, "dimensions": _size, "megapixels": _megapixels, "format": _format,
     "aspect": _shape, "orientation": _shape, "colour": _colour, "depth": _depth, "alpha": _alpha, "bytes": _bytes,
     "coder_quality": _coder_quality, "print": _print, "date": _exif("date"), "author": _exif("author"),
-    "gps": _exif("gps"), "camera": _exif("camera", "maker", "lens", "iso", "aperture", "exposure", "focal"),
+    "gps": _exif("place"), "camera": _exif("camera", "maker", "lens", "iso", "aperture", "exposure", "focal"),
     "software": _exif("software"), "profile": _profile, "frames": _frames,
 }  # fmt: skip
 """What is asked of the file -> its answer."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
-from loopwright.workflows.iqa.measuring.detection_blind import Doubt, blind_candidates, doubts, guesses, unmeasured
+from loopwright.workflows.iqa.measuring.detection_blind import Doubt, blind_candidates, doubts, unmeasured
 from loopwright.workflows.iqa.measuring.detection_paired import paired_candidates, unexplained
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
 from loopwright.workflows.iqa.measuring.severity import SAME_THING, assess, closeness, strength, subject_of
@@ -59,9 +59,7 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     findings.sort(key=lambda finding: -finding.confidence * finding.severity.rank)
     sure = any(finding.confidence >= SURE for finding in findings)
     if sure:
-        # What a wavelet coder may have left may be blur as well, whatever else is sure.
-        rivals = [item for item in findings if item.type == "jpeg2000" and item.confidence < SURE]
-        return Detection(findings, None, unmeasured(features, findings) + guesses(rivals))
+        return Detection(findings, None, unmeasured(features, findings))
     open_ = doubts(features, findings)
     reasons = "; ".join(item.why for item in open_)
     return Detection(findings, f"without a reference it cannot be told: {reasons}" if open_ else None, open_)

@@ -56,8 +56,8 @@ STRAIGHT = 1.2
 """Unevenness of the spectrum from which a loss is motion whatever the weak edges say; what a wavelet coder leaves stays
 below 0.7 on twelve references at any rate, a motion of 9 to 21 pixels has 1.0 to 2.1."""
 ALL_WIDE = 1.5
-"""Blur of the strongest edges from which no part is as it was, pixels: a wavelet coder that wipes so much that it can be
-stated leaves 1.56 to 1.91, half of a photograph blurred 0.8 to 1.4."""
+"""Blur of the strongest edges from which no part is as it was, pixels: a wavelet coder that can be stated leaves 1.56
+to 1.91, half of a photograph blurred 0.8 to 1.4."""
 GUESSED = 0.55
 """Confidence at most in one of two types that leave the same signs."""
 SHARP_SUBJECT = 2.5
@@ -132,14 +132,21 @@ class Doubt(NamedTuple):
 
 def unmeasured(features: ImageFeatures, findings: list[DistortionFinding]) -> list[Doubt]:
     """What no finding of another kind can settle: sharpness where there is nothing to judge it by."""
-    if features.edge_tiles > 0 or any(kind_of(finding.type) is Distortion.BLURS for finding in findings):
+    if any(kind_of(finding.type) is Distortion.BLURS for finding in findings):
+        return []
+    if any(finding.type == "jpeg2000" for finding in findings):
+        return [Doubt(_SOFTNESS, "what a wavelet coder may have left may be blur as well")]
+    if features.edge_tiles > 0:
         return []
     return [Doubt(_SOFTNESS, "without a single clear edge, sharpness cannot be judged")]
 
 
 def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[Doubt]:
     """Why no type is stated, where the image is unusual enough to wonder; none for an image that looks clean."""
-    reasons = guesses(findings)
+    reasons = [
+        Doubt((kind_of(finding.type),), f"{finding.type} is only a guess ({finding.confidence:.0%})")
+        for finding in findings
+    ]
     luma, spread, tint = features.mean_luma, features.contrast_range, features.cast
     signs: list[tuple[Distortion, str]] = []
     if luma < 60:
@@ -166,19 +173,6 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[D
         )
     reasons += [Doubt((kind,), why) for kind, why in signs]
     return reasons + unmeasured(features, findings)
-
-
-def guesses(findings: list[DistortionFinding]) -> list[Doubt]:
-    """What findings that are no more than guesses leave open."""
-    return [
-        Doubt(_guessed(finding.type), f"{finding.type} is only a guess ({finding.confidence:.0%})")
-        for finding in findings
-    ]
-
-
-def _guessed(name: str) -> tuple[Distortion, ...]:
-    """The kinds that a guess leaves open: what a wavelet coder leaves may be blur as well."""
-    return (kind_of(name), *_SOFTNESS) if name == "jpeg2000" else (kind_of(name),)
 
 
 def _specks(features: ImageFeatures) -> list[Sign]:
@@ -254,8 +248,7 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
         if coded or sharp or spread > SHARP_SUBJECT or features.jpeg_evidence >= JPEG_EVIDENCE:
             return []
         # Sharp edges beside wide weak ones are left by a background out of focus and by a blurred half as well.
-        all_wide = features.edge_sigma_strong > ALL_WIDE
-        most = 0.75 if all_wide and features.fine_detail_gap > 0.8 else GUESSED
+        most = 0.75 if features.edge_sigma_strong > ALL_WIDE and features.fine_detail_gap > 0.8 else GUESSED
         coder = min(most, 0.45 + 0.5 * (spread - WIPED))
         wiped = f"weak edges are {spread:.2f} times as wide as strong ones, as a wavelet coder leaves them"
         found = [Sign("gaussian blur", min(GUESSED, max(0.35, confidence)), why)] if blurred else []

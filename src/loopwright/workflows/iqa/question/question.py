@@ -531,9 +531,7 @@ class _Reader:
             or (self.joined == "or" and len(named_places(self.clause)) > 1)
         ):
             return None
-        wants_less = (
-            any(term.absent or term.name in _PRAISED for term in self.terms) if self.terms else not self.has("bad")
-        )
+        wants_less = any(term.absent for term in self.terms) if self.terms else not self.has("bad")
         return "less" if wants_less is not self.has("less") else "more"
 
     def _things(self, tools: tuple[str, ...]) -> tuple[str, ...]:
@@ -573,9 +571,6 @@ _MORE_OF = {
 
 _BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposure", "blurs": "blurs"}
 """What a comparative speaks of -> the remedy that makes it so: "brighter" is what helps against too little light."""
-
-_PRAISED = frozenset((Distortion.SHARPNESS.value,))
-"""Topics of which an image without distortion has more."""
 
 
 def _term(span: Span, text: str) -> Term:
