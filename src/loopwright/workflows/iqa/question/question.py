@@ -519,15 +519,14 @@ class _Reader:
     def _sought(self) -> Literal["more", "less", "equal"] | None:
         if self.has("equal") and not self.has("less"):
             return "equal"
-        graded = any(re.search(r"(?:er|est)$", term.word) for term in self.terms)
         beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
+        # "Is it sharp after the conversion, compared with the original?" seeks neither more nor less.
+        said = " ".join(term.word for term in self.terms) if beside else self.clause
         if not (
             self.has("more")
             or self.has("less")
-            or graded
             or self.which
-            # "Is it sharp after the conversion, compared with the original?" seeks neither more nor less.
-            or (not beside and re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", self.clause))
+            or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", said)
             or (self.joined == "or" and len(named_places(self.clause)) > 1)
         ):
             return None
