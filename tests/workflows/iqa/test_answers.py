@@ -90,6 +90,24 @@ class TestExplanation:
         said = asked("What is wrong with it?", evidence(("noise", "slight"), ("jpeg", "extreme"))).final_answer
         assert said.index("extreme JPEG compression (measured 2.5)") < said.index("slight noise")
 
+    def test_what_one_answer_contains_is_not_said_again(self):
+        said = asked("What is the quality of this image, and what is wrong with it?", BLURRED).final_answer
+        assert said.startswith("Fair (3.2 of 5). Found in")
+        assert said.count("Found") == 1
+
+    @pytest.mark.parametrize(
+        ("query", "share", "start"),
+        [("Is it in focus?", 81, "Partly: "), ("Is it blurry?", 81, "Partly: "), ("Is it in focus?", 20, "Yes: not blurred"),
+         ("Is any part out of focus?", 20, "Partly: "), ("Is there motion blur?", 81, "No: ")],
+    )  # fmt: skip
+    def test_what_is_soft_in_half_of_it_or_in_the_part_that_is_asked_for(self, query, share, start):
+        soft = evidence(
+            notes=[f"Soft in part: its sharpest parts are sharp, while about {share}% is soft, at the left."]
+        )
+        assert asked(query, soft).final_answer.startswith(start)
+        if start == "Partly: " and "any" not in query:
+            assert chosen(f"{query} A. Yes B. No", soft) == ("B" if "focus" in query else "A")
+
     def test_nothing_wrong(self):
         assert asked("What is wrong with it?", CLEAN).final_answer == "No distortion found in the whole image."
 
@@ -133,6 +151,27 @@ class TestComparison:
     def test_a_distorted_image(self, query, start):
         assert asked(query, BLURRED).final_answer.startswith(start)
 
+    @pytest.mark.parametrize(
+        ("query", "found", "start"),
+        [("Is it brighter than the reference?", "underexposure", "No: this image has severe underexposure"),
+         ("Which one is brighter, this or the reference?", "underexposure", "The reference: this image has"),
+         ("Which is sharper, this or the reference?", "gaussian blur", "The reference: this image has"),
+         ("Is it sharper than the original?", "oversharpening", "Yes: this image has"),
+         ("Does it have more contrast than the original?", "low contrast", "No: this image has"),
+         ("Is there a difference in sharpness to the original?", "gaussian blur", "Yes: this image has"),
+         ("Did it lose sharpness?", "motion blur", "Yes: this image has"),
+         ("Is it less noisy than the original?", "gaussian noise", "No: this image has"),
+         ("Is it noisier than the original?", "gaussian blur", "No: no difference of noise"),
+         ("Is it as sharp as the original?", "underexposure", "Yes: no difference of sharpness"),
+         ("Is it still sharp, compared with the original?", "gaussian noise", "Yes: no blur found"),
+         ("Is it more colourful than the original?", "saturation change", "No: this image has"),
+         ("Is it paler than the original?", "saturation change", "Yes: this image has")],
+    )  # fmt: skip
+    def test_one_respect_and_its_opposite(self, query, found, start):
+        what = evidence((found, "severe"))
+        what.distortion_analysis["Global"][0].measured["saturation_ratio"] = 0.2 if found == "saturation change" else 1
+        assert asked(query, what).final_answer.startswith(start)
+
     def test_an_identical_image(self):
         assert asked("Is it worse than the reference?", CLEAN).final_answer.startswith(
             "No: the image and its reference look the same"
@@ -141,6 +180,10 @@ class TestComparison:
     def test_without_a_reference_there_is_no_comparison(self):
         result = asked("Is it worse than the reference?", BLURRED, reference_mode="No-Reference")
         assert result.final_answer == f"{UNABLE}: there is no reference image to compare with."
+        assert (
+            asked("Which of these two is noisier?", BLURRED, reference_mode="No-Reference").final_answer
+            == result.final_answer
+        )
 
 
 class TestChoice:

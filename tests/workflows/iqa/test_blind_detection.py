@@ -9,6 +9,7 @@ from skimage import data
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import SURE, detect
+from loopwright.workflows.iqa.measuring.detection_blind import SHARPENED
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.softness import soft_part, softened
 
@@ -110,6 +111,23 @@ def test_a_long_motion_is_none_of_a_coder():
     for name in ("coffee", "chelsea", "rocket"):
         image = cv2.filter2D(getattr(data, name)()[:288, :384], -1, motion)
         assert "jpeg2000" not in stated(image), name
+
+
+def test_a_blurred_half_is_no_coders_work():
+    for sigma, share in ((0.1, 0.7), (0.8, 0.5)):
+        half = gaussian(data.astronaut(), sigma)
+        blurred = slice(0, int(share * half.shape[1]))
+        half[:, blurred] = gaussian(half, 3)[:, blurred]
+        assert "jpeg2000" not in stated(half)
+
+
+def test_the_strokes_of_a_page_are_a_guess_at_sharpening():
+    page = np.full((400, 600), 255, np.uint8)
+    for line in range(30, 390, 24):
+        cv2.putText(page, "the quick brown fox jumps over it", (10, line), 0, 0.6, 0, 1, cv2.LINE_AA)
+    features = measure(np.dstack([page] * 3))
+    assert features.edge_ratio > SHARPENED
+    assert "oversharpening" not in stated(np.dstack([page] * 3))
 
 
 def test_soft_nearly_everywhere_is_a_slight_blur():

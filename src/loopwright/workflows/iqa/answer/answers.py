@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
-from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import said_soft, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
@@ -79,7 +79,7 @@ def answer(
         # Whoever planned took it for a wish for a score.
         questions = (Question(text=reading.text, operation=Operation.RATE),)
     said = [sentence for question in questions if (sentence := answer_one(question, facts))]
-    said = [*dict.fromkeys(said)]
+    said = [one for one in dict.fromkeys(said) if not any(one in other and one != other for other in said)]
     result = _result(sentences(said) if len(said) > 1 else "".join(said) or what_is_wrong(facts), facts)
     # A part that is named alone was measured alone, and its score is the evidence's.
     rates = any(question.operation in (Operation.RATE, Operation.MEASURE) for question in questions)
@@ -104,9 +104,19 @@ def answer_one(question: Question, facts: Facts) -> str:
         return tell_of(question, facts)
     own = [scope for scope in scopes if scope in (*question.places, *question.objects)] or scopes
     if len(scopes) < 2:
-        return f"{tell_of(question, facts)}{_about_all(question, facts)}"
+        return f"{_with_size(tell_of(question, facts), question, facts)}{_about_all(question, facts)}"
     parts = [(scope, _on(scope, facts)) for scope in own]
     return " ".join(f"{capital(scope_words(scope))}: {_of_part(question, tell_of, part)}" for scope, part in parts)
+
+
+def _with_size(said: str, question: Question, facts: Facts) -> str:
+    """A "yes" to "is it sharp enough for A4?", which takes enough pixels as well."""
+    praised = question.yes_no and all(term.absent for term in question.terms) and question.good is not False
+    if "print" not in question.attributes or not praised or said.startswith("No"):
+        return said
+    size = tell(question, facts.evidence.file or {})
+    first, second = (size, said) if size.startswith("No") else (said, size)
+    return f"{first} {capital(second.partition(': ')[2])}"
 
 
 def _of_part(question: Question, tell_of: Callable[[Question, Facts], str], part: Facts) -> str:
@@ -158,6 +168,8 @@ def _truth(reading: QueryReading, facts: Facts) -> bool | None:
     """Whether what a question with the options yes and no asks is so; None if that is not known."""
     asked = next((each for each in reading.questions if each.operation is not Operation.DECLINE), None)
     said = "" if asked is None else answer_one(asked.model_copy(update={"yes_no": True}), facts)
+    if asked is not None and asked.operation is Operation.DECIDE and said.startswith("Partly"):
+        return not asked.terms[0].absent
     return said.startswith("Yes") if said.startswith(("Yes", "No")) else None
 
 
@@ -179,6 +191,8 @@ def _decide(question: Question, facts: Facts) -> str:
         return f"{word}: {held_against(question.threshold, facts)} {where(facts)}."
     if not question.terms:
         return _decide_all(question, facts)
+    if partly := _partly(question, facts):
+        return f"Partly: {partly}."
     judged = [_judged(term, question, facts) for term in question.terms]
     if len({truth for truth, _ in judged}) == 1 or len(judged) == 1:
         return _with_word(judged[0][0], "; ".join(dict.fromkeys(said for _, said in judged)))
@@ -187,6 +201,24 @@ def _decide(question: Question, facts: Facts) -> str:
     # What decides it comes first.
     order = sorted(judged, key=lambda each: each[0] is not truth)
     return _with_word(truth, "; ".join(dict.fromkeys(said for _, said in order)))
+
+
+_SOMEWHERE = re.compile(r"\b(?:any|some|every)(?!one)\w*|\b(?:where|parts?|areas?|spots?)\b")
+
+
+def _partly(question: Question, facts: Facts) -> str:
+    """What is to be said of an image that is soft in most of it, or in part where a part is asked for, else nothing."""
+    about = all(closeness(term.name, Distortion.BLURS) > 0 and term.name != "motion blur" for term in question.terms)
+    soft = said_soft(facts.evidence.notes) if about else ""
+    if not soft or facts.matching((Distortion.BLURS,)):
+        return ""
+    share = re.search(r"(\d+)%", soft)
+    return soft if _SOMEWHERE.search(question.text) or (share and int(share[1]) >= _MOST) else ""
+
+
+_MOST = 65
+"""Percent of an image from which its softness is not beside the point; a sharp photograph coded as JPEG of quality 30
+has 59."""
 
 
 def _with_word(truth: bool | None, said: str) -> str:
@@ -406,7 +438,7 @@ def _relate(question: Question, facts: Facts) -> str:
     """The image beside its reference."""
     if facts.plan.reference_mode is not ReferenceMode.FULL:
         names_it = re.search(
-            r"\b(?:reference|original|source|master|than|referen\w*|vorlage|difference|differ\w*)\b", question.text
+            r"\b(?:reference|original|source|master|than|two|referen\w*|vorlage|difference|differ\w*)\b", question.text
         )
         return NO_REFERENCE if names_it else _decide(question, facts) if question.yes_no else _find(question, facts)
     identical = facts.evidence.identical
@@ -416,16 +448,21 @@ def _relate(question: Question, facts: Facts) -> str:
     found = _relevant(question, facts) or [item for _, item in facts.present if not question.excluded]
     if question.excluded and not found and relation == "worse":
         return f"{'No: nothing' if question.yes_no else 'Nothing'} else was found {where(facts)}."
-    if question.terms and question.sought in ("more", "less") and not question.yes_no:
-        return _more_of(question, facts)
-    better = re.search(r"\b(?P<word>better|worse)\b", question.text)
-    if better and not facts.evidence.identical:
-        return _better(question, better, found, relation)
-    asks_same = bool(_SAME.search(question.text))
+    asks_same = bool(_SAME.search(question.text)) or question.sought == "equal"
     exact = asks_same and not question.tolerant
     if identical:
         word = ("Yes: " if asks_same else "No: ") if question.yes_no else ""
         return capital(f"{word}the image and its reference are identical, pixel for pixel; nothing was lost.")
+    # "Is the compression visible?", "did the coding blur it?": what was done to the image, and not what came of it.
+    coded = all(kind_of(term.name) is Distortion.COMPRESSION for term in question.terms)
+    compares = question.sought or _CHANGED.search(question.text)
+    if question.terms and (question.sought in ("more", "less") or (compares and not coded)):
+        return _more_of(question, facts)
+    if not coded:
+        return _decide(question, facts) if question.yes_no else _find(question, facts)
+    better = re.search(r"\b(?P<word>better|worse)\b", question.text)
+    if better:
+        return _better(question, better, found, relation)
     if relation == "same" or not found:
         told = "no visible difference"
         told += "" if facts.score is None else f" ({facts.score.tool} {facts.score.value:.1f} of 5)"
@@ -439,14 +476,44 @@ def _relate(question: Question, facts: Facts) -> str:
     return f"{capital(f'{word}{listed(found[:3], facts, number=True)}')}{told}."
 
 
+_CHANGED = re.compile(r"\b(?:differ|chang|affect|unterschied|verändert)")
+
+_ASPECTS = {
+    Distortion.BLURS: "sharpness", Distortion.BRIGHTNESS: "brightness", "color cast": "tint",
+    "saturation change": "saturation",
+}  # fmt: skip
+"""Distortion, or its kind -> what the image has too much or too little of, where that is not the kind's own name."""
+
+_LACKS = (Distortion.BLURS, "underexposure", "low contrast")
+"""Distortions, or their kinds, that are too little of it."""
+
+
+def _aspect(name: str) -> str:
+    return _ASPECTS.get(name) or _ASPECTS.get(kind_of(name)) or kind_of(name).value
+
+
+def _lacks(name: str, measured: Mapping[str, float]) -> bool:
+    below = measured.get("saturation_ratio", 1) < 1 or measured.get("mean_shift", 0) < 0
+    return name in _LACKS or kind_of(name) in _LACKS or below
+
+
 def _more_of(question: Question, facts: Facts) -> str:
-    """Which of the two has more of a distortion, or less."""
-    found = [item for _, item in facts.matching(question.names)]
+    """Which of the two has more of something, or less, and whether that is this image."""
+    # "More colourful" is said of the saturation, "paler" of the lack of it.
+    named = {term.name.replace(Distortion.COLOR, "saturation change"): term for term in question.terms}
+    asked = {_aspect(name): (name, term) for name, term in named.items()}
+    found = [item for _, item in facts.present if _aspect(item.type) in asked]
     if not found:
-        return f"About the same: no {spoken_names(question.names)} was added {where(facts)}."
-    seeks_fault = (question.sought == "more") is not question.terms[0].absent
-    which = "This image" if seeks_fault else "The reference"
-    return f"{which}: this image has {listed(found[:2], facts, number=True)}."
+        if not facts.covers(question.names):
+            return f"{UNABLE}: nothing was measured that the question is about."
+        word = "About the same" if not question.yes_no else "Yes" if question.sought == "equal" else "No"
+        return f"{word}: no difference of {' or '.join(asked)} was found; the reference is taken as pristine."
+    name, term = asked[_aspect(found[0].type)]
+    less = _lacks(name, {}) or term.word.startswith(("pal", "dull", "mut", "desat", "blass"))
+    this = (question.sought == "more") is (less is _lacks(found[0].type, found[0].measured))
+    this = bool(_CHANGED.search(question.text)) or (this and question.sought != "equal")
+    word = ("Yes" if this else "No") if question.yes_no else "This image" if this else "The reference"
+    return f"{word}: this image has {listed(found[:2], facts, number=True)}."
 
 
 def _better(question: Question, said: re.Match[str], found: list[DistortionFinding], relation: str | None) -> str:

@@ -121,9 +121,10 @@ def _print(question: Question, file: Mapping[str, Any]) -> str:
     paper = sorted(float(side) for side in inches.groups()) if inches else list(_PAPER[named or "a4"])
     needed = [round(side * dpi) for side in paper]
     enough = all(have >= need for have, need in zip(sides, needed, strict=True))
-    for_what = (named or "").upper() or "that size"
+    for_what = "a poster" if named == "poster" else (named or "").upper() or "that size"
+    small = bool(re.search(r"\btoo (?:small|low|few|little)\b", question.text))
     return (
-        f"{'Yes' if enough else 'No'}: {for_what} at {dpi} dpi takes {needed[1]} x {needed[0]} pixels, "
+        f"{'Yes' if enough is not small else 'No'}: {for_what} at {dpi} dpi takes {needed[1]} x {needed[0]} pixels, "
         f"and it has {sides[1]} x {sides[0]}; {at_most}."
     )
 
@@ -150,7 +151,7 @@ _TOLD: Mapping[str, Callable[[Question, Mapping[str, Any]], str]] = {
     "width": _size, "height": _size, "dimensions": _size, "megapixels": _megapixels, "format": _format,
     "aspect": _shape, "orientation": _shape, "colour": _colour, "depth": _depth, "alpha": _alpha, "bytes": _bytes,
     "coder_quality": _coder_quality, "print": _print, "date": _exif("date"), "author": _exif("author"),
-    "gps": _exif("gps"), "camera": _exif("camera", "maker", "lens", "iso", "aperture", "exposure", "focal"),
+    "gps": _exif("place"), "camera": _exif("camera", "maker", "lens", "iso", "aperture", "exposure", "focal"),
     "software": _exif("software"), "profile": _profile, "frames": _frames,
 }  # fmt: skip
 """What is asked of the file -> its answer."""

@@ -102,7 +102,8 @@ def _print_answer(console: Console, run: RunResult) -> None:
         said = state.get("error") or "the run ended before the summarizer"
         console.print(f"[red]no answer[/]: {escape(said)}")
         raise typer.Exit(1)
-    score = f"  ({result.quality_score:.1f} of 5)" if result.quality_score else ""
+    score = f"{result.quality_score:.1f} of 5" if result.quality_score else ""
+    score = f"  ({score})" if score and score not in result.final_answer else ""
     console.print(f"[bold]{escape(result.final_answer)}[/]{score}")
     console.print(result.quality_reasoning, markup=False)
     evidence = state.get("executor_evidence")

@@ -55,6 +55,11 @@ ones more."""
 STRAIGHT = 1.2
 """Unevenness of the spectrum from which a loss is motion whatever the weak edges say; what a wavelet coder leaves stays
 below 0.7 on twelve references at any rate, a motion of 9 to 21 pixels has 1.0 to 2.1."""
+ALL_WIDE = 1.5
+"""Blur of the strongest edges from which no part is as it was, pixels: a wavelet coder that can be stated leaves 1.56
+to 1.91, half of a photograph blurred 0.8 to 1.4."""
+GUESSED = 0.55
+"""Confidence at most in one of two types that leave the same signs."""
 SHARP_SUBJECT = 2.5
 """The same ratio from which the weak edges belong to a background out of focus."""
 SHARPENED = 2.9
@@ -74,6 +79,10 @@ GREYLESS = 0.06
 """Share of grey from which a scene shows that its light is white."""
 STEEP = 2.6
 """Gradient ratio from which an image may be sharpened; of 74 photographs one has more."""
+COLOURLESS = 1.0
+"""Mean chroma below which there is no colour, CIELAB units."""
+ALL_LEVELS = 0.9
+"""Share of used levels from which an image may be a photograph; screens have .3 to .8."""
 VIVID = 45.0
 """Mean chroma from which the colours may be overdone, CIELAB units."""
 CLIPPED = 0.15
@@ -123,7 +132,11 @@ class Doubt(NamedTuple):
 
 def unmeasured(features: ImageFeatures, findings: list[DistortionFinding]) -> list[Doubt]:
     """What no finding of another kind can settle: sharpness where there is nothing to judge it by."""
-    if features.edge_tiles > 0 or any(kind_of(finding.type) is Distortion.BLURS for finding in findings):
+    if any(kind_of(finding.type) is Distortion.BLURS for finding in findings):
+        return []
+    if any(finding.type == "jpeg2000" for finding in findings):
+        return [Doubt(_SOFTNESS, "what a wavelet coder may have left may be blur as well")]
+    if features.edge_tiles > 0:
         return []
     return [Doubt(_SOFTNESS, "without a single clear edge, sharpness cannot be judged")]
 
@@ -131,7 +144,7 @@ def unmeasured(features: ImageFeatures, findings: list[DistortionFinding]) -> li
 def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[Doubt]:
     """Why no type is stated, where the image is unusual enough to wonder; none for an image that looks clean."""
     reasons = [
-        Doubt(_guessed(finding.type), f"{finding.type} is only a guess ({finding.confidence:.0%})")
+        Doubt((kind_of(finding.type),), f"{finding.type} is only a guess ({finding.confidence:.0%})")
         for finding in findings
     ]
     luma, spread, tint = features.mean_luma, features.contrast_range, features.cast
@@ -142,7 +155,7 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[D
         signs.append((Distortion.BRIGHTNESS, f"a mean luma of {luma:.0f} may be overexposure or a bright scene"))
     if spread < 120:
         signs.append((Distortion.CONTRAST, f"a luma range of {spread:.0f} may be low contrast or a soft scene"))
-    if features.chroma < 1:
+    if features.chroma < COLOURLESS:
         signs.append((Distortion.COLOR, "without any colour it may be desaturated or a black-and-white photograph"))
     elif features.chroma < 5:
         signs.append((Distortion.COLOR, f"a mean chroma of {features.chroma:.1f} may be desaturation or a grey scene"))
@@ -160,11 +173,6 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[D
         )
     reasons += [Doubt((kind,), why) for kind, why in signs]
     return reasons + unmeasured(features, findings)
-
-
-def _guessed(name: str) -> tuple[Distortion, ...]:
-    """The kinds that a guess leaves open: what a wavelet coder leaves may be blur as well."""
-    return (kind_of(name), *_SOFTNESS) if name == "jpeg2000" else (kind_of(name),)
 
 
 def _specks(features: ImageFeatures) -> list[Sign]:
@@ -232,18 +240,22 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
             return [Sign("motion blur", min(0.9, confidence), f"along {features.motion_direction:.0f} degrees")]
     if features.fine_detail_gap < NO_FINE_DETAIL:
         return []
+    blurred = features.edge_sigma > NO_SHARP_TILE and features.edge_sigma_strong > BLURRED
+    confidence = 0.4 + 0.4 * (features.edge_sigma_strong - BLURRED) + 0.6 * (WIPED - spread)
+    why = f"no tile is sharp, and {features.fine_detail_gap:.0%} of the textured area has lost its finest detail"
     if spread > WIPED and not veiled:
         sharp = features.edge_sigma < NO_SHARP_TILE or features.edge_sigma_typical < 0.6
         if coded or sharp or spread > SHARP_SUBJECT or features.jpeg_evidence >= JPEG_EVIDENCE:
             return []
-        why = f"weak edges are {spread:.2f} times as wide as strong ones, as a wavelet coder leaves them"
-        return [
-            Sign("jpeg2000", min(0.75 if features.fine_detail_gap > 0.8 else 0.55, 0.45 + 0.5 * (spread - WIPED)), why)
-        ]
-    if not (features.edge_sigma > NO_SHARP_TILE and features.edge_sigma_strong > BLURRED):
+        # Sharp edges beside wide weak ones are left by a background out of focus and by a blurred half as well.
+        most = 0.75 if features.edge_sigma_strong > ALL_WIDE and features.fine_detail_gap > 0.8 else GUESSED
+        coder = min(most, 0.45 + 0.5 * (spread - WIPED))
+        wiped = f"weak edges are {spread:.2f} times as wide as strong ones, as a wavelet coder leaves them"
+        found = [Sign("gaussian blur", min(GUESSED, max(0.35, confidence)), why)] if blurred else []
+        # Blur is the commoner of the two.
+        return found if blurred and confidence + 0.1 > coder else [Sign("jpeg2000", coder, wiped), *found]
+    if not blurred:
         return []
-    confidence = 0.4 + 0.4 * (features.edge_sigma_strong - BLURRED) + 0.6 * (WIPED - spread)
-    why = f"no tile is sharp, and {features.fine_detail_gap:.0%} of the textured area has lost its finest detail"
     return [Sign("gaussian blur", min(0.95, confidence), why)]
 
 
@@ -257,7 +269,9 @@ def _blur_in_noise(features: ImageFeatures, noise: list[Sign]) -> list[Sign]:
 def _sharpened(features: ImageFeatures) -> list[Sign]:
     if not features.edge_ratio > SHARPENED:
         return []
-    confidence = min(0.8, 0.5 + 0.4 * (features.edge_ratio - SHARPENED))
+    # The strokes of a page and of a screen are as steep; these are grey, or leave levels out.
+    drawn = features.chroma < COLOURLESS or features.level_use < ALL_LEVELS
+    confidence = min(GUESSED if drawn else 0.8, 0.5 + 0.4 * (features.edge_ratio - SHARPENED))
     return [Sign("oversharpening", confidence, "a perfect step gives at most 3")]
 
 

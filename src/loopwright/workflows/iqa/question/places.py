@@ -71,7 +71,8 @@ def named_places(text: str) -> list[str]:
     found: list[str] = []
     for position, each in enumerate(named):
         if not each.directions:
-            if each.noun == "side" and not directed and _asks_which(text, each):
+            if each.noun == "side" and not directed and _asks_which(text, each, among="which|what"):
+                # "Is any part soft?" asks of the whole.
                 found += _GROUPS["half"][:2]
             alone = each.noun in _GROUPS and not directed and (each.many or _asks_which(text, each))
             if alone and (each.noun != "edge" or centre or _asks_which(text, each)):
@@ -134,13 +135,9 @@ def _not_english(text: str) -> bool:
     )
 
 
-def _asks_which(text: str, named: _Named) -> bool:
-    return bool(
-        re.search(
-            r"\b(?:which|what|any|all|every|each|four|welche\w*|alle|quel\w*|qué|cuál)(?: \w+){0,3} $",
-            text[: named.start],
-        )
-    )
+def _asks_which(text: str, named: _Named, *, among: str = "which|what|any|all|every|each|four|alle") -> bool:
+    words = rf"\b(?:{among}|welche\w*|quel\w*|qué|cuál)(?: \w+){{0,3}} $"
+    return bool(re.search(words, text[: named.start]))
 
 
 def _written(named: _Named) -> list[str]:

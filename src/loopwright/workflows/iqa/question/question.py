@@ -350,6 +350,10 @@ class _Reader:
             # "Is it noise or just the texture?", "is the exposure balanced?": what is there, as no word says what yes
             # would mean.
             operation, self.yes_no = Operation.FIND, False
+        if operation is Operation.ADVISE and not remedies:
+            # "How can I make it brighter?" is about too little light.
+            wished = [Term(name=name, word=span.text) for span in self.named if (name := self._wished(span))]
+            terms = self.terms = tuple(wished) or terms
         excluded = tuple(dict.fromkeys(span.key for span in self.out))
         if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
             self.yes_no = self.yes_no and bool(self.begins & {"yes_no"})
@@ -392,7 +396,9 @@ class _Reader:
         """What is wanted: the closed forms first."""
         has, terms = self.has, self.terms
         strong = any(span.section != "topics" for span in self.named)
-        told = attributes and not strong and not has("bad") and ("print" in attributes or not remedies)
+        # "Can I use it for a poster?" asks for more than its pixels.
+        suits = "print" in attributes and self.yes_no and (has("good") or has("keep"))
+        told = attributes and not strong and not suits and not has("bad") and ("print" in attributes or not remedies)
         says = has("metrics") and re.search(r"\b(?:say|says|give|gives|report|values?|scores?|results?)\b", self.clause)
         converts = attributes == ("format",) and has("reference")
         parts = max(len(places), len(_objects(self.clause)))
@@ -495,7 +501,7 @@ class _Reader:
         if exposure:
             found += ["underexposure"] if re.search(r"\b(?:up|raise|push|lift)\b", self.clause) else []
             found += ["overexposure"] if re.search(r"\b(?:down|lower|pull|reduce)\b", self.clause) else []
-        if re.search(r"\b(?:should|could|needs?|ought|soll\w*|braucht)\b", self.clause):
+        if re.search(r"\b(?:should|could|needs?|ought|help|soll\w*|braucht)\b", self.clause):
             # "Should it be brighter?", "does it need more contrast?" think of what would make it so.
             wished = [(span, remedy) for span in self.named if (remedy := self._wished(span))]
             found += [remedy for _, remedy in wished]
@@ -513,17 +519,18 @@ class _Reader:
     def _sought(self) -> Literal["more", "less", "equal"] | None:
         if self.has("equal") and not self.has("less"):
             return "equal"
+        beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
+        # "Is it sharp after the conversion, compared with the original?" seeks neither more nor less.
+        said = " ".join(term.word for term in self.terms) if beside else self.clause
         if not (
             self.has("more")
             or self.has("less")
             or self.which
-            or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", self.clause)
+            or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", said)
             or (self.joined == "or" and len(named_places(self.clause)) > 1)
         ):
             return None
-        wants_less = (
-            any(term.absent or term.name in _PRAISED for term in self.terms) if self.terms else not self.has("bad")
-        )
+        wants_less = any(term.absent for term in self.terms) if self.terms else not self.has("bad")
         return "less" if wants_less is not self.has("less") else "more"
 
     def _things(self, tools: tuple[str, ...]) -> tuple[str, ...]:
@@ -563,9 +570,6 @@ _MORE_OF = {
 
 _BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposure", "blurs": "blurs"}
 """What a comparative speaks of -> the remedy that makes it so: "brighter" is what helps against too little light."""
-
-_PRAISED = frozenset((Distortion.SHARPNESS.value,))
-"""Topics of which an image without distortion has more."""
 
 
 def _term(span: Span, text: str) -> Term:

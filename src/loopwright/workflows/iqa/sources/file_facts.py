@@ -74,7 +74,7 @@ def _camera(file: Image.Image) -> dict[str, Any]:
         found["date"] = str(date)
     place = exif.get_ifd(ExifTags.IFD.GPSInfo)
     if ExifTags.GPS.GPSLatitude in place and ExifTags.GPS.GPSLongitude in place:
-        found["gps"] = ", ".join(
+        found["place"] = ", ".join(
             f"{_degrees(place[value]):.4f} {place.get(side, '')}".strip()
             for value, side in (
                 (ExifTags.GPS.GPSLatitude, ExifTags.GPS.GPSLatitudeRef),
