@@ -103,6 +103,8 @@ def test_code_is_shown_as_code_and_a_row_under_its_header() -> None:
     assert shown(listed, units_of(listed)) == "There are two ways:\n\n1. Ask first.\n2. Take one."
     items = "Dr Ola Nord sees patients on every Monday and Thursday\nDr Marta Nowak sees them on every other day of the week"
     assert shown(items, units_of(items)) == items
+    parted = "       Where it is neces‐\n       sary, ask first."
+    assert len(units_of(parted)) == 1 and shown(parted, units_of(parted)) == "Where it is neces‐sary, ask first."
     steps = "\n\n".join(f"step {number}\nagain" for number in range(12))
     assert max(shown(steps, [each]).count("\n") for each in units_of(f"```\n{steps}\n```")) <= 18
 

@@ -111,6 +111,8 @@ def _running(text: str, units: Sequence[Unit]) -> str:
 
     def joined(gap: re.Match[str]) -> str:
         place = start + gap.start()
+        if text[:place].endswith("‐"):
+            return ""  # as manual pages part words; the hyphen stays, since it may be the word's own
         return " " if place - text.rfind("\n", 0, place) > _FULL_LINE and place not in ends else gap[0]
 
     return plain_text(_LINE_BREAK.sub(joined, text[start:end]))
