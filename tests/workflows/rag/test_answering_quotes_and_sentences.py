@@ -55,7 +55,7 @@ def test_what_nothing_bears_out_is_left_out_and_counted() -> None:
     assert answer.left_out == ("Bananas are yellow.", "Alien came out in 1999.", "Nobody said this.")
     assert answer.removed_citations == 4
     assert all_hold(answer, [ALIEN, SCOTT])
-    assert not grade_answer("What is Alien?", answer, [ALIEN, SCOTT]).supported
+    assert not grade_answer("What is Alien?", answer).supported
 
 
 @pytest.mark.parametrize(

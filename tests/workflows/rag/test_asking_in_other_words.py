@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from knowledge import BRIDGES, passage_of
@@ -30,6 +31,23 @@ def test_every_way_to_ask_is_another_one_and_the_first_widen() -> None:
     assert len({normal_form(query) for query in queries}) == len(queries) >= 3
     assert "brooklyn" in queries[0] and "open" in queries[0]
     assert all(len(normal_form(query)) >= len(normal_form(queries[0])) for query in queries[:2])
+
+
+@pytest.mark.parametrize(
+    ("question", "added"),
+    [
+        ("And her deputy?", " (Halden, founded)"),
+        ("Since when?", " (Halden, founded)"),
+        ("How many are there?", " (Halden, founded)"),
+        ("谁?", " (Halden, founded)"),
+        ("How much is a chain?", ""),
+        ("How many parking spaces are there?", ""),
+        ("Gibt es Parkplätze?", ""),
+        ("长城有多长?", ""),
+    ],
+)
+def test_a_question_of_a_chat_takes_up_what_was_named_only_where_it_refers_to_it(question: str, added: str) -> None:
+    assert standalone_question(question, ["Who founded Halden?", "Ada did."]) == question + added
 
 
 def test_where_no_way_is_left_it_says_so() -> None:

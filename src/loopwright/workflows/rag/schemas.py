@@ -105,7 +105,8 @@ class Answer(Frozen):
     text: str
     """The whole answer, with ``[n]`` after what citation n bears out."""
     short: str = ""
-    """The answer in as few words as possible, for example a name or "yes"; empty if it abstains."""
+    """The answer in as few words as possible, for example a name or "yes"; empty if it abstains, or quotes only what
+    comes nearest."""
     sentences: tuple[Sentence, ...] = ()
     """The answer's sentences."""
     citations: tuple[Citation, ...] = ()

@@ -14,9 +14,10 @@ from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
 from loopwright.workflows.rag.answer.units import Unit, header_in, plain_text, shown, units_of
+from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, lexicon_of
-from loopwright.workflows.rag.question.words import has_unspaced, names
-from loopwright.workflows.rag.schemas import Answer, Evidence, Sentence
+from loopwright.workflows.rag.question.words import has_unspaced, subjects
+from loopwright.workflows.rag.schemas import Answer, Complexity, Evidence, Sentence
 
 QUOTES = 3
 """At most so many passages are quoted."""
@@ -31,8 +32,8 @@ FITS = 0.05
 
 # Logistic regressions over questions about two firms' documents, each asked again without the documents that answer it:
 # intercept, then the weights of `_signs` in order, the last for the logit of what is quoted first, where there is one.
-_WITHOUT_RERANKER = (-3.07, 4.19, 2.31, -3.0)
-_WITH_RERANKER = (-1.46, 2.97, 0.87, -3.0, 0.11)
+_WITHOUT_RERANKER = (-3.07, 4.19, 2.31)
+_WITH_RERANKER = (-1.46, 2.97, 0.87, 0.11)
 
 # Of one file so many characters are quoted together: passages that fit nearly as well as the best of it, that is at
 # least by this share (rows of a table, which say the same of different things, by another), then the next to it.
@@ -64,6 +65,10 @@ class _Quote:
     """The passage."""
     units: Sequence[Unit]
     """The units of the passage that are quoted, one after the other."""
+    found: Sequence[set[str]]
+    """The terms of each unit, with those of what is shown above it: the header of a table tells what a cell means."""
+    above: set[str]
+    """The terms of the headings above the passage."""
     holds: frozenset[str]
     """The words of the question that the quote, or the headings above it, has in some form."""
 
@@ -82,10 +87,6 @@ class _Quote:
         """The words as they stand there."""
         return self.evidence.text[self.start : self.end]
 
-    def terms_of(self, unit: Unit) -> set[str]:
-        """The terms of one unit."""
-        return set(terms(self.evidence.text[unit.start : unit.end]))
-
 
 def extract_answer(
     question: str,
@@ -93,14 +94,16 @@ def extract_answer(
     *,
     lexicon: Lexicon | None = None,
     logits: Sequence[float] | None = None,
+    trust: float = 1.0,
 ) -> Answer:
     """Quote the passages that answer a question best.
 
     Nothing is written that no passage says: what a passage tells its reader to do is at most quoted. The lexicon is of
-    all documents, or of the evidence alone.
+    all documents, or of the evidence alone; the trust is what the confidence is multiplied by.
 
     Returns:
-        The answer, with its confidence; one that abstains quotes the nearest passages all the same, and says so.
+        The answer, with its confidence; one that abstains quotes the nearest passages all the same, and says so, as one
+        that is not sure says, and has no short answer.
     """
     lexicon = lexicon or lexicon_of(evidence)
     # A passage that the reranker cannot score is as bad as can be; infinite numbers have no differences.
@@ -115,20 +118,27 @@ def extract_answer(
     if words and quotes:
         judged = {each.id: logit for each, logit in zip(evidence, logits or (), strict=False)}
         best = max((judged[quote.evidence.id] for quote in groups[0]), default=0.0) if judged else None
-        confidence = _confidence(_signs(question, words, quotes), best)
+        confidence = trust * _confidence(_signs(question, words, quotes[0]), best)
+    # A number that only another file holds is that of something else, but for what is compared. Such quotes may fit.
+    counted = quotes if complexity_of(question) is Complexity.COMPARISON else quotes[:1]
+    numbers = (term for term in words if any(map(str.isdigit, term)))
+    if any(all(term not in quote.holds for quote in counted) for term in numbers):
+        confidence *= ANSWERED
+    abstained = not quotes or confidence < FITS
     listed = CitationList()
     sure = confidence >= ANSWERED
     sentences = tuple(_sentence(words, group, listed, LEAD + sure * LEAD // 2) for group in groups)
     # Beside what is sure only what says more of what is asked; the other quotes are there to be looked at.
     told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or not sure]
     text = joined(told, "\n\n")
-    abstained = not sentences or confidence < FITS
     if abstained:
         nearest = f" The nearest passages:\n\n{text}" if text else ""
         text = f"The documents do not answer this question.{nearest}"
+    elif not sure:
+        text = f"The documents may not answer this question. What comes nearest:\n\n{text}"
     return Answer(
         text=text,
-        short="" if abstained else _decisive(words, quotes[0]),
+        short=_decisive(words, quotes[0]) if sure else "",
         sentences=() if abstained else sentences,
         citations=tuple(listed.citations),
         abstained=abstained,
@@ -228,8 +238,7 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
 
 
 def _lead(words: Mapping[str, Asked], quote: _Quote, length: int) -> str:
-    found = [quote.terms_of(unit) for unit in quote.units]
-    return shown(quote.evidence.text, quote.units[_best_run(words, quote.units, found, length)])
+    return shown(quote.evidence.text, quote.units[_best_run(words, quote.units, quote.found, length)])
 
 
 def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
@@ -271,10 +280,10 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     every = _units(passage) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
-    found = [set(terms(text[unit.start : unit.end])) for unit in units]
-    quoted = units[_best_run(words, units, found, LENGTH)]
-    said = [*terms(text[quoted[0].start : quoted[-1].end]), *terms(f"{passage.title} {passage.heading}")]
-    return _Quote(passage, quoted, _held(words, said))
+    found = [set(terms(f"{unit.above} {text[unit.start : unit.end]}")) for unit in units]
+    above = set(terms(f"{passage.title} {passage.heading}"))
+    run = _best_run(words, units, found, LENGTH)
+    return _Quote(passage, units[run], found[run], above, _held(words, above.union(*found[run])))
 
 
 def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence[set[str]], length: int) -> slice:
@@ -309,15 +318,13 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
 
     One that says no more than the question and the headings is none, unless there is no other.
     """
-    headings = set(terms(f"{quote.evidence.title} {quote.evidence.heading}"))
-    above = _held(words, headings)
+    above = _held(words, quote.above)
 
-    def weight(unit: Unit) -> tuple[bool, float, float]:
-        found = quote.terms_of(unit)
-        held = _held(words, found)
-        return not found <= words.keys() | headings, _share(words, held - above), _share(words, held)
+    def weight(place: int) -> tuple[bool, float, float]:
+        held = _held(words, quote.found[place])
+        return not quote.found[place] <= words.keys() | quote.above, _share(words, held - above), _share(words, held)
 
-    best = max(quote.units, key=weight)
+    best = quote.units[max(range(len(quote.units)), key=weight)]
     return plain_text(quote.evidence.text[best.start : best.end])
 
 
@@ -328,27 +335,22 @@ def _confidence(signs: Sequence[float], logit: float | None) -> float:
     return 1 / (1 + math.exp(-intercept - sum(weight * sign for weight, sign in zip(weights, known, strict=True))))
 
 
-def _signs(question: str, words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> list[float]:
-    """What speaks for an answer and against it, each from 0 to 1; a likely form of a word counts in part.
+def _signs(question: str, words: Mapping[str, Asked], first: _Quote) -> list[float]:
+    """What speaks for an answer, each from 0 to 1; a likely form of a word counts in part.
 
     How much of the question, and of what it says of that which it names, whichever is less, one sentence of the first
     quote holds under its headings: of "how old is Ada King" a sentence with the name alone says nothing. How many and
-    how rare words the quote holds in all. How many of the question's numbers no quote holds.
+    how rare words the quote holds in all.
     """
-    first = quotes[0]
-    above = terms(f"{first.evidence.title} {first.evidence.heading}")
     # What is no name is too little to go by where words are pieces of two or three characters.
-    named = set[str]() if has_unspaced(question) else {term for name in names(question) for term in terms(name)}
+    named = set[str]() if has_unspaced(question) else {term for name in subjects(question) for term in terms(name)}
     weights = {term: asked.weight for term, asked in words.items()}
     said = {term: weight for term, weight in weights.items() if term not in named}
-    sentences = [_closeness(words, {*first.terms_of(unit), *above}) for unit in first.units]
+    sentences = [_closeness(words, found | first.above) for found in first.found]
     rarities = {term: asked.rarity for term, asked in words.items()}
-    numbers = [term for term in words if any(map(str.isdigit, term))]
-    every = frozenset[str]().union(*(quote.holds for quote in quotes))
     return [
         min(max(_sum(of, held) for held in sentences) / (sum(of.values()) or 1.0) for of in (weights, said or weights)),
-        min(1.0, _sum(rarities, _closeness(words, {*terms(first.text), *above})) / _MOST_RARITY),
-        sum(term not in every for term in numbers) / (len(numbers) or 1),
+        min(1.0, _sum(rarities, _closeness(words, first.above.union(*first.found))) / _MOST_RARITY),
     ]
 
 

@@ -54,7 +54,7 @@ def _line_ends_sentence(text: str, start: int, end: int) -> bool:
     if "\n" in text[start + 1 : end]:
         return True
     before, after = text[:start].rstrip(" "), text[end:].lstrip(" ")
-    if not (before[-1:].isalnum() or before[-1:] in ",;`)") or _ITEM.match(after):
+    if not (before[-1:].isalnum() or before[-1:] in ",;`)-‐") or _ITEM.match(after):
         return True
     if after[:1].islower():
         return False

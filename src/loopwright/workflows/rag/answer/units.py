@@ -106,10 +106,14 @@ def plain_text(text: str) -> str:
 def _running(text: str, units: Sequence[Unit]) -> str:
     """Sentences as they stand, but for line breaks that were made because the line was full."""
     start, end = units[0].start, units[-1].end
+    # After the item of a list, which need not end with a stop, another begins.
+    ends = {unit.end for unit in units if text[: unit.end][-1:].isalnum()}
 
     def joined(gap: re.Match[str]) -> str:
         place = start + gap.start()
-        return " " if place - text.rfind("\n", 0, place) > _FULL_LINE else gap[0]
+        if text[:place].endswith("‐"):
+            return ""  # as manual pages part words; the hyphen stays, since it may be the word's own
+        return " " if place - text.rfind("\n", 0, place) > _FULL_LINE and place not in ends else gap[0]
 
     return plain_text(_LINE_BREAK.sub(joined, text[start:end]))
 

@@ -11,7 +11,7 @@ from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.answer.citations import numbers_in
 from loopwright.workflows.rag.answer.reader import ANSWERED
 from loopwright.workflows.rag.question.forms import Asked, asked_words, corrected, lexicon_of
-from loopwright.workflows.rag.question.words import informative_terms, keywords
+from loopwright.workflows.rag.question.words import informative_terms
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Grade
 
 _RELEVANT = 0.2
@@ -63,14 +63,15 @@ def relevance_from_logit(logit: float, evidence_id: str) -> Grade:
     return Grade(id=evidence_id, verdict=verdict, score=score, reason=f"the reranker's logit is {logit:.2f}")
 
 
-def grade_answer(question: str, answer: Answer, evidence: Sequence[Evidence]) -> AnswerGrade:
+def grade_answer(question: str, answer: Answer) -> AnswerGrade:
     """Judge an answer by rules; that its quotes stand in their passages was seen to when it was made.
 
     It is supported if it says something and nothing had to be left out, and useful if its quotes are sure to answer,
     or if it says something that the question does not.
     """
     if answer.abstained:
-        return AnswerGrade(supported=False, useful=False, reason=_why_abstained(question, evidence))
+        # It says nothing that needs support, and another attempt from the same passages would say the same.
+        return AnswerGrade(supported=True, useful=False, reason="the passages do not answer the question")
     supported = bool(answer.sentences) and not answer.left_out
     if answer.confidence:
         sure = answer.confidence >= ANSWERED
@@ -82,11 +83,3 @@ def grade_answer(question: str, answer: Answer, evidence: Sequence[Evidence]) ->
     return AnswerGrade(
         supported=supported, useful=not problem, unsupported=answer.left_out, reason="; ".join(filter(None, reasons))
     )
-
-
-def _why_abstained(question: str, evidence: Sequence[Evidence]) -> str:
-    """Names what no passage mentions, in double quotes."""
-    found = {term for passage in evidence for term in terms(f"{passage.title} {passage.heading} {passage.text}")}
-    missed = [f'"{word}"' for word in keywords(question) if not set(terms(word)) & found]
-    said = "it says that the sources do not answer the question"
-    return f"{said}; no passage mentions {', '.join(missed[:6])}" if missed else said

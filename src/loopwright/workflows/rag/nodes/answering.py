@@ -75,10 +75,9 @@ def _quoted(state: GraphState, evidence: Sequence[Evidence], services: Services)
         return extract_answer(asked_of(state), evidence)
     question, lexicon, reranker = asked_of(state), services.retriever.lexicon, services.reranker
     logits = None if reranker is None else relevance(reranker, question, evidence, lexicon)
-    answer = extract_answer(question, evidence, lexicon=lexicon, logits=logits)
     # Every further search is another chance to look right.
-    sure = answer.confidence * (_AGAIN if state.get("retry_count") else 1.0)
-    return answer.model_copy(update={"confidence": round(sure, 4)})
+    trust = _AGAIN if state.get("retry_count") else 1.0
+    return extract_answer(question, evidence, lexicon=lexicon, logits=logits, trust=trust)
 
 
 async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Answer, services: Services) -> Answer:
@@ -166,13 +165,10 @@ async def generation_grading(state: GraphState, services: Services) -> dict[str,
     """
     question, evidence = asked_of(state), evidence_for(state)
     answer = state.get("generation") or Answer(text="", abstained=True)
-    if answer.abstained:
-        # It says nothing that needs support, and another attempt from the same passages would say the same.
-        grade = AnswerGrade(supported=True, useful=False, reason="the passages do not answer the question")
-    elif services.chat("generation_grading"):
+    if services.chat("generation_grading") and not answer.abstained:
         grade = await _grade_by_model(question, answer, evidence, services)
     else:
-        grade = grade_answer(question, answer, evidence)
+        grade = grade_answer(question, answer)
     logger.info("the answer is supported: %s, useful: %s. %s", grade.supported, grade.useful, grade.reason)
     return {"answer_grade": grade, "status": status_of(answer, grade)}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from loopwright.workflows.rag.question.words import fold, keywords, names, unique
+from loopwright.retrieval.text import fold, terms
+from loopwright.workflows.rag.question.words import keywords, names, unique
 
 _MARKS = re.compile(r"\s*\[\d+(?:, ?\d+)*\]")
 _REFERS = re.compile(
@@ -14,7 +15,11 @@ _REFERS = re.compile(
     r"|dort|davon|il|elle|lui|leur)\b|เขา|เธอ|มัน|ที่นั่น|他|她|它|那里|这个",
     re.IGNORECASE,
 )
-_FEW = 3
+# "Are there parking spaces?" points to nothing that was said.
+_POINTS_NOWHERE = re.compile(
+    r"\b(?:(?:is|are|was|were) there|there(?: is| are| was| were|['’]s)|gibt es)\b", re.IGNORECASE
+)
+_FEW = 2
 _MOST_NAMES = 2
 
 
@@ -24,13 +29,16 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
     "And when was she born?" after a turn about Marie Curie becomes "And when was she born? (Marie Curie)": what a
     pronoun stands for is not guessed, but everything that it may stand for is searched, and shown.
 
+    A question refers by a pronoun, by "and", or by being too short to ask by itself, as "Since when?" is.
+
     Returns:
         The question as it can be searched; unchanged where it stands alone, or where the history names nothing.
     """
     text = " ".join(question.split())
     turns = [" ".join(_MARKS.sub("", turn).split()) for turn in history if turn.strip()]
     own = {fold(word) for word in keywords(text)}
-    if not turns or not text or (len(own) > _FEW and not _REFERS.search(text)):
+    alone = own and len(terms(text)) > _FEW and not _REFERS.search(_POINTS_NOWHERE.sub("", text))
+    if not turns or not text or alone:
         return question
     asked, *said = turns[-2:]
     topic = unique([*names(asked), *keywords(asked)])

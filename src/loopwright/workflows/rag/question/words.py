@@ -36,6 +36,13 @@ _PARTICLES = re.compile(
     )
 )
 
+# "paracetamol or ibuprofen", "is picomatch faster than minimatch"; words are taken whole, or long input takes long.
+_SIDES = re.compile(
+    r"(?<![\w-])(?:([\w-]++),? (?:or|oder) (?:the |an? )?([\w-]++)"
+    r"|([\w-]++) (?:(?:more|less) )?[\w-]++ than (?:the |an? )?([^\W\d][\w-]*+))",
+    re.IGNORECASE,
+)
+_IN_PARENTHESES = re.compile(r"\(([^()]*+)\)\W*$")
 
 MAX_READ = 1000
 """The most characters of a question that the rules read; some of their patterns take quadratic time."""
@@ -84,6 +91,17 @@ def names(text: str) -> list[str]:
             found.append(text[mention.start : mention.end])
             end = mention.end
     return unique(found)
+
+
+def subjects(question: str) -> list[str]:
+    """What a question is about, so that an answer must say more than that.
+
+    Returns:
+        What it names, what it sets side by side, and what stands in parentheses at its end, as what is meant by a
+        question of a chat does.
+    """
+    sides = (side for match in _SIDES.findall(question) for side in match if side)
+    return unique([*names(question), *sides, *_IN_PARENTHESES.findall(question)])
 
 
 def unique(texts: Iterable[str]) -> list[str]:
