@@ -44,7 +44,7 @@ DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
 CLEAR, NEAR, ALONE, OUTSIDE = 2.0, 9.0, 6.5, 3.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject; and
-above a search for what no programme tells, where no word is one of the programme's."""
+above a search for what no programme tells, where nothing else is said."""
 _COUNTED = {
     "speaker": "speakers", "who": "speakers", "person": "speakers", "people": "speakers", "room": "room",
     "track": "track", "devroom": "track", "topic": "track", "subject": "track", "day": "day", "stand": "exhibitors",
@@ -220,7 +220,7 @@ class Reader:
                 continue
             needed = ALONE if alone else min(least, ALONE) if near.clear else least
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
-            if near.operation == "outside" and not subject:
+            if near.operation == "outside" and near.clear and not subject:
                 unclear = near.search < OUTSIDE
             if unclear:
                 self.doubted |= near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED
