@@ -11,6 +11,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -25,7 +26,10 @@ MOST_FUNCTIONS = 2_000
 PARTS = ("func", "afunc", "coroutine", "bound", "runnable", "default", "steps", "steps__", "branches", "fallbacks")
 """Where runnables and tools keep what they run."""
 
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_LIBRARIES = (
+    *{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")},
+    str(Path(__file__).parents[2]),  # ours too where it is not installed but lies in a checkout
+)
 
 
 def is_filled(cell: Any) -> bool:
