@@ -73,6 +73,7 @@ def test_it_says_what_it_loads_and_answers_nobody_until_it_can(tmp_path):
         serving.communicate()
 
 
+@pytest.mark.slow
 def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_began(tmp_path):
     (tmp_path / "mine.py").write_text(SLOW)
     (tmp_path / "go").touch()

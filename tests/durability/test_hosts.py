@@ -95,6 +95,7 @@ def test_a_question_is_answered_at_another_server_and_forks_run_anywhere(many: H
     assert ended(first, fork)["outcome"]["answer"] == "done after 7"
 
 
+@pytest.mark.slow
 def test_a_worker_that_wakes_after_its_lease_leaves_the_run_to_the_other(many: Hosts) -> None:
     server, first = many.server("--no-work"), many.worker()
     run_id = begin(server, HELD)

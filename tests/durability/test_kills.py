@@ -28,6 +28,7 @@ def test_the_three_loops_make_forty_supersteps_and_stop_at_their_bounds(
     assert result["state"]["rounds"] == len(result["state"]["past"]) == 2
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_run_killed_eight_times_ends_as_if_nothing_had_happened(start: Start, check: Check, saver: str) -> None:
     kills: list[Kill] = [

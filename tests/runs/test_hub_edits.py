@@ -75,6 +75,7 @@ def mixed(hits: int = 600, note: int = 30_000) -> UserGraph:
 ROUND = ["plan", "work x", "work y", "join", "left", "right", "decide"]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("saver", ["sqlite", "memory"])
 async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_path: Path, saver: str) -> None:
     # Dozens of forks, each of which keeps the whole state again and again: small values do here.

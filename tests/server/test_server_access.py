@@ -108,6 +108,7 @@ PREFLIGHT = {
 }
 
 
+@pytest.mark.matrix(6)
 @pytest.mark.parametrize(
     "headers",
     [

@@ -223,6 +223,7 @@ BODIES = {
 }
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_json_that_cannot_be_kept_is_refused(served, body):
     ended = httpx.post(served.url + "/runs", json={"workflow": "assistant", "input": script(DONE)}).json()["id"]

@@ -33,6 +33,7 @@ def raw(url: str, path: str) -> bytes:
         return bytes(taken)
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("path", ATTACKS)
 def test_no_path_leads_out_of_the_page(served, path):
     reply = raw(served.url, path)

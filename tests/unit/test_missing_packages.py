@@ -22,6 +22,7 @@ MISSING = [
 ]  # fmt: skip
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(("package", "extra", "code"), MISSING)
 def test_a_missing_package_is_named_with_its_extra(package, extra, code, tmp_path):
     hidden = f"import sys; sys.modules[{package!r}] = None\nimport loopwright\n{code}"

@@ -166,6 +166,7 @@ def test_ctrl_c_is_heard_where_python_loses_what_it_raises(photos, tmp_path, mon
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 def test_names_that_are_not_utf8(tmp_path):
     folder = tmp_path / "photos"
     save(folder / "x.png", 1)

@@ -55,6 +55,7 @@ def test_both_parts_of_a_comparison_are_measured(form, pair):
 CORNERS = ["top left corner", "top right corner", "bottom left corner", "bottom right corner"]
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("query", "first"),
     [

@@ -50,6 +50,7 @@ def planned(server: ProviderServer, path: Path) -> PlannerOutput:
     return planner_node({"query": "Rate the quality.", "image_path": str(path)}, services_on(server))["plan"]
 
 
+@pytest.mark.matrix
 def test_the_whole_pipeline_over_the_wire(server, caplog):
     image, reference = sample_path("harbour-blurred"), sample_path("harbour")
     server.replies.extend([Said(json.dumps(PLAN)), Said(json.dumps(ANSWER))])
