@@ -72,7 +72,7 @@ describe('the comparison', () => {
   it('lays both paths side by side, by the names that people know', async () => {
     await go(`/compare?a=${A}&b=${B}`);
     render(ComparePage);
-    await screen.findByText('Relax & Retry', {}, { timeout: 5000 });
+    await screen.findByText('Relax & Retry');
     expect(row('6')).toEqual(['6', 'Reflect & Replan', '']);
     expect(row('8')).toEqual(['8', '', 'Relax & Retry']);
     expect(row('9')).toEqual(['9', 'Check Results (visit 2)', 'Check Results (visit 2)']);
@@ -109,7 +109,7 @@ describe('the comparison', () => {
     expect(choices).toHaveLength(1);
     await fireEvent.click(choices[0] as HTMLElement);
     await waitFor(() => expect(router.route.query.get('b')).toBe(B));
-    await screen.findByText('Relax & Retry', {}, { timeout: 5000 });
+    await screen.findByText('Relax & Retry');
   });
 });
 
