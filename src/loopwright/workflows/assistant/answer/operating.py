@@ -39,8 +39,8 @@ def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> s
 def leading(question: Question, outcomes: Sequence[SearchOutcome], found: Sequence[Found]) -> list[Found]:
     """Those of what was found that are of what has the most."""
     field, values = _by_field(question, outcomes)
-    best = {value for value, count in values.items() if count == max(values.values())}
-    return [each for each in found if best.intersection(each.record.values(field))]
+    best = max(values.values(), default=0)
+    return [each for each in found if any(values.get(value) == best for value in each.record.values(field))]
 
 
 def _by_field(question: Question, outcomes: Sequence[SearchOutcome]) -> tuple[str, dict[str, int]]:

@@ -33,7 +33,7 @@ _LANGUAGE = frozenset("in auf en no not".split())
 _UNDERSTAND = frozenset("speak understand spreche verstehe parle".split())
 _IN = frozenset("in im en au dans outside inside".split())
 _AND = frozenset("and or und oder et ou en y o".split())
-_USUAL = 3e-5
+_USUAL, _OWN = 3e-5, 1e-6
 _LONGEST_ROOM = 5
 _LONGEST_NAME, _SHORTEST_NAME = 4, 4
 _LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
@@ -47,6 +47,8 @@ class Names:
         info = catalogue.info
         self.own = frozenset(terms(f"{info.title} {info.acronym}")) if info else frozenset[str]()
         """The terms of the conference's own name, which is no subject there."""
+        self.called = frozenset(term for term in self.own if term.isalpha() and share(term) < _OWN)
+        """Those of them that are no words of plain English, so that they name the conference."""
         self.days = tuple(sorted(catalogue.values("day")))
         """Its days that have sessions, as ISO dates."""
         self.rooms: dict[tuple[str, ...], tuple[str, ...]] = {}

@@ -51,8 +51,6 @@ _COUNTED = {
     "language": "language", "type": "type", "kind": "type",
 }  # fmt: skip
 """Word, in the singular -> what is counted or listed by it."""
-_NAME = 1e-6
-"""A word that plain English has less often is the conference's own."""
 _SHORTEST = 4
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
@@ -105,8 +103,7 @@ class Reader:
         _without_reasons(sentence)
         _corrected(sentence)
         for place, token in enumerate(sentence.tokens):
-            own = [term for term in terms(token.word) if term in self.names.own and term.isalpha()]
-            if own and not token.taken and max(map(share, own)) < _NAME:
+            if self.names.called.intersection(terms(token.word)):
                 sentence.take(place, place + 1, "conference")
         return sentence
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
+from typing import get_args
 
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in
@@ -29,7 +30,6 @@ from loopwright.workflows.assistant.sources.catalogue import clock_of
 
 _JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o", "and & und et y en", "with")]
 """What stands between two things, the clearest first."""
-_BESIDE: tuple[Beside, ...] = ("after", "before", "during")
 _SIDES = ("type", "track", "person")
 """What a side of a comparison may ask for itself."""
 _TABLES = (Table.SESSIONS,)
@@ -88,7 +88,7 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
     sentence = reader.sentence(question.text)
     for place in range(1, len(sentence)):
         at_once = sentence.match(place - 2, ("same", "time", "as"))
-        said: list[Beside] = [each for each in _BESIDE if sentence.is_any(place, words("time", each))]
+        said: list[Beside] = [each for each in get_args(Beside) if sentence.is_any(place, words("time", each))]
         beside = "during" if at_once else said[0] if said else None
         if sentence.tokens[place].taken or beside is None:
             continue
