@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -52,12 +54,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves the later cases of a matrix to ``./test --all``, and puts the longest files first.
+    """Leaves soaks and the later cases of a matrix to ``./test --all``, and puts the longest files first.
 
     The last file of a run is one for which the other processes wait.
     """
     seen: Counter[str] = Counter()
     for item in items:
+        if item.get_closest_marker("soak"):
+            item.add_marker(pytest.mark.slow)
         if matrix := item.get_closest_marker("matrix"):
             case = item.nodeid.partition("[")[0]
             seen[case] += 1
@@ -65,6 +69,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
     places = {TESTS / file: place for place, file in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--graphs", type=int, default=500, help="random graphs for each soak; ./test --soak takes 10,000")
+
+
+@pytest.fixture
+def soak(
+    pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+) -> Callable[[Callable[[int], Any]], list[Any]]:
+    """Runs something for as many seeds as ``--graphs`` says, on all cores, and says so; the examples of every run lie before."""
+    count = pytestconfig.getoption("graphs")
+
+    def run(work: Callable[[int], Any]) -> list[Any]:
+        with ProcessPoolExecutor() as pool:
+            found = [*pool.map(work, range(1_000, 1_000 + count), chunksize=20)]
+        with capsys.disabled():
+            print(f"\n{work.__module__}: {len(found)} random graphs")
+        return found
+
+    return run
 
 
 @pytest.fixture(autouse=True)
