@@ -328,6 +328,21 @@ BUILT_OTHERWISE = {
         "def wire(end=END): g.add_edge('jump', end)\nfunctools.partial(wire, end='work')()",
         "unbounded",
     ),
+    "text that is run": ("exec('g.add_edge(\"jump\", \"work\")')", "not read"),
+    "the names around": ("globals()['g'].add_edge('jump', 'work')", "not read"),
+    "a property": (
+        "class P:\n    def __init__(self, g): self.g = g\n    @property\n    def it(self): return self.g\n"
+        "P(g).it.add_edge('jump', 'work')",
+        "not read",
+    ),
+    "an attribute of something unknown": (
+        "import types\nbox = types.SimpleNamespace()\nbox.g = g\nsame = [box][0]\nsame.g.add_edge('jump', 'work')",
+        "not read",
+    ),
+    "an attribute by its name": (
+        "class P: pass\np = P()\np.g = g\ngetattr(p, 'g').add_edge('jump', 'work')",
+        "not read",
+    ),
     "a list that gets shorter": ("ends = [END, 'work']\ndel ends[0]\ng.add_edge('jump', ends[0])", "not read"),
 }
 

@@ -105,6 +105,8 @@ class Reader:
         self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
         self.failed: dict[Path, GraphError] = {}
+        self.kept: list[GraphValue] = []
+        """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
         self.objects = WeakSet[InstanceValue]()
         self._owner: Any = None
         self._following: list[ast.AST] = []
@@ -356,6 +358,8 @@ class Reader:
                     self._past_methods(part, target, frame)
                 elif isinstance(held, list | dict):
                     fill(held, value)
+                if isinstance(value, GraphValue) and not value.compiled:
+                    self.kept.append(value)
 
     def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame) -> None:
         """Note what changes the nodes and edges of builders past their methods, or by one that is not known."""
@@ -445,6 +449,8 @@ class Reader:
             if changes_builder(node.func.attr):
                 hidden = [*owner.names.values()] if isinstance(owner, InstanceValue) and function is UNKNOWN else owner
                 self._past_methods(hidden, node, frame)
+            if owner is UNKNOWN and node.func.attr in METHODS:
+                self._past_methods([held for held in self.kept if held.graph.place.file == frame.file], node, frame)
         else:
             function = evaluate(node.func, frame, self)
         if isinstance(function, Grip) and function.method:
@@ -465,6 +471,10 @@ class Reader:
             case Grip() if not isinstance(owner, Grip):
                 self._past_methods(function, node, frame)
                 return UNKNOWN
+            case _ if (name := getattr(node.func, "id", "")) in ("exec", "eval", "globals", "locals"):
+                around = unknown(*(value for scope in frame.scopes() for value in scope.names.values()))
+                self._past_methods(around if name in ("exec", "eval") else None, node, frame)
+                return around
             case _:
                 return self._unknown(node, given)
 
