@@ -328,7 +328,7 @@ BUILT_OTHERWISE = {
         "def wire(end=END): g.add_edge('jump', end)\nfunctools.partial(wire, end='work')()",
         "unbounded",
     ),
-    "text that is run": ("exec('g.add_edge(\"jump\", \"work\")')", "not read"),
+    "text that is run": ('exec(\'g.add_edge("jump", "work")\')', "not read"),
     "the names around": ("globals()['g'].add_edge('jump', 'work')", "not read"),
     "a property": (
         "class P:\n    def __init__(self, g): self.g = g\n    @property\n    def it(self): return self.g\n"
