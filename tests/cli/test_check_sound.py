@@ -421,7 +421,7 @@ MAY_GO_BACK = {
     "a slice of what a branch may lengthen": (
         "ways = ['a']\nif unknown():\n    ways.append(END)\nfor target in ways[1:]:\n    pass\nelse:\n    target = ways[-1]\n"
     ),
-    "a table that a branch may change": "ways = {1: 'a'}\nif unknown():\n    ways[1] = END\ntarget = ways[1]\n",
+    "a table that a branch may change": "ways = {'x': 'a'}\nif unknown():\n    ways['x'] = END\ntarget = ways['x']\n",
     "a pass that is left": (
         "for name in ('y', 'x'):\n    if name == 'x':\n        target = 'a'\n        continue\n    target = END\n"
     ),

@@ -160,6 +160,23 @@ app = loopwright.bounded(g.compile(), LOOPS)
     "a node that nothing reaches": THREE,
     "a node that nothing reaches beside a cycle, and one that goes round alone":
         THREE + 'g.add_edge("check", "work")\ng.add_edge("other", "other")',
+    "names that are put together": """
+STEPS = ["work", "check", "other"]
+g = StateGraph(State)
+for name, (place, action) in zip(STEPS, enumerate((work, check, other))):
+    g.add_node(f"{name}_{place}", action)
+g.add_edge(START, STEPS[0] + "_0")
+for place in range(len(STEPS)):
+    if place > 0:
+        g.add_edge(f"{STEPS[place - 1]}_{place - 1}", f"{STEPS[place]}_{place}")
+ways = {name: f"{name}_0" for name in STEPS[:1]}
+ways["FINISH"] = END
+g.add_conditional_edges(f"{STEPS[-1]}_2", lambda s: s["next"], ways)
+app = g.compile()
+straight = StateGraph(State).add_sequence([work, ("again", check)]).add_edge(START, "work").compile()
+[g.add_edge(a, b) for a, b in dict(zip(["other_2"], ["check_1"])).items()]
+round = g.compile()
+""",
     "other graphs of the folder": """
 from shared_nodes import NAME, build_inner, route
 """ + THREE + 'g.add_node(NAME, build_inner())\ng.add_conditional_edges("check", route)\ng.add_edge("check", "other")',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.expressions import evaluate, iterated, return_annotation
@@ -228,6 +229,21 @@ def add_edge(graph: FoundGraph, given: Arguments) -> None:
     return None
 
 
+def add_sequence(graph: FoundGraph, given: Arguments) -> None:
+    """``add_sequence([a, ("b", action), ...])``."""
+    steps = iterated(given.take(0, "nodes", UNKNOWN))
+    if steps is None:
+        return graph.refuse(given.place, "the nodes of a sequence are no constants")
+    names, given.named = list[Any](), {}
+    for step in steps:
+        given.given = [*step] if isinstance(step, tuple) else [name_of(step) or UNKNOWN, step]
+        names.append(given.given[0])
+        add_node(graph, given)
+    for given.given in map(list, pairwise(names)):
+        add_edge(graph, given)
+    return None
+
+
 def add_conditional_edges(graph: FoundGraph, given: Arguments) -> None:
     """``add_conditional_edges(source, path, path_map)``."""
     _route(graph, given, given.take(0, "source", UNKNOWN), given.take(1, "path", UNKNOWN), given.take(2, "path_map"))
@@ -294,6 +310,7 @@ METHODS: dict[str, Callable[[FoundGraph, Arguments], None]] = {
     "add_conditional_edges": add_conditional_edges,
     "add_edge": add_edge,
     "add_node": add_node,
+    "add_sequence": add_sequence,
     "set_conditional_entry_point": set_conditional_entry_point,
     "set_entry_point": set_entry_point,
     "set_finish_point": set_finish_point,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.values import (
@@ -28,6 +29,14 @@ if TYPE_CHECKING:  # it evaluates calls, which may do something to graphs, and b
 MOST_ITEMS = 10_000
 """More items than these are not counted out; what depends on them is unknown."""
 
+_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
+
+MOST_NUMBERS = 100
+"""More numbers in a row than these are not counted out: what they number is hardly written down here."""
+
 _BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
 
 
@@ -37,6 +46,8 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
     match node:
         case ast.Constant(value=value):
             return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+            return -number
         case ast.Name(id=name):
             return _BUILTINS.get(name, UNKNOWN) if (value := frame.look_up(name)) is UNKNOWN else value
         case ast.Attribute():
@@ -70,16 +81,18 @@ def _combined(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
     match node:
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
             return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
-        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], left=left, comparators=[right]):
+        case ast.Compare(ops=[op], left=left, comparators=[right]):
             values = [evaluate(left, frame, call), evaluate(right, frame, call)]
-            known = all(map(_is_constant, values))
-            return (values[0] == values[1]) is isinstance(op, ast.Eq) if known else UNKNOWN
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
-            first, second = evaluate(left, frame, call), evaluate(right, frame, call)
-            if not isinstance(first, list) or not isinstance(second, list):
-                return UNKNOWN
-            before, behind = iterated(first), iterated(second)
-            return UNKNOWN if before is None or behind is None else [*before, *behind]
+            ordered = all(isinstance(value, int) for value in values) or isinstance(op, ast.Eq | ast.NotEq)
+            compared = _COMPARED.get(type(op)) if ordered and all(map(_is_constant, values)) else None
+            return compared(*values) if compared else UNKNOWN
+        case ast.BinOp(op=ast.Add() | ast.Sub() as op, left=left, right=right):
+            return _sum(evaluate(left, frame, call), evaluate(right, frame, call), isinstance(op, ast.Add))
+        case ast.JoinedStr(values=parts):
+            texts = [evaluate(part, frame, call) for part in parts]
+            return "".join(map(str, texts)) if all(map(_is_constant, texts)) else UNKNOWN
+        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
+            return evaluate(value, frame, call)
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
             return _comprehension(node, frame, call)
         case ast.IfExp(test=test, body=body, orelse=other):
@@ -192,16 +205,54 @@ def _dictionary(node: ast.Dict, frame: Frame, call: Reader) -> Any:
 def _comprehension(
     node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Reader
 ) -> Any:
-    """What is done to graphs in a comprehension; what it makes is not told."""
+    """What a comprehension makes of items that are known; else what it does to graphs."""
     inner = Frame(node, frame.file, frame.name, frame)
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    items: Sequence[Any] | None = None
     for clause in node.generators:
-        evaluate(clause.iter, inner, call)
-        bind(clause.target, UNKNOWN, inner)
+        source = evaluate(clause.iter, inner, call)
+        single = node.generators == [clause] and not clause.ifs and not call.hurries
+        items = iterated(source) if single else None
+        bind(clause.target, unknown(source), inner)
         for condition in clause.ifs:
             evaluate(condition, inner, call)
-    for part in [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]:
-        evaluate(part, inner, call)
-    return UNKNOWN
+    made: list[tuple[Any, ...]] = []
+    for item in [None] if items is None else items:
+        if items is not None:
+            bind(node.generators[0].target, item, inner)
+        made.append(tuple(evaluate(part, inner, call) for part in parts))
+    if items is None:
+        return unknown(*made)
+    return builtin("dict", [made], {}) if isinstance(node, ast.DictComp) else [value for (value,) in made]
+
+
+_BUILTINS_READ: Mapping[str, Callable[..., Any]] = {
+    "dict": dict, "enumerate": enumerate, "len": len, "list": list, "range": range, "tuple": tuple, "zip": zip,
+}  # fmt: skip
+
+
+def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """What a builtin makes of values that are known; `UNKNOWN` if they are not, or it is another one."""
+    values = [value if isinstance(value, int) else iterated(value) for value in given]
+    if name not in _BUILTINS_READ or None in values:
+        return UNKNOWN
+    try:
+        made = _BUILTINS_READ[name](*values, **named)
+        if isinstance(made, range) and len(made) > MOST_NUMBERS:
+            return UNKNOWN
+        return made if isinstance(made, int | dict | tuple) else [*made]
+    except (TypeError, ValueError):
+        return UNKNOWN
+
+
+def _sum(first: Any, second: Any, plus: bool) -> Any:
+    """A sum of numbers, texts or lists that are known, or a difference of numbers."""
+    if isinstance(first, int) and isinstance(second, int):
+        return first + second if plus else first - second
+    if plus and text_of(first) is not None and text_of(second) is not None:
+        return first + second
+    before, behind = (iterated(part) if isinstance(part, list) else None for part in (first, second))
+    return UNKNOWN if before is None or behind is None or not plus else [*before, *behind]
 
 
 def _subscript(node: ast.Subscript, frame: Frame, call: Reader) -> Any:
@@ -209,8 +260,11 @@ def _subscript(node: ast.Subscript, frame: Frame, call: Reader) -> Any:
     if isinstance(owner, Symbol):
         return _annotation(owner, node.slice, frame, call)
     if isinstance(owner, list | tuple | dict | str) and MORE not in [*owner]:
+        part = node.slice
+        ends = [part.lower, part.upper, part.step] if isinstance(part, ast.Slice) else [part]
+        at: list[Any] = [None if end is None else evaluate(end, frame, call) for end in ends]
         try:
-            return owner[evaluate(node.slice, frame, call)]
+            return cast("dict[Any, Any]", owner)[slice(*at) if isinstance(part, ast.Slice) else at[0]]
         except (KeyError, IndexError, TypeError, ValueError):
             pass
     return unknown(owner)

@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
-from loopwright.check.expressions import attribute, bind, evaluate, fill, iterated, truth
+from loopwright.check.expressions import MOST_NUMBERS, attribute, bind, builtin, evaluate, fill, iterated, truth
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
@@ -31,6 +31,7 @@ from loopwright.check.values import (
     InstanceValue,
     Made,
     builders_in,
+    changed_names,
     changes_builder,
     member,
     stored_attributes,
@@ -124,6 +125,11 @@ class Reader:
         if self.left < 0:
             raise GraphError(f"it takes more than {WORK:,} steps to read")
 
+    @property
+    def hurries(self) -> bool:
+        """Whether half of the work is done; from there passes are not counted out, and calls not followed as deep."""
+        return self.left < WORK // 2
+
     # Scopes
 
     def module(self, path: Path) -> Frame:
@@ -144,9 +150,10 @@ class Reader:
                 deep = "its code is nested too deeply" if isinstance(error, RecursionError) else None
                 self.failed[key] = GraphError(f"{path} could not be read: {deep or f'{type(error).__name__}: {error}'}")
                 frame.names.clear()  # what follows may have given them other values
+            changed = changed_names(tree)
             for name, value in frame.names.items():
-                if value in ([], {}):  # there to be filled, by a function that nobody calls here
-                    frame.names[name] = UNKNOWN
+                if value in ([], {}) or (isinstance(value, list | dict) and name in changed):
+                    frame.names[name] = unknown(value)  # other files, and whoever calls the function, may fill it
             self._owner, self._following, self._branch, self.left = outer
         if key in self.failed:
             raise self.failed[key]
@@ -213,11 +220,11 @@ class Reader:
         for place, statement in enumerate(statements):
             now = self._statement(statement, frame, returned)
             left = now or left  # what follows a raise is read all the same: nobody runs it, and it shows what is meant
-            rest = statements[place + 1 :]
             if now not in (None, "raise"):
                 break
-            if self._may_have_left and rest:
-                self._either([_nothing, partial(self._sequence, rest, frame, returned)], frame)
+            if self._may_have_left and place + 1 < len(statements):
+                rest = partial(self._sequence, statements[place + 1 :], frame, returned)
+                self._either([_nothing, rest], frame)
                 self._may_have_left = True
                 break
         self._may_have_left = self._may_have_left or around
@@ -327,6 +334,8 @@ class Reader:
 
         def passes(items: Sequence[Any]) -> Left:
             for place, value in enumerate(items):
+                if place and self.hurries:
+                    return self._either([_nothing, any_item], frame)
                 self.step(len(node.body))
                 if target is not None:
                     bind(target, value, frame)
@@ -334,7 +343,8 @@ class Reader:
                 if left and left != "continue":
                     return left
                 if self._may_have_left and ends:
-                    return self._either([_nothing, partial(passes, items[place + 1 :])], frame)
+                    rest = any_item if len(items) > MOST_NUMBERS else partial(passes, items[place + 1 :])
+                    return self._either([_nothing, rest], frame)
             return None
 
         def any_item() -> Left:
@@ -357,7 +367,11 @@ class Reader:
                 if isinstance(part, Grip):
                     self._past_methods(part, target, frame)
                 elif isinstance(held, list | dict):
-                    fill(held, value)
+                    key = evaluate(target.slice, frame, self) if isinstance(target, ast.Subscript) else UNKNOWN
+                    if isinstance(held, dict) and text_of(key) is not None and not self._branch:
+                        held[key] = value
+                    else:  # in a branch that may not run, say
+                        fill(held, value)
                 if isinstance(value, GraphValue) and not value.compiled:
                     self.kept.append(value)
 
@@ -366,6 +380,13 @@ class Reader:
         for graph in builders_in(changed):
             place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
             graph.refuse(place, "its nodes or edges are changed past its methods")
+
+    def _hidden(self, owner: Any, function: Any, method: str, frame: Frame) -> Any:
+        """The builders that a method may change which is not known, or whose owner is not."""
+        if isinstance(owner, InstanceValue) and function is UNKNOWN:
+            return [*owner.names.values()]
+        unseen = owner is UNKNOWN and method in METHODS
+        return [held for held in self.kept if held.graph.place.file == frame.file] if unseen else owner
 
     def _class(self, node: ast.ClassDef, frame: Frame) -> None:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
@@ -447,10 +468,7 @@ class Reader:
                 self._elsewhere(node, node.func.value, owner, frame)
             function = attribute(owner, node.func, frame)  # the owner is evaluated once, or long chains take for ever
             if changes_builder(node.func.attr):
-                hidden = [*owner.names.values()] if isinstance(owner, InstanceValue) and function is UNKNOWN else owner
-                self._past_methods(hidden, node, frame)
-            if owner is UNKNOWN and node.func.attr in METHODS:
-                self._past_methods([held for held in self.kept if held.graph.place.file == frame.file], node, frame)
+                self._past_methods(self._hidden(owner, function, node.func.attr, frame), node, frame)
         else:
             function = evaluate(node.func, frame, self)
         if isinstance(function, Grip) and function.method:
@@ -471,12 +489,18 @@ class Reader:
             case Grip() if not isinstance(owner, Grip):
                 self._past_methods(function, node, frame)
                 return UNKNOWN
-            case _ if (name := getattr(node.func, "id", "")) in ("exec", "eval", "globals", "locals"):
-                around = unknown(*(value for scope in frame.scopes() for value in scope.names.values()))
-                self._past_methods(around if name in ("exec", "eval") else None, node, frame)
-                return around
             case _:
-                return self._unknown(node, given)
+                return self._builtin(getattr(node.func, "id", ""), node, given, frame)
+
+    def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
+        """What a builtin makes of what is known; any other function may do anything with what it is given."""
+        if name in ("exec", "eval", "globals", "locals"):
+            around = unknown(*(value for scope in frame.scopes() for value in scope.names.values()))
+            self._past_methods(around if name in ("exec", "eval") else None, node, frame)
+            return around
+        hidden = any(name in scope.names for scope in frame.scopes())
+        made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
+        return self._unknown(node, given) if made is UNKNOWN else made
 
     def _entered(self, item: ast.withitem, frame: Frame) -> Any:
         """What a ``with`` is given; what its ``__enter__`` returns gets the name."""
@@ -554,8 +578,7 @@ class Reader:
             for graph in builders_in(value) if not looks else ():
                 graph.refuse(given.place, f"it is handed to {name}(), which may change it")
             if isinstance(value, FunctionValue) and value.node not in self.called:  # it may be run there
-                around = (value.frame.look_up(n.id) for n in ast.walk(value.node) if isinstance(n, ast.Name))
-                if builders_in(*around, *getattr(value.bound, "names", {}).values()):
+                if builders_in(*_named_in(value)):
                     self._inline(replace(value, given=()), None)
         return UNKNOWN
 
@@ -607,11 +630,11 @@ class Reader:
         """
         node = function.node
         if (
-            len(self._following) >= DEEPEST
+            len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
             or node in self._following
             or any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
         ):
-            return UNKNOWN if given is None else self._handed_on(node, given)
+            return UNKNOWN if given is None else self._handed_on(function, given)
         self.called.add(node)
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values, self)
@@ -621,11 +644,17 @@ class Reader:
         finally:
             self._following.pop()
 
-    def _handed_on(self, node: ast.AST, given: Arguments) -> Any:
-        """A call that is not followed: what it may do to a builder is not known."""
-        for graph in builders_in(*given.given, *given.named.values()):
-            graph.refuse(given.place, f"{getattr(node, 'name', 'a function')}() is not followed that far")
+    def _handed_on(self, function: FunctionValue, given: Arguments) -> Any:
+        """A call that is not followed: what it may do to a builder that it is given or names is not known."""
+        for graph in builders_in(*given.given, *given.named.values(), *_named_in(function)):
+            graph.refuse(given.place, f"{function.name}() is not followed that far")
         return UNKNOWN
+
+
+def _named_in(function: FunctionValue) -> list[Any]:
+    """What a function can reach by name: around it, and in the object whose method it is."""
+    named = (function.frame.look_up(node.id) for node in ast.walk(function.node) if isinstance(node, ast.Name))
+    return [*named, *getattr(function.bound, "names", {}).values()]
 
 
 def _step_limit(given: Arguments) -> int | None:
