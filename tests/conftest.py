@@ -23,6 +23,7 @@ settings.load_profile("every_run")
 
 TESTS = Path(__file__).parent
 LONGEST = (
+    "workflows/test_phrasing_sets.py",
     "browser/test_devtools.py",
     "durability/test_hosts.py",
     "contract/test_allowances.py",

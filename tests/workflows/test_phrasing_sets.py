@@ -1,7 +1,7 @@
 """Ordinary ways of asking: floors for what each workflow makes of questions that none was written for.
 
 The sets and their ``score.py`` lie beside the project and are never part of it. The floors are what was measured on
-2026-11-23, less what another machine and a change of wording may cost; they rise with what the workflows learn.
+2026-11-26, less what another machine and a change of wording may cost; they rise with what the workflows learn.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def scored(name: str, *words: str) -> dict[str, float]:
     return before | {word: float(figure) for figure, word in re.findall(r"(\d+(?:\.\d+)?) % ([a-z]+)", last)}
 
 
-@pytest.mark.parametrize(("name", "supported", "wrong"), [("rag", 68, 10), ("rag-2", 47, 11)])
+@pytest.mark.parametrize(("name", "supported", "wrong"), [("rag", 76, 4), ("rag-2", 60, 5)])
 def test_documents(name: str, supported: float, wrong: float) -> None:
     found = scored(name, "--fast")
     assert found["supported"] >= supported
@@ -43,11 +43,11 @@ def test_documents(name: str, supported: float, wrong: float) -> None:
 
 def test_a_conference() -> None:
     found = scored("assistant", *FOSDEM)
-    assert found["ok"] >= 33
-    assert found["embarrassing"] <= 20
+    assert found["ok"] >= 80
+    assert found["embarrassing"] <= 8
 
 
-@pytest.mark.parametrize(("name", "ok", "embarrassing"), [("iqa", 90, 5), ("iqa-2", 86, 5)])
+@pytest.mark.parametrize(("name", "ok", "embarrassing"), [("iqa", 93, 4), ("iqa-2", 92, 4)])
 def test_pictures(name: str, ok: float, embarrassing: float) -> None:
     found = scored(name, "--python", sys.executable)
     assert found["ok"] >= ok
