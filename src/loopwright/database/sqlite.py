@@ -57,6 +57,10 @@ def open_file(
             # The file remembers this. What holds tables already is ours and has it, or is not ours to change.
             if create and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        # Of several that find the file empty, SQLite lets one change it and refuses the others at once: it is changed.
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise explained(error, name) from error
     except sqlite3.Error as error:
         raise explained(error, name) from error
     return Database(_engine(str(file), _CONNECTIONS, BUSY), name, file if one_server else None)
