@@ -24,7 +24,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from loopwright.database.database import Database
 from loopwright.database.values import microseconds
 from loopwright.diagram.shown import ShownGraph
-from loopwright.errors import AttemptLost, InputError
+from loopwright.errors import AttemptLost, InputError, UnknownRun
 from loopwright.runs.schemas import ENDED, Channel, KeptEvaluation, Order, PromptVersion, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, Refused, within
 from loopwright.runs.store.listing import page, tags_of
@@ -167,7 +167,7 @@ class RunStore:
         with self._database.writing() as connection:
             row = connection.execute(kept).one_or_none()
             if row is None:
-                raise InputError(f"there is no run {run.id!r}")
+                raise UnknownRun(run.id)
             if row.epoch != run.epoch - 1:
                 raise AttemptLost(run.id, run.epoch, row.epoch)
             connection.execute(update(RUNS).where(RUNS.c.key == row.key).values(**row_of(run)))
@@ -196,7 +196,7 @@ class RunStore:
         with self._database.writing() as connection:
             key = connection.scalar(select(RUNS.c.key).where(RUNS.c.id == run_id).with_for_update())
             if key is None:
-                raise InputError(f"there is no run {run_id!r}")
+                raise UnknownRun(run_id)
             connection.execute(delete(TAGS).where(TAGS.c.run == key))
             _tag(connection, key, tags)
 

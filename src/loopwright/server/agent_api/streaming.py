@@ -10,7 +10,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads, asked_of, ended_well
-from loopwright.server.context import Context, kept_run
+from loopwright.server.context import Context
 from loopwright.server.sse import followed
 
 Mode = Literal["values", "updates", "messages", "messages-tuple", "custom"]
@@ -48,7 +48,7 @@ async def frames(
     finally:
         if cancel and not ended:
             await context.hub.cancel(record.id)
-    last = await kept_run(context, record.id)
+    last = await context.hub.known(record.id)
     if last.asked:
         if "updates" in modes:
             yield sse("updates", {"__interrupt__": asked_of(last)})
