@@ -16,11 +16,6 @@ TAGS = "tags"
 """The label that tags are kept as."""
 
 
-def facet_label(name: str) -> str:
-    """The label that a facet is kept as: its name, unless it could be taken for the tags."""
-    return bounded(f"{name}~" if name.rstrip("~") == TAGS else name)
-
-
 def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bool] | None:
     """The condition that a filter puts on documents; None if it lets all pass."""
     if where is None:
@@ -32,13 +27,9 @@ def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bo
         conditions.append(DOCUMENT.c.dated >= microseconds(where.after))
     if where.before is not None:
         conditions.append(DOCUMENT.c.dated < microseconds(where.before))
-    labels = [(TAGS, where.tags), *((facet_label(name), values) for name, values in where.facets.items())]
-    conditions += [_labelled(backend, name, values) for name, values in labels if values]
-    for excluded in where.excluding:
-        within = documents_within(backend, excluded)
-        if within is not None:
-            # A document without a date is not before or after any; NOT alone would leave it out.
-            conditions.append(DOCUMENT.c.key.not_in(select(DOCUMENT.c.key).where(within).correlate(None)))
+    if where.tags:
+        among = backend.among(LABEL.c.value, [bounded(tag) for tag in where.tags])
+        conditions.append(DOCUMENT.c.key.in_(select(LABEL.c.document).where(LABEL.c.name == TAGS, among)))
     return and_(*conditions) if conditions else None
 
 
@@ -54,8 +45,3 @@ def _named(backend: Backend, names: Sequence[str]) -> ColumnElement[bool]:
         after = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # the least text that is above all that begin with the prefix
         conditions.append(and_(DOCUMENT.c.id >= prefix, DOCUMENT.c.id < after))
     return or_(*conditions)
-
-
-def _labelled(backend: Backend, name: str, values: Sequence[str]) -> ColumnElement[bool]:
-    among = backend.among(LABEL.c.value, [bounded(value) for value in values])
-    return DOCUMENT.c.key.in_(select(LABEL.c.document).where(LABEL.c.name == name, among))

@@ -79,7 +79,7 @@ LABEL = Table(
     UniqueConstraint("document", "name", "value"),
     Index("label_value", "name", "value"),
 )
-"""What documents are filtered by: their tags and the values of their facets."""
+"""What documents are filtered by: their tags, each by the name that says so."""
 PASSAGE = Table(
     "passage",
     METADATA,

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, insert
 from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Passage
-from loopwright.retrieval.stores.filtering import TAGS, facet_label
+from loopwright.retrieval.stores.filtering import TAGS
 from loopwright.retrieval.stores.storable import bounded, check_id, storable
 from loopwright.retrieval.stores.tables import (
     DOCUMENT,
@@ -38,9 +38,9 @@ def add(connection: Connection, contributions: Sequence[Contribution]) -> list[t
         check_id(item.document.id)
     connection.execute(insert(DOCUMENT), documents)
     labels = [
-        {"document": key, "name": name, "value": value}
+        {"document": key, "name": TAGS, "value": tag}
         for key, item in numbered
-        for name, value in _labels(item.document)
+        for tag in dict.fromkeys(storable(bounded(tag)) for tag in item.document.tags)
     ]
     if labels:
         connection.execute(insert(LABEL), labels)
@@ -61,12 +61,6 @@ def add(connection: Connection, contributions: Sequence[Contribution]) -> list[t
     if rows:
         connection.execute(insert(PASSAGE), rows)
     return passages
-
-
-def _labels(document: Document) -> Iterable[tuple[str, str]]:
-    pairs = [(facet_label(name), bounded(value)) for name, values in document.facets.items() for value in values]
-    labels = [*((TAGS, bounded(tag)) for tag in document.tags), *pairs]
-    return dict.fromkeys((storable(name), storable(value)) for name, value in labels)
 
 
 def _check_passage(passage: Passage, document: Document) -> None:
