@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 SMOOTHING = 60.0
 """The constant of the formula, as its authors chose it: how little the very first ranks stand out."""
 
 
-def reciprocal_rank_fusion(orders: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def reciprocal_rank_fusion(orders: Iterable[Sequence[str]]) -> dict[str, float]:
     """Fuse orders of the same things into one.
 
     ``score(d) = sum over orders of 1 / (SMOOTHING + rank of d)``, ranks from 1; an order without d adds nothing.
@@ -16,18 +16,13 @@ def reciprocal_rank_fusion(orders: Mapping[str, Sequence[str]]) -> dict[str, flo
     learning methods", SIGIR 2009.
 
     Args:
-        orders: Name of the order -> ids, best first, no id twice.
+        orders: Ids in each, best first, no id twice.
 
     Returns:
         Id -> score, the highest first; equal scores by id.
     """
     scores: dict[str, float] = {}
-    for order in orders.values():
+    for order in orders:
         for rank, item in enumerate(order, start=1):
             scores[item] = scores.get(item, 0.0) + 1 / (SMOOTHING + rank)
     return dict(sorted(scores.items(), key=lambda entry: (-entry[1], entry[0])))
-
-
-def ranks(order: Sequence[str]) -> dict[str, int]:
-    """Id -> its rank in an order, from 1."""
-    return {item: rank for rank, item in enumerate(order, start=1)}

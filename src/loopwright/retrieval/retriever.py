@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.retrieval.derived import Derived
 from loopwright.retrieval.evidence import choose_evidence
-from loopwright.retrieval.fusion import ranks, reciprocal_rank_fusion
+from loopwright.retrieval.fusion import reciprocal_rank_fusion
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
@@ -36,8 +36,6 @@ class Retrieved:
     """The passage."""
     score: float
     """What it adds to the passages before it, higher is better; comparable within one search only."""
-    ranks: Mapping[str, int]
-    """Signal ("lexical", "dense", "links") -> its rank there, from 1; missing where it was not found."""
 
 
 class Retriever:
@@ -76,7 +74,7 @@ class Retriever:
         """
         derived = self._current()
         orders, similar = self._search(query, where)
-        orders["links"] = self._linked(derived, query, orders, where)
+        orders.append(self._linked(derived, query, orders, where))
         pool = derived.candidates(list(reciprocal_rank_fusion(orders)))
         if not pool or k < 1:
             return []
@@ -84,7 +82,12 @@ class Retriever:
         prior = _similarity([candidate.passage.id for candidate in pool], similar) * DENSE_WEIGHT
         links_of = derived.links.neighbourhood([derived.links.position[each.passage.id] for each in pool]).links_of
         chosen = choose_evidence(coverage, prior, links_of, k)
-        return self._results([(pool[place].passage, gain) for place, gain in chosen], orders)
+        # With its link, a second step may add more than the first did; what counts is the order of choice.
+        scores = accumulate((gain for _, gain in chosen), min)
+        return [
+            Retrieved(passage=pool[place].passage, score=score)
+            for (place, _), score in zip(chosen, scores, strict=True)
+        ]
 
     @property
     def lexicon(self) -> Lexicon:
@@ -103,19 +106,17 @@ class Retriever:
                 self._derived = Derived(self._store, revision)
             return self._derived
 
-    def _search(self, query: str, where: Filter | None) -> tuple[dict[str, list[str]], list[Hit]]:
+    def _search(self, query: str, where: Filter | None) -> tuple[list[list[str]], list[Hit]]:
         count = CANDIDATES
-        orders = {"lexical": [hit.passage_id for hit in self._store.search_text(query, count, where)]}
+        orders = [[hit.passage_id for hit in self._store.search_text(query, count, where)]]
         similar: list[Hit] = []
         if self._embedder is not None:
             vector = self._embedder.embed_query(query)
             similar = self._store.search_vector(vector, count, where, model=self._embedder.model)
-            orders["dense"] = [hit.passage_id for hit in similar]
+            orders.append([hit.passage_id for hit in similar])
         return orders, similar
 
-    def _linked(
-        self, derived: Derived, query: str, orders: Mapping[str, Sequence[str]], where: Filter | None
-    ) -> list[str]:
+    def _linked(self, derived: Derived, query: str, orders: Sequence[Sequence[str]], where: Filter | None) -> list[str]:
         """The ids of the passages that are linked best with what was found, and with what the query names."""
         links = derived.links
         named = sorted({links.entity_position[mention.entity] for mention in named_in(query, links.names)})
@@ -128,17 +129,6 @@ class Retriever:
             allowed = derived.allowed(where)
             order = (passage_id for passage_id in order if passage_id.rsplit("::", 1)[0] in allowed)
         return list(islice(order, CANDIDATES))
-
-    def _results(self, chosen: Sequence[tuple[Passage, float]], orders: Mapping[str, Sequence[str]]) -> list[Retrieved]:
-        by_signal = {name: ranks(order) for name, order in orders.items()}
-        results: list[Retrieved] = []
-        score = float("inf")
-        for passage, gain in chosen:
-            # With its link, a second step may add more than the first did; what counts is the order of choice.
-            score = min(score, gain)
-            found_at = {name: order[passage.id] for name, order in by_signal.items() if passage.id in order}
-            results.append(Retrieved(passage=passage, score=score, ranks=found_at))
-        return results
 
 
 def _similarity(ids: Sequence[str], similar: Sequence[Hit]) -> Floats:
