@@ -9,10 +9,9 @@ import pytest
 from embedders import WordEmbedder
 
 from loopwright.errors import StoreError
-from loopwright.retrieval.evidence import choose_evidence
 from loopwright.retrieval.names import find_mentions
 from loopwright.retrieval.records import Contribution, Document, Filter, Passage
-from loopwright.retrieval.retriever import Retriever
+from loopwright.retrieval.retriever import Retriever, choose_evidence
 from loopwright.retrieval.stores import KnowledgeStore, open_store
 
 TEXTS = {

@@ -28,8 +28,19 @@ from loopwright.errors import AttemptLost, InputError, UnknownRun
 from loopwright.runs.schemas import ENDED, Channel, KeptEvaluation, Order, PromptVersion, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, Refused, within
 from loopwright.runs.store.listing import page, tags_of
-from loopwright.runs.store.rows import as_json, read, row_of
-from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, EVALUATIONS, EVENTS, GRAPHS, PROMPTS, RUNS, TAGS
+from loopwright.runs.store.tables import (
+    ALLOWANCES,
+    ASSIGNMENTS,
+    EVALUATIONS,
+    EVENTS,
+    GRAPHS,
+    PROMPTS,
+    RUNS,
+    TAGS,
+    as_json,
+    read,
+    row_of,
+)
 
 PART = 200
 """Runs that are listed at once where all are read."""
