@@ -136,11 +136,6 @@ class Serving:
             )
         return open_runs(self.runs or f"sqlite:{self.settings.data / 'runs.db'}")
 
-    @property
-    def checkpoints(self) -> str:
-        """Where the checkpoints of its runs are."""
-        return place(self.settings.data, self.runs)
-
     @asynccontextmanager
     async def hub(self, store: RunStore, uploads: Mapping[str, Path]) -> AsyncGenerator[RunHub]:
         """Open the checkpoints, and all runs on them.
@@ -153,7 +148,8 @@ class Serving:
         known = all(hosted.allow is not None for hosted in self.workflows)
         limits = RunLimits(running=self.max_running)
         jobs = self._jobs(self.runs) if self.runs and self.shared else None
-        async with aopen_checkpointer(self.checkpoints, allow=allow if known else None) as saver:
+        checkpoints = place(self.settings.data, self.runs)
+        async with aopen_checkpointer(checkpoints, allow=allow if known else None) as saver:
             yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works, self.allowances)
 
     def _jobs(self, address: str) -> Jobs:
@@ -228,7 +224,7 @@ async def _served(
         store.told, uploads = metrics.kept, Uploads(serving.settings)
         async with serving.hub(store, uploads) as hub:
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
-            async with retaining(store, serving.checkpoints, uploads, serving.retention):
+            async with retaining(store, hub.saver, uploads, serving.retention):
                 await Server(app, started).serve([listener])
 
 
