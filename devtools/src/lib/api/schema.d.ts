@@ -926,11 +926,8 @@ export interface components {
             seconds: number;
             /** People */
             people?: number | null;
-            /**
-             * Ranked
-             * @default {}
-             */
-            ranked: {
+            /** Ranked */
+            ranked?: {
                 [key: string]: number;
             };
             /** Error */
