@@ -926,8 +926,11 @@ export interface components {
             seconds: number;
             /** People */
             people?: number | null;
-            /** Ranked */
-            ranked?: {
+            /**
+             * Ranked
+             * @default {}
+             */
+            ranked: {
                 [key: string]: number;
             };
             /** Error */

@@ -39,7 +39,7 @@ class EvaluatedAnswer(Frozen):
     """Wall time of its run, beside that of the other questions at the same time."""
     people: float | None = None
     """What people gave, where that is known."""
-    ranked: dict[str, float] = Field(default_factory=dict[str, float])
+    ranked: dict[str, float] = Field(default={})
     """Name -> number that is to rise with it."""
     error: str | None = None
     """What failed, or None."""
