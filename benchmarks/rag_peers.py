@@ -10,7 +10,7 @@ from typing import Any
 
 from peers import WORKERS, Package, Unmeasured, environment, last_line
 
-from loopwright.retrieval.fusion import reciprocal_rank_fusion
+from loopwright.retrieval.retriever import reciprocal_rank_fusion
 
 BM25S = Package("bm25s[stem]", "0.3.16", "-", "MIT")
 """BM25 in NumPy; the extra is PyStemmer."""
@@ -68,7 +68,7 @@ def measure_peers(corpus: Path, questions: Path, dense: Rankings | None) -> Peer
     if dense is not None and "bm25s" in found.rankings:
         lexical = found.rankings["bm25s"]
         found.rankings["bm25s + dense, reciprocal rank fusion"] = {
-            question: list(reciprocal_rank_fusion({"lexical": lexical[question], "dense": list(dict.fromkeys(order))}))
+            question: list(reciprocal_rank_fusion([lexical[question], list(dict.fromkeys(order))]))
             for question, order in dense.items()
         }
     return found

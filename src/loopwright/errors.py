@@ -27,6 +27,7 @@
     └── InputError                  the user's input is unusable
         ├── DocumentError           a document cannot be read
         ├── ImageError              an image cannot be used
+        ├── UnknownRun              a run that is not kept
         ├── UnknownNameError        a distortion, tool or option that nobody knows (also a ValueError)
         └── PlannerError            no valid plan could be made from the query
 
@@ -268,6 +269,13 @@ class TooManyEvents(LoopwrightError):
 
 class InputError(LoopwrightError):
     """The user's input is unusable."""
+
+
+class UnknownRun(InputError):
+    """A run that is not kept."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"there is no run {run[:80]!r}: it never began here, or it was deleted")
 
 
 class DocumentError(InputError):

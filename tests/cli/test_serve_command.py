@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from contextlib import closing
 
 import httpx
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from serving_program import PROGRAM, serving
 
-from loopwright.runs.checkpoints import place
 from loopwright.runs.store import open_runs
 from loopwright.server.retention import Retention, forget_old
 from loopwright.server.settings import ServerSettings
@@ -52,7 +53,7 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path):
     with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}")) as store:
         assert store.get(run["id"]) is not None
         settings = ServerSettings(data=tmp_path / ".loopwright")
-        forget_old(store, place(settings.data, None), Uploads(settings), Retention(days=0))
+        asyncio.run(forget_old(store, InMemorySaver(), Uploads(settings), Retention(days=0)))
         assert store.get(run["id"]) is None
 
 

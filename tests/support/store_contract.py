@@ -125,32 +125,18 @@ class StoreContract:
             (Filter(tags=("100%",)), ["/bc/x"]),
             (Filter(after=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/y#1", "/a/y#2"]),
             (Filter(before=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/x"]),
-            (Filter(facets={"room": ("one", "two")}), ["/a/x", "/a/y#1"]),
-            (Filter(facets={"room": ("one", "two"), "day": ("mon",)}), ["/a/y#1"]),
             (Filter(tags=("red",), documents=("/b%/",)), ["/b%/x"]),
-            (Filter(tags=("red",), excluding=(Filter(tags=("blue",)),)), ["/a/x"]),
-            (
-                Filter(
-                    documents=("/a/",), excluding=(Filter(facets={"room": ("one",)}), Filter(documents=("/a/y#2",)))
-                ),
-                ["/a/y#1"],
-            ),
-            (
-                Filter(documents=("/a/", "/b%/"), excluding=(Filter(after=datetime(2024, 1, 2, tzinfo=UTC)),)),
-                ["/a/x", "/b%/x"],
-            ),
-            (Filter(tags=("100%",), excluding=(Filter(),)), ["/bc/x"]),
             (Filter(), ["/a/x", "/a/y#1", "/a/y#2", "/b%/x", "/bc/x"]),
         ],
     )
     def test_filters(self, store: KnowledgeStore, where: Filter, expected: list[str]) -> None:
-        """By document, folder, tag, date and facet, in every search, before the best are taken."""
+        """By document, folder, tag and date, in every search, before the best are taken."""
         noon_east = datetime(2024, 1, 2, 7, tzinfo=timezone(timedelta(hours=7)))
         store.put(
             [
-                contribution("/a/x", "word", date=datetime(2024, 1, 1, tzinfo=UTC), tags=("red",), facets=_room("one")),
-                contribution("/a/y#1", "word", date=noon_east, facets={**_room("two"), "day": ("mon",)}),
-                contribution("/a/y#2", "word", date=datetime(2024, 1, 3, tzinfo=UTC), facets={"day": ("mon",)}),
+                contribution("/a/x", "word", date=datetime(2024, 1, 1, tzinfo=UTC), tags=("red",)),
+                contribution("/a/y#1", "word", date=noon_east),
+                contribution("/a/y#2", "word", date=datetime(2024, 1, 3, tzinfo=UTC)),
                 contribution("/b%/x", "word", tags=("red", "blue")),
                 contribution("/bc/x", "word", tags=("100%",)),
                 *(contribution(f"~{number}", "word word word") for number in range(30)),
@@ -284,9 +270,7 @@ class StoreContract:
         bad, good = f"x{sign}y", "x\ufffdy"
         store.put(
             [
-                contribution(
-                    bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad]
-                ),
+                contribution(bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad]),
                 contribution("b", "word"),
             ]
         )  # fmt: skip
@@ -294,7 +278,7 @@ class StoreContract:
             assert list(store.digests([text])) == [good]
             assert [passage.text for passage in store.passages([f"{text}::0"])] == [f"word {good}"]
             assert [passage.id for passage in store.passages_of(text)] == [f"{good}::0"]
-            where = Filter(documents=(text,), tags=(text,), facets={text: (text,)})
+            where = Filter(documents=(text,), tags=(text,))
             assert [document.title for document in store.documents(where)] == [good]
             assert [hit.passage_id for hit in store.search_text(f"word {text}", 1, where)] == [f"{good}::0"]
             assert store.search_vector(_vector(1, 0), 1, model=text) == []
@@ -306,16 +290,13 @@ class StoreContract:
         longs = [f"{_noise(20_000)} {end}" for end in ("one", "two")]
         store.put(
             [
-                contribution(
-                    id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long]
-                )
+                contribution(id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long])
                 for id, long in zip("ab", longs, strict=True)
             ]
         )  # fmt: skip
         for id, long in zip("ab", longs, strict=True):
             (document,) = store.documents(Filter(tags=(long,)))
             assert (document.id, document.tags) == (id, (long,))
-            assert [each.id for each in store.documents(Filter(facets={long: (long,)}))] == [id]
         assert store.stats().entities == len(store.links().entities) == 2
         longest = "/" + _noise(1_999)
         store.put([contribution(longest, "word")])
@@ -323,14 +304,6 @@ class StoreContract:
         with pytest.raises(StoreError, match="id of a document has 2001 bytes"):
             store.put([contribution("d", "word"), contribution(f"{longest}x", "word")])
         assert store.digests(["d"]) == {}
-
-    def test_a_facet_of_the_name_tags_is_no_tag(self, store: KnowledgeStore) -> None:
-        """And the other way round."""
-        store.put([contribution("a", "x", tags=("red",)), contribution("b", "x", facets={"tags": ("red",)})])
-        store.put([contribution("c", "x", facets={"tags~": ("red",)})])
-        assert [document.id for document in store.documents(Filter(tags=("red",)))] == ["a"]
-        assert [document.id for document in store.documents(Filter(facets={"tags": ("red",)}))] == ["b"]
-        assert [document.id for document in store.documents(Filter(facets={"tags~": ("red",)}))] == ["c"]
 
     def test_links(self, store: KnowledgeStore) -> None:
         """Edges name passages and entities by index."""
@@ -414,7 +387,3 @@ def _put_vectors(store: KnowledgeStore, model: str, vectors: Mapping[str, Any]) 
 def _noise(length: int) -> str:
     # PostgreSQL packs what repeats before it is indexed.
     return "".join(np.random.default_rng(5).choice(list("abcdefghijklmnopqrstuvwxyz0123456789"), length))
-
-
-def _room(name: str) -> dict[str, tuple[str, ...]]:
-    return {"room": (name,)}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from loopback import LoopbackServer, QuietHandler, listening
 
-from loopwright.models.embedded import KNOWN, KnownModel, Published, WeightFile, Weights, resolve
+from loopwright.models.embedded import KNOWN, KnownModel, Published, WeightFile, Weights
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / ".models"
@@ -20,7 +20,7 @@ def real(name: str) -> Weights:
     """A model of .models/; skips the test where it is absent."""
     if not (MODELS / name / KNOWN[name].files[0].name).exists():
         pytest.skip(f"{name} is not in .models/: run scripts/fetch_test_models")
-    return resolve(MODELS / name)
+    return Weights(KNOWN[name], {file.name: MODELS / name / file.name for file in KNOWN[name].files})
 
 
 def lay(folder: Path, model: KnownModel) -> Path:

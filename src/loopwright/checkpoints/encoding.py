@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 from typing import Any, cast
 
-from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, EXT_NUMPY_ARRAY, JsonPlusSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic_core import to_json
 
 TypedBytes = tuple[str, bytes]
 """What LangGraph's serializers produce: a tag such as ``"msgpack"``, and the bytes."""
@@ -27,8 +27,13 @@ WRAPPED = "$msgpack"
 """The key that marks a wrapped value."""
 
 
-def encode(typed: TypedBytes) -> Any:
-    """Turn a serialised value into what `json` can write: the value itself if it is plain JSON, or the wrapped form."""
+def encode(typed: TypedBytes, value: Any = None) -> Any:
+    """Turn a serialised value into what `json` can write: the value itself if it is plain JSON, or the wrapped form.
+
+    Args:
+        typed: The serialised value.
+        value: The value, to be rendered beside it where its bytes are not encrypted.
+    """
     tag, data = typed
     if tag == "null" and not data:
         return None
@@ -37,7 +42,7 @@ def encode(typed: TypedBytes) -> Any:
             return _plain(typed)
         except (TypeError, ValueError, RecursionError):
             pass
-    shown = readable(typed)
+    shown = _readable(value) if tag == "msgpack" else None
     wrapped: dict[str, Any] = {} if shown is None else {"readable": shown}
     wrapped[WRAPPED] = base64.b64encode(data).decode("ascii")
     if tag != "msgpack":
@@ -58,16 +63,11 @@ def decode(value: Any) -> TypedBytes:
     return _STRICTLY_PLAIN.dumps_typed(value)
 
 
-def readable(typed: TypedBytes) -> Any:
-    """Render a serialised value for a person without building its classes; None if the bytes cannot be shown."""
-    tag, data = typed
-    if tag in ("bytes", "bytearray"):
-        return f"<{len(data)} bytes>"
-    if tag != "msgpack":
-        return None
+def _readable(value: Any) -> Any:
+    """A value for a person to read; None if it cannot be shown."""
     try:
-        return showable(PLAIN_DATA.loads_typed(typed))
-    except (TypeError, ValueError, RecursionError):
+        return json.loads(to_json(value, fallback=str, inf_nan_mode="strings", bytes_mode="base64"))
+    except (ValueError, RecursionError):
         return None
 
 
@@ -85,31 +85,5 @@ def _refuse(code: int, data: bytes) -> Any:
     """Refuse everything that msgpack alone cannot say."""
     raise ValueError(f"extension {code} is not plain")
 
-
-def _payload(code: int, data: bytes) -> Any:
-    """Give what an object was made from, in place of the object."""
-    inside = PLAIN_DATA.loads_typed(("msgpack", data))
-    if code == EXT_DELTA_SNAPSHOT:
-        return inside
-    if code == EXT_NUMPY_ARRAY:
-        return {"dtype": inside[0], "shape": inside[1]}
-    return inside[2]  # module, name, payload
-
-
-def showable(value: Any) -> Any:
-    """Give what `PLAIN_DATA` reads as what `json` can write: keys become text, and bytes are counted."""
-    if isinstance(value, dict):
-        return {str(key): showable(inner) for key, inner in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [showable(inner) for inner in cast("list[Any]", value)]
-    if isinstance(value, bytes):
-        return f"<{len(value)} bytes>"
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
-
-
-PLAIN_DATA = JsonPlusSerializer(__unpack_ext_hook__=_payload)
-"""Reads every value as plain data: what its object was made from, without importing or building a class."""
 
 _STRICTLY_PLAIN = JsonPlusSerializer(__unpack_ext_hook__=_refuse)

@@ -170,7 +170,12 @@ class JsonFileSaver(Archive):
         memory = InMemorySaver(serde=self.serde)
         saved = memory.put(config, checkpoint, metadata, new_versions)
         kept, about, parent = memory.storage[thread_id][namespace][checkpoint["id"]]
-        values = {channel: encode(blob) for (_, _, channel, _), blob in memory.blobs.items() if blob != _EMPTY}
+        given = checkpoint["channel_values"]
+        values = {
+            channel: encode(blob, given.get(channel))
+            for (_, _, channel, _), blob in memory.blobs.items()
+            if blob != _EMPTY
+        }
         step = {"namespace": namespace, "id": checkpoint["id"], "parent": parent, "metadata": encode(about)}
         self._append(thread_id, {**step, "values": values, "versions": new_versions, "checkpoint": encode(kept)})
         return saved
@@ -183,10 +188,14 @@ class JsonFileSaver(Archive):
         checkpoint_id = config.get("configurable", {})["checkpoint_id"]
         memory = InMemorySaver(serde=self.serde)
         memory.put_writes(config, writes, task_id, task_path)
+        given = dict(writes)
         written = [
-            {"channel": channel, "task": task, "index": index, "path": path, "value": encode(blob)}
+            {
+                "channel": channel, "task": task, "index": index, "path": path,
+                "value": encode(blob, writes[index][1] if index >= 0 else given[channel]),
+            }
             for (_, index), (task, channel, blob, path) in memory.writes[thread_id, namespace, checkpoint_id].items()
-        ]
+        ]  # fmt: skip
         self._append(thread_id, {"namespace": namespace, "id": checkpoint_id, "writes": written})
 
     def delete_thread(self, thread_id: str) -> None:

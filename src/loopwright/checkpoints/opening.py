@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -58,7 +57,13 @@ def open_checkpointer(
     if allow is not None:  # None here: only LangGraph's own safe types, and these
         serde = JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(state_types(*allow))
     if scheme == "postgresql":
-        return postgres().open_saver(place, serde)
+        try:
+            from loopwright.checkpoints import postgres
+        except ModuleNotFoundError as missing:
+            raise ConfigError(
+                f"checkpoints in PostgreSQL need the package {missing.name}: pip install 'loopwright[postgres]'"
+            ) from missing
+        return postgres.open_saver(place, serde)
     if scheme == "sqlite":
         from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
 
@@ -81,18 +86,6 @@ async def _entered(
 ) -> AsyncGenerator[BaseCheckpointSaver[str]]:
     with contextlib.ExitStack() as stack:
         yield await asyncio.to_thread(stack.enter_context, opened)
-
-
-def forget(spec: str, threads: Iterable[str]) -> None:
-    """Take runs away; others may be saving meanwhile.
-
-    Raises:
-        ConfigError: If `spec` is no place of checkpoints.
-        CheckpointError: If it cannot be read or written.
-    """
-    with open_checkpointer(spec) as saver:
-        for thread_id in threads:
-            saver.delete_thread(thread_id)
 
 
 def parse_spec(spec: str) -> tuple[Scheme, str]:
@@ -119,18 +112,3 @@ def parse_spec(spec: str) -> tuple[Scheme, str]:
     )  # fmt: skip
     *first, last = (repr(form) for form in _FORMS.values())
     raise ConfigError(f"{wrong} Write {', '.join(first)} or {last}, with a path as it is.")
-
-
-def postgres() -> ModuleType:
-    """Import what reads and writes checkpoints in PostgreSQL.
-
-    Raises:
-        ConfigError: If a package that it needs is not installed.
-    """
-    try:
-        from loopwright.checkpoints import postgres
-    except ModuleNotFoundError as missing:
-        raise ConfigError(
-            f"checkpoints in PostgreSQL need the package {missing.name}: pip install 'loopwright[postgres]'"
-        ) from missing
-    return postgres

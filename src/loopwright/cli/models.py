@@ -101,7 +101,6 @@ def _described(name: str) -> dict[str, Any]:
         "repository": model.published.repository if model.published else None,
         "revision": model.published.revision if model.published else None,
         "path": str(weights.place) if weights else None,
-        "source": weights.source if weights else None,
         "problem": problem,
     }
 

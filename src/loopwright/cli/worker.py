@@ -45,7 +45,7 @@ def worker(
         served = opened(exits, targets, config)
         loading("the run history")
         from loopwright.server import ServerSettings, Serving
-        from loopwright.server.working import work
+        from loopwright.server.serving import work
         from loopwright.tracing import exporting
 
         exits.enter_context(exporting())

@@ -13,11 +13,13 @@ from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.engine.proof.verify import verify
 
 
-class _Frozen(BaseModel):
+class Frozen(BaseModel):
+    """A value that does not change."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ShownNode(_Frozen):
+class ShownNode(Frozen):
     """A node of the picture."""
 
     name: str
@@ -38,7 +40,7 @@ class ShownNode(_Frozen):
     """How often it can run at most; None if that is not known."""
 
 
-class ShownLoop(_Frozen):
+class ShownLoop(Frozen):
     """A bounded loop of the picture."""
 
     name: str
@@ -55,7 +57,7 @@ class ShownLoop(_Frozen):
     """Where control goes when the bound is reached."""
 
 
-class ShownGraph(_Frozen):
+class ShownGraph(Frozen):
     """A graph without gates and hidden nodes, with its loops and its certificate."""
 
     name: str

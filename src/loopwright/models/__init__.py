@@ -7,13 +7,12 @@ measurements. LangChain's provider packages are imported only when a configured 
 from __future__ import annotations
 
 from loopwright.engine.budget.budget import PriceTable, Usage
-from loopwright.models.conversation import Answer
+from loopwright.models.conversation import Answer, aask, ask, consult
 from loopwright.models.fallback import FallbackChatModel, with_fallback
 from loopwright.models.guard import allow_model_requests, model_requests_allowed
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.models.registry import Assignable, ModelRegistry
 from loopwright.models.spec import FallbackReason, ModelSpec, StructuredMethod
-from loopwright.models.structured import aask, ask, consult
 from loopwright.models.usage import UsageRecorder, model_name
 
 __all__ = [

@@ -10,8 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import AliasChoices, SecretStr, ValidationError
 
 from loopwright.errors import ModelError, unknown_name_message
-from loopwright.models.guard import RequestGuard, require_model_requests
-from loopwright.models.redacting import redact
+from loopwright.models.guard import RequestGuard, redact, require_model_requests
 from loopwright.models.spec import ModelSpec
 from loopwright.models.validation import problem_lines
 from loopwright.models.vision import IMAGE_SIDE_KEY, VISION_KEY

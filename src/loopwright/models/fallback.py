@@ -23,7 +23,7 @@ from loopwright.engine.events.schema import ModelFellBack, emit
 from loopwright.engine.nodes.failures import failure_kind
 from loopwright.engine.nodes.policy import will_retry
 from loopwright.errors import ConfigError, StructuredReplyError, unknown_name_message
-from loopwright.models.redacting import redact
+from loopwright.models.guard import redact
 from loopwright.models.spec import FALLBACK_REASONS, FallbackReason
 from loopwright.models.usage import model_name
 

@@ -26,7 +26,7 @@ class Document:
     tags: tuple[str, ...] = ()
     """Free labels to filter by."""
     facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Name -> values to filter and count by, for example ``{"room": ("Janson",)}``."""
+    """Name -> values that are kept with it, for example ``{"url": ("https://example.org",)}``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,6 @@ class Filter:
     """Dated then or later."""
     before: datetime | None = None
     """Dated earlier than this."""
-    facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """For each facet at least one of the values."""
-    excluding: tuple[Filter, ...] = ()
-    """What any of these lets pass does not count; one that restricts nothing excludes nothing."""
 
 
 @dataclass(frozen=True, slots=True)

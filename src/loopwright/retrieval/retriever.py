@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.retrieval.derived import Derived
-from loopwright.retrieval.evidence import choose_evidence
-from loopwright.retrieval.fusion import ranks, reciprocal_rank_fusion
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
@@ -36,8 +34,77 @@ class Retrieved:
     """The passage."""
     score: float
     """What it adds to the passages before it, higher is better; comparable within one search only."""
-    ranks: Mapping[str, int]
-    """Signal ("lexical", "dense", "links") -> its rank there, from 1; missing where it was not found."""
+
+
+COVERED_SHARE = 0.1
+"""What a query term still counts once a chosen passage covers it."""
+
+
+def choose_evidence(
+    coverage: Floats,
+    prior: Floats,
+    links_of: Callable[[int], Floats],
+    k: int,
+) -> list[tuple[int, float]]:
+    """Choose passages one after the other, each for what it adds to those before.
+
+    What a passage adds is the sum of
+
+    - its BM25 weight on the query's terms, each only as far as no chosen passage covers it better (and for
+      `COVERED_SHARE` in full: repeating the same still confirms);
+    - its strongest link with a chosen passage: the second step of a question shares an entity with the first;
+    - its prior, which depends on the query alone.
+
+    Without links and prior this is greedy maximisation of a submodular coverage function; see H. Lin and J. Bilmes,
+    "A class of submodular functions for document summarization", ACL 2011.
+
+    Args:
+        coverage: float32 [terms, passages], the BM25 weight of each term in each passage.
+        prior: float32 [passages], in the same unit.
+        links_of: Gives the links of a passage with all others, float32 [passages], in the same unit.
+        k: How many to choose.
+
+    Returns:
+        The places of the chosen passages and what each added, in the order of choice.
+    """
+    own = coverage.sum(axis=0)
+    covered = np.zeros((coverage.shape[0], 1), np.float32)
+    linked = np.zeros(coverage.shape[1], np.float32)
+    free = np.ones(coverage.shape[1], bool)
+    chosen: list[tuple[int, float]] = []
+    for _ in range(min(k, coverage.shape[1])):
+        added = np.maximum(coverage - covered, 0).sum(axis=0)
+        gain = COVERED_SHARE * own + (1 - COVERED_SHARE) * added + linked + prior
+        best = int(np.argmax(np.where(free, gain, -np.inf)))
+        chosen.append((best, float(gain[best])))
+        free[best] = False
+        covered = np.maximum(covered, coverage[:, best : best + 1])
+        linked = np.maximum(linked, links_of(best))
+    return chosen
+
+
+SMOOTHING = 60.0
+"""The constant of the formula, as its authors chose it: how little the very first ranks stand out."""
+
+
+def reciprocal_rank_fusion(orders: Iterable[Sequence[str]]) -> dict[str, float]:
+    """Fuse orders of the same things into one.
+
+    ``score(d) = sum over orders of 1 / (SMOOTHING + rank of d)``, ranks from 1; an order without d adds nothing.
+    Source: G. Cormack, C. Clarke, S. Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
+    learning methods", SIGIR 2009.
+
+    Args:
+        orders: Ids in each, best first, no id twice.
+
+    Returns:
+        Id -> score, the highest first; equal scores by id.
+    """
+    scores: dict[str, float] = {}
+    for order in orders:
+        for rank, item in enumerate(order, start=1):
+            scores[item] = scores.get(item, 0.0) + 1 / (SMOOTHING + rank)
+    return dict(sorted(scores.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 class Retriever:
@@ -76,7 +143,7 @@ class Retriever:
         """
         derived = self._current()
         orders, similar = self._search(query, where)
-        orders["links"] = self._linked(derived, query, orders, where)
+        orders.append(self._linked(derived, query, orders, where))
         pool = derived.candidates(list(reciprocal_rank_fusion(orders)))
         if not pool or k < 1:
             return []
@@ -84,7 +151,12 @@ class Retriever:
         prior = _similarity([candidate.passage.id for candidate in pool], similar) * DENSE_WEIGHT
         links_of = derived.links.neighbourhood([derived.links.position[each.passage.id] for each in pool]).links_of
         chosen = choose_evidence(coverage, prior, links_of, k)
-        return self._results([(pool[place].passage, gain) for place, gain in chosen], orders)
+        # With its link, a second step may add more than the first did; what counts is the order of choice.
+        scores = accumulate((gain for _, gain in chosen), min)
+        return [
+            Retrieved(passage=pool[place].passage, score=score)
+            for (place, _), score in zip(chosen, scores, strict=True)
+        ]
 
     @property
     def lexicon(self) -> Lexicon:
@@ -103,19 +175,17 @@ class Retriever:
                 self._derived = Derived(self._store, revision)
             return self._derived
 
-    def _search(self, query: str, where: Filter | None) -> tuple[dict[str, list[str]], list[Hit]]:
+    def _search(self, query: str, where: Filter | None) -> tuple[list[list[str]], list[Hit]]:
         count = CANDIDATES
-        orders = {"lexical": [hit.passage_id for hit in self._store.search_text(query, count, where)]}
+        orders = [[hit.passage_id for hit in self._store.search_text(query, count, where)]]
         similar: list[Hit] = []
         if self._embedder is not None:
             vector = self._embedder.embed_query(query)
             similar = self._store.search_vector(vector, count, where, model=self._embedder.model)
-            orders["dense"] = [hit.passage_id for hit in similar]
+            orders.append([hit.passage_id for hit in similar])
         return orders, similar
 
-    def _linked(
-        self, derived: Derived, query: str, orders: Mapping[str, Sequence[str]], where: Filter | None
-    ) -> list[str]:
+    def _linked(self, derived: Derived, query: str, orders: Sequence[Sequence[str]], where: Filter | None) -> list[str]:
         """The ids of the passages that are linked best with what was found, and with what the query names."""
         links = derived.links
         named = sorted({links.entity_position[mention.entity] for mention in named_in(query, links.names)})
@@ -128,17 +198,6 @@ class Retriever:
             allowed = derived.allowed(where)
             order = (passage_id for passage_id in order if passage_id.rsplit("::", 1)[0] in allowed)
         return list(islice(order, CANDIDATES))
-
-    def _results(self, chosen: Sequence[tuple[Passage, float]], orders: Mapping[str, Sequence[str]]) -> list[Retrieved]:
-        by_signal = {name: ranks(order) for name, order in orders.items()}
-        results: list[Retrieved] = []
-        score = float("inf")
-        for passage, gain in chosen:
-            # With its link, a second step may add more than the first did; what counts is the order of choice.
-            score = min(score, gain)
-            found_at = {name: order[passage.id] for name, order in by_signal.items() if passage.id in order}
-            results.append(Retrieved(passage=passage, score=score, ranks=found_at))
-        return results
 
 
 def _similarity(ids: Sequence[str], similar: Sequence[Hit]) -> Floats:

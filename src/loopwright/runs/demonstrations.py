@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.diagram.shown import ShownGraph
-from loopwright.errors import InputError, StoreError
+from loopwright.errors import InputError, StoreError, UnknownRun
 from loopwright.runs.schemas import RunRecord
 from loopwright.runs.store.entries import KeptEvent, NewEvents
 from loopwright.runs.store.history import RunStore
@@ -44,7 +44,7 @@ def recorded_run(store: RunStore, run_id: str) -> RecordedRun:
     """
     record, graph = store.get(run_id), store.graph(run_id)
     if record is None or graph is None:
-        raise InputError(f"there is no run {run_id!r}")
+        raise UnknownRun(run_id)
     events, client = store.log(run_id), store.log(run_id, "client")
     return RecordedRun(
         record=record.model_copy(update={"children": ()}), graph=graph, events=tuple(events), client=tuple(client)

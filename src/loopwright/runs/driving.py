@@ -37,9 +37,8 @@ from loopwright.engine.events.schema import (
 from loopwright.engine.events.stream import astream
 from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
-from loopwright.runs.attempts import Attempts, repeats_nodes
+from loopwright.runs.callbacks import Attempts, ModelCalls, model_calls, repeats_nodes
 from loopwright.runs.live import LiveRun
-from loopwright.runs.model_calls import ModelCalls, model_calls
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import Asked, RunRecord, RunStatus

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, Required, cast, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from langchain_core.messages import convert_to_messages
 from langgraph.channels import BinaryOperatorAggregate
@@ -21,7 +21,7 @@ from loopwright.runs.checkpoints import START, copied, thread
 from loopwright.runs.recording import Recorder
 from loopwright.runs.restoring import restored
 from loopwright.workflows.api import Run
-from loopwright.workflows.user_graph import holds_messages
+from loopwright.workflows.user_graph import holds_messages, without_marks
 
 
 def values_of(saved: CheckpointTuple) -> Mapping[str, Any]:
@@ -116,8 +116,7 @@ async def _edges_decided(graph: BoundedGraph, saved: CheckpointTuple, run_id: st
 
 
 def _read(key: str, value: Any, hint: Any) -> Any:
-    while get_origin(hint) in (Required, NotRequired):
-        (hint,) = get_args(hint)
+    hint = without_marks(hint)
     try:
         if holds_messages(hint) and isinstance(value, list):
             return convert_to_messages(cast("list[Any]", value))

@@ -33,6 +33,7 @@ from loopwright.errors import (
     LoopwrightError,
     RunGivenUp,
     UnknownNameError,
+    UnknownRun,
 )
 from loopwright.runs import preparing
 from loopwright.runs.checkpoints import before_pass, without_passes
@@ -222,7 +223,7 @@ class RunHub(Launcher):
             InputError: If there is no such run, or it cannot go on; the message says why.
             Busy: If no further run can be taken now; see `refusal`.
         """
-        record = await self._known(run_id)
+        record = await self.known(run_id)
         with self._reserved_for(run_id):
             if record.status not in RESUMABLE:
                 can = ", ".join(sorted(RESUMABLE))
@@ -257,7 +258,7 @@ class RunHub(Launcher):
             InputError: If there is no such run or checkpoint, or a value does not fit the state.
             Busy: If no further run can be taken now; see `refusal`.
         """
-        record, fork_id = await self._known(run_id), fork_id or uuid.uuid4().hex
+        record, fork_id = await self.known(run_id), fork_id or uuid.uuid4().hex
         with self._reserved_for(fork_id):
             saved = await self.saved(run_id, checkpoint_id)
             parent = Parent(
@@ -288,7 +289,7 @@ class RunHub(Launcher):
             InputError: If there is no such run, its state is not kept, or the input is unusable.
             Busy: If no further run can be taken now; see `refusal`.
         """
-        record = await self._known(run_id)
+        record = await self.known(run_id)
         with self._reserved_for(turn):
             saved = await self.saved(run_id, checkpoint_id)
             parent = Parent(run_id=run_id, checkpoint_id=saved.checkpoint["id"], step=_step(saved), kind="turn")
@@ -308,7 +309,7 @@ class RunHub(Launcher):
                 the run would have gone without it.
             Busy: If no further run can be taken now; see `refusal`.
         """
-        record, new_id = await self._known(run_id), uuid.uuid4().hex
+        record, new_id = await self.known(run_id), uuid.uuid4().hex
         with self._reserved_for(new_id):
             graph = self.graph(record.workflow)
             if loop not in (loops := [each.name for each in graph.loops]):
@@ -338,11 +339,11 @@ class RunHub(Launcher):
         if drive := self._going.get(run_id):
             drive.live.stop("cancelled")
             await _ended([drive], STOPPING)
-        elif (record := await self._known(run_id)).status not in ENDED:
+        elif (record := await self.known(run_id)).status not in ENDED:
             if await self._jobs.cancel(run_id):  # nobody works on it: it is ended here
                 await self._carry(_job(record, cancelled=True))
             await self.until_ended(run_id, STOPPING)
-        return await self._known(run_id)
+        return await self.known(run_id)
 
     async def delete(self, run_id: str) -> None:
         """Forget a run with its events and checkpoints.
@@ -350,10 +351,10 @@ class RunHub(Launcher):
         Raises:
             InputError: If there is no such run, or it goes on.
         """
-        if (await self._known(run_id)).status not in ENDED:
+        if (await self.known(run_id)).status not in ENDED:
             raise InputError(f"run {run_id!r} goes on: cancel it first")
         if not await asyncio.to_thread(self.store.delete, run_id) and run_id not in self._broken:
-            raise InputError(f"there is no run {run_id!r}")
+            raise UnknownRun(run_id)
         self._broken.pop(run_id, None)
         await self.saver.adelete_thread(run_id)
 

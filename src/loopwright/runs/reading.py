@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from loopwright.errors import InputError, StoreError
+from loopwright.errors import StoreError, UnknownRun
 from loopwright.runs import states
 from loopwright.runs.driving import Drive
 from loopwright.runs.live import LiveRun
@@ -56,6 +56,17 @@ class RunReader:
             return broken.record
         return await asyncio.to_thread(self.store.get, run_id)
 
+    async def known(self, run_id: str) -> RunRecord:
+        """A run as it is now, with its children.
+
+        Raises:
+            UnknownRun: If it is not kept.
+        """
+        record = await self.record(run_id)
+        if record is None:
+            raise UnknownRun(run_id)
+        return record
+
     async def follow(
         self,
         run_id: str,
@@ -81,7 +92,7 @@ class RunReader:
             The events, none if no one came in time; and whether no more will come, as far as that is known by now.
 
         Raises:
-            InputError: If there is no such run.
+            UnknownRun: If it is not kept.
         """
         end = asyncio.get_running_loop().time() + patience
         while True:
@@ -113,7 +124,7 @@ class RunReader:
             return Following(events, ended=False)
         record = self.store.get(run_id)
         if record is None:
-            raise InputError(f"there is no run {run_id!r}")
+            raise UnknownRun(run_id)
         if record.status in ENDED:
             # All of it was kept before its end was.
             events = self.store.events(run_id, channel, after, limit, size)
@@ -130,12 +141,12 @@ class RunReader:
             The run as it is then.
 
         Raises:
-            InputError: If there is no such run.
+            UnknownRun: If it is not kept.
         """
         end = asyncio.get_running_loop().time() + patience
         while True:
             news = self._expected(run_id)
-            record = await self._known(run_id)
+            record = await self.known(run_id)
             left = end - asyncio.get_running_loop().time()
             if record.status in ENDED or left <= 0 or self._closed:
                 return record
@@ -157,9 +168,9 @@ class RunReader:
         """The checkpoints of a run, oldest first, as its log tells of them.
 
         Raises:
-            InputError: If there is no such run.
+            UnknownRun: If it is not kept.
         """
-        await self._known(run_id)
+        await self.known(run_id)
         return await asyncio.to_thread(states.checkpoints, self.store, run_id)
 
     async def state(self, run_id: str, checkpoint_id: str) -> dict[str, Any]:
@@ -168,14 +179,8 @@ class RunReader:
         Raises:
             InputError: If there is no such run or checkpoint.
         """
-        await self._known(run_id)
+        await self.known(run_id)
         return await asyncio.to_thread(states.state_at, self.store, run_id, checkpoint_id)
-
-    async def _known(self, run_id: str) -> RunRecord:
-        record = await self.record(run_id)
-        if record is None:
-            raise InputError(f"there is no run {run_id!r}")
-        return record
 
 
 async def _heard(news: asyncio.Event, patience: float) -> None:

@@ -9,8 +9,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Literal
 
+from loopwright.diagram.shown import Frozen
 from loopwright.runs.compare import judged
-from loopwright.runs.schemas import Frozen, LoopPasses, RunFilter, RunRecord
+from loopwright.runs.schemas import LoopPasses, RunFilter, RunRecord
 from loopwright.runs.store.history import RunStore
 
 

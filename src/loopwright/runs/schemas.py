@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
+from loopwright.diagram.shown import Frozen
 from loopwright.engine.events.schema import RunEvent
 from loopwright.workflows.api import Outcome, RunChanges
 from loopwright.workflows.evaluation.figures import Figure
@@ -44,12 +45,6 @@ class RunLimits:
     keep_alive: float = 15.0
     """Seconds without an event after which a comment is sent, so that nothing on the way takes the connection for
     dead."""
-
-
-class Frozen(BaseModel):
-    """A value that does not change."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Parent(Frozen):

@@ -33,7 +33,7 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads
-from loopwright.server.context import Context, kept_run
+from loopwright.server.context import Context
 from loopwright.server.given import keepable
 from loopwright.server.sse import followed
 from loopwright.workflows.api import MULTILINE, Workflow
@@ -107,7 +107,7 @@ async def frames(context: Context, asked: RunAgentInput, record: RunRecord, afte
                 yield encoded(event)
         if not events:
             yield KEEPALIVE_COMMENT
-    last = await kept_run(context, record.id)
+    last = await context.hub.known(record.id)
     for event in (*told.rest(), *told.answer(last), _end(asked, last)):
         yield encoded(event)
 

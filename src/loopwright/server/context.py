@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from loopwright.runs.hub import RunHub
-from loopwright.runs.schemas import RunRecord
 from loopwright.server.metrics import Metrics
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
@@ -51,24 +50,6 @@ class Context:
             told = f"there is no workflow {name[:80]!r} here. Known: {known}."
             raise Problem(told, "UnknownWorkflow", status=404).exception
         return found
-
-
-async def kept_run(context: Context, run_id: str) -> RunRecord:
-    """A run, as it is now.
-
-    Raises:
-        HTTPException: With status 404, if it is not kept.
-    """
-    record = await context.hub.record(run_id)
-    if record is None:
-        raise unknown_run(run_id).exception
-    return record
-
-
-def unknown_run(run_id: str) -> Problem:
-    """What a client is told that asks for a run that is not kept."""
-    told = f"there is no run {run_id[:80]!r}: it never began here, or it was deleted"
-    return Problem(told, "UnknownRun", status=404)
 
 
 def context_of(request: Request) -> Context:

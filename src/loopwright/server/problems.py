@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from loopwright import errors
 from loopwright.engine.nodes.policy import cause_of, is_transient
-from loopwright.errors import BackendError, InputError, LoopwrightError, NodeFailed
+from loopwright.errors import BackendError, InputError, LoopwrightError, NodeFailed, UnknownRun
 
 logger = logging.getLogger(__name__)
 
@@ -117,6 +117,8 @@ def status_of(error_type: str, *, can_retry: bool) -> int:
         can_retry: Whether the same request could succeed later.
     """
     kind = getattr(errors, error_type, Exception)
+    if issubclass(kind, UnknownRun):
+        return 404
     if issubclass(kind, InputError):
         return 400
     return 503 if can_retry or issubclass(kind, BackendError) else 500

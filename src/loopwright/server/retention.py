@@ -9,8 +9,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
-from loopwright.checkpoints.opening import forget
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
 from loopwright.errors import LoopwrightError
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.store.history import RunStore
@@ -36,12 +38,14 @@ class Retention:
 
 
 @asynccontextmanager
-async def retaining(store: RunStore, checkpoints: str, uploads: Uploads, retention: Retention) -> AsyncGenerator[None]:
+async def retaining(
+    store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention
+) -> AsyncGenerator[None]:
     """Forget old runs now and every hour.
 
     Args:
         store: The run history.
-        checkpoints: The place of their checkpoints, as `open_checkpointer` reads it.
+        saver: Where their checkpoints are.
         uploads: The files that runs took as input.
         retention: How long runs are kept.
 
@@ -49,15 +53,15 @@ async def retaining(store: RunStore, checkpoints: str, uploads: Uploads, retenti
         StoreError: If the run history cannot be used at the start.
         CheckpointError: If the checkpoints cannot.
     """
-    await asyncio.to_thread(forget_old, store, checkpoints, uploads, retention)
-    task = asyncio.create_task(_hourly(store, checkpoints, uploads, retention), name="retention")
+    await forget_old(store, saver, uploads, retention)
+    task = asyncio.create_task(_hourly(store, saver, uploads, retention), name="retention")
     try:
         yield
     finally:
         await cancel([task])
 
 
-def forget_old(store: RunStore, checkpoints: str, uploads: Uploads, retention: Retention) -> None:
+async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
     """Forget what is too old now.
 
     Raises:
@@ -67,16 +71,16 @@ def forget_old(store: RunStore, checkpoints: str, uploads: Uploads, retention: R
     if retention.runs is not None or retention.days is not None:
         days = retention.days
         oldest = None if days is None else datetime.now(UTC) - timedelta(days=days)
-        if gone := store.prune(older_than=oldest, keep=retention.runs):
-            forget(checkpoints, gone)
-    _forget_unused(store, uploads)
+        for run_id in await asyncio.to_thread(partial(store.prune, older_than=oldest, keep=retention.runs)):
+            await saver.adelete_thread(run_id)
+    await asyncio.to_thread(_forget_unused, store, uploads)
 
 
-async def _hourly(store: RunStore, checkpoints: str, uploads: Uploads, retention: Retention) -> None:
+async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
     while True:
         await asyncio.sleep(EVERY)
         try:
-            await asyncio.to_thread(forget_old, store, checkpoints, uploads, retention)
+            await forget_old(store, saver, uploads, retention)
         except LoopwrightError as error:
             logger.warning("old runs are not forgotten for now: %s", error)
 

@@ -1,9 +1,11 @@
-"""Runs the application until it is told to stop."""
+"""Runs the application, or works on runs that servers were asked for, until it is told to stop."""
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
+import logging
+import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
@@ -36,6 +38,8 @@ from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
 from loopwright.workflows.api import Workflow
 from loopwright.workflows.runtime import prices
+
+logger = logging.getLogger(__name__)
 
 FAREWELL = 10
 """Seconds that clients have to take what is left once the server stops."""
@@ -132,11 +136,6 @@ class Serving:
             )
         return open_runs(self.runs or f"sqlite:{self.settings.data / 'runs.db'}")
 
-    @property
-    def checkpoints(self) -> str:
-        """Where the checkpoints of its runs are."""
-        return place(self.settings.data, self.runs)
-
     @asynccontextmanager
     async def hub(self, store: RunStore, uploads: Mapping[str, Path]) -> AsyncGenerator[RunHub]:
         """Open the checkpoints, and all runs on them.
@@ -149,7 +148,8 @@ class Serving:
         known = all(hosted.allow is not None for hosted in self.workflows)
         limits = RunLimits(running=self.max_running)
         jobs = self._jobs(self.runs) if self.runs and self.shared else None
-        async with aopen_checkpointer(self.checkpoints, allow=allow if known else None) as saver:
+        checkpoints = place(self.settings.data, self.runs)
+        async with aopen_checkpointer(checkpoints, allow=allow if known else None) as saver:
             yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works, self.allowances)
 
     def _jobs(self, address: str) -> Jobs:
@@ -224,5 +224,45 @@ async def _served(
         store.told, uploads = metrics.kept, Uploads(serving.settings)
         async with serving.hub(store, uploads) as hub:
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
-            async with retaining(store, serving.checkpoints, uploads, serving.retention):
+            async with retaining(store, hub.saver, uploads, serving.retention):
                 await Server(app, started).serve([listener])
+
+
+def work(serving: Serving, grace: float = 30.0, started: Callable[[], None] | None = None) -> None:
+    """Work on runs until the process is told to stop.
+
+    Runs that go on then end with the superstep that is under way, and are given back; so are those whose superstep
+    takes longer than the grace, which runs again elsewhere.
+
+    Args:
+        serving: What is worked on, and where it is kept.
+        grace: Seconds for supersteps that are under way to end.
+        started: Called once it works.
+
+    Raises:
+        ConfigError: If the runs are not kept in PostgreSQL.
+        StoreError: If the run history or the jobs cannot be used.
+        CheckpointError: If the checkpoints cannot be used.
+    """
+    if not serving.shared:
+        raise ConfigError("a worker shares runs with servers, so they are kept in PostgreSQL: give postgresql://...")
+    give_memory_back()
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_work(serving, grace, started))
+
+
+async def _work(serving: Serving, grace: float, started: Callable[[], None] | None) -> None:
+    told = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError):  # on Windows an interrupt ends it, and its runs' leases run out
+            asyncio.get_running_loop().add_signal_handler(number, told.set)
+    with closing(serving.open_history()) as store:
+        async with serving.hub(store, Uploads(serving.settings)) as hub:
+            try:
+                await hub.open()
+                if started:
+                    started()
+                await told.wait()
+                logger.warning("stops: runs that go on end with the superstep under way, and are given back")
+            finally:
+                await hub.close(grace)

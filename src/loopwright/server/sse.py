@@ -14,7 +14,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from loopwright.runs.schemas import ENDED, Channel
 from loopwright.runs.store.entries import KeptEvent
-from loopwright.server.context import Context, kept_run
+from loopwright.server.context import Context
 from loopwright.server.problems import Problem
 
 BATCH = 16
@@ -72,7 +72,7 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
         if named != run_id:
             told = f"the header Last-Event-ID names run {named[:80]}, the address run {run_id[:80]}: give them alike"
             raise Problem(told, "BadRequest", status=400).exception
-    record = await kept_run(context, run_id)
+    record = await context.hub.known(run_id)
     if after:
         kept = await asyncio.to_thread(context.hub.store.count, run_id, channel)
         if after > kept:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, S
 
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
-from loopwright.diagram.shown import ShownGraph, shown_graph
+from loopwright.diagram.shown import Frozen, ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
 from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing, holding
@@ -70,15 +70,11 @@ def upload_fields(model: type[BaseModel]) -> list[str]:
     return [name for name, of_it in kinds.items() if any(kind.get("format") == UPLOAD for kind in of_it)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class WorkflowInput(_Frozen):
+class WorkflowInput(Frozen):
     """What a run takes. The description of a field is what its option and its place in the form say."""
 
 
-class NodeInfo(_Frozen):
+class NodeInfo(Frozen):
     """What people are shown of a node."""
 
     label: str
@@ -93,7 +89,7 @@ class NodeInfo(_Frozen):
     """What it does, in a sentence."""
 
 
-class Citation(_Frozen):
+class Citation(Frozen):
     """A source that an answer cites."""
 
     mark: str
@@ -108,7 +104,7 @@ class Citation(_Frozen):
     """What else is known of it, in plain JSON: where and when a talk is, a page number."""
 
 
-class Outcome(_Frozen):
+class Outcome(Frozen):
     """How a run ended, in words that all workflows share."""
 
     answer: str = ""
@@ -131,7 +127,7 @@ class Outcome(_Frozen):
     """Where it failed, or None."""
 
 
-class Example(_Frozen):
+class Example(Frozen):
     """An input to try."""
 
     title: str
@@ -140,7 +136,7 @@ class Example(_Frozen):
     """The input, as the input schema has it."""
 
 
-class RunChanges(_Frozen):
+class RunChanges(Frozen):
     """What one run does otherwise than its workflow as configured."""
 
     models: dict[str, str | None] = Field(default_factory=dict[str, "str | None"])

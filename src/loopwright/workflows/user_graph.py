@@ -203,11 +203,11 @@ def _fields(builder: Builder) -> dict[str, tuple[Any, Any]]:
     # A graph with one schema for everything names there what only its nodes write; then nothing can be asked for.
     whole = hints.keys() == get_type_hints(builder.state_schema).keys()
     required = frozenset[str]() if whole else getattr(schema, "__required_keys__", frozenset[str]())
-    kinds = {key: _without_marks(kind) for key, kind in hints.items()}
+    kinds = {key: without_marks(kind) for key, kind in hints.items()}
     return {key: (kind, ...) if key in required else (kind | None, None) for key, kind in kinds.items()}
 
 
-def _without_marks(kind: Any) -> Any:
+def without_marks(kind: Any) -> Any:
     """A type without what only a typed dict can say of it."""
     while get_origin(kind) in (NotRequired, ReadOnly, Required):
         kind = get_args(kind)[0]

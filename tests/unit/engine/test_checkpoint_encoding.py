@@ -69,16 +69,16 @@ class Model(BaseModel):
     ("value", "shown"),
     [
         (Model(colour=Colour.RED, size=3), {"colour": "red", "size": 3}),
-        (b"abc", "<3 bytes>"),
-        (dt.datetime(2026, 11, 21, tzinfo=dt.UTC), "2026-11-21T00:00:00+00:00"),
-        ([math.inf], ["inf"]),
-        (np.zeros((2, 3)), {"dtype": "<f8", "shape": [2, 3]}),
+        ([b"abc"], ["YWJj"]),
+        (dt.datetime(2026, 11, 21, tzinfo=dt.UTC), "2026-11-21T00:00:00Z"),
+        ([math.inf], ["Infinity"]),
+        (np.zeros(2), "[0. 0.]"),
         ({"$msgpack": "mine"}, {"$msgpack": "mine"}),
     ],
 )
 def test_other_values_are_wrapped_and_shown(value: Any, shown: Any) -> None:
     typed = SERDE.dumps_typed(value)
-    written = encode(typed)
+    written = encode(typed, value)
     assert written["readable"] == shown
     assert set(written) <= {"readable", "$msgpack", "type"}
     assert through_a_file(typed) == typed

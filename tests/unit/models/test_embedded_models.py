@@ -7,7 +7,7 @@ import pytest
 from weights import lay, real
 
 from loopwright.errors import WeightsError
-from loopwright.models.embedded import KNOWN, resolve
+from loopwright.models.embedded import KNOWN
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
@@ -68,11 +68,11 @@ def test_a_score_depends_on_its_pair_alone(reranker: OnnxReranker) -> None:
 
 
 @pytest.mark.parametrize(("name", "opener"), [(EMBEDDER, open_embedder), ("ms-marco-MiniLM-L-12-v2", open_reranker)])
-def test_a_damaged_file_of_the_right_size_is_named_with_the_fix(tmp_path, name, opener) -> None:
+def test_a_damaged_file_of_the_right_size_is_named_with_the_fix(tmp_path, monkeypatch, name, opener) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
     place = lay(tmp_path, KNOWN[name])
     with pytest.raises(WeightsError, match=rf"cannot be loaded.*models check {name}"):
-        opener(place)
-    weights = resolve(place)
+        opener(name)
     (place / "tokenizer.json").write_bytes(real(name).files["tokenizer.json"].read_bytes())
     with pytest.raises(WeightsError, match=r"model.onnx cannot be loaded"):
-        opener(weights.place)
+        opener(name)

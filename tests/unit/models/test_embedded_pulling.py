@@ -21,11 +21,16 @@ needs("huggingface_hub")
 CONTENTS = {"model.onnx": bytes(range(256)) * 40_000, "tokenizer.json": b"{}" * 50}
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+
+
 def test_downloads_each_file_at_the_pinned_revision_without_a_token(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     model = published(CONTENTS)
     with hub(CONTENTS) as server:
-        weights = pull(model, folder=tmp_path, endpoint=server.url)
+        weights = pull(model, endpoint=server.url)
     assert {name: path.read_bytes() for name, path in weights.files.items()} == CONTENTS
     assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == sorted(CONTENTS)
     assert {path.split("/resolve/")[1].split("/")[0] for _, path, _ in server.requests} == {"a" * 40}
@@ -39,16 +44,16 @@ def test_what_downloads_comes_with_the_extra_that_runs_the_model(tmp_path: Path,
         assert any(each.startswith("huggingface-hub") for each in extras[model.extra])
         if model.published:
             with pytest.raises(WeightsError, match=rf"pip install 'loopwright\[{model.extra}\]'"):
-                pull(model, folder=tmp_path)
+                pull(model)
 
 
 def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
     model = published(CONTENTS)
     with hub(CONTENTS) as server:
-        pull(model, folder=tmp_path, endpoint=server.url)
+        pull(model, endpoint=server.url)
         damaged = tmp_path / "tiny" / "model.onnx"
         damaged.write_bytes(b"x" * len(CONTENTS["model.onnx"]))
-        pull(model, folder=tmp_path, endpoint=server.url)
+        pull(model, endpoint=server.url)
     assert damaged.read_bytes() == CONTENTS["model.onnx"]
 
 
@@ -58,7 +63,7 @@ def test_a_lost_connection_is_resumed_where_it_broke(tmp_path: Path) -> None:
     model = published(contents)
     with hub(contents) as server:
         server.cuts = 1
-        pull(model, folder=tmp_path, endpoint=server.url)
+        pull(model, endpoint=server.url)
         ranges = [asked for method, _, asked in server.requests if method == "GET"]
     first, second = ranges
     assert first is None
@@ -72,10 +77,10 @@ def test_a_connection_that_keeps_breaking_fails_plainly_and_the_next_try_succeed
     with hub(CONTENTS) as server:
         server.cuts = 1000
         with pytest.raises(WeightsError, match=r"onnx/model.onnx of owner/tiny could not be downloaded"):
-            pull(model, folder=tmp_path, endpoint=server.url)
+            pull(model, endpoint=server.url)
         assert not (tmp_path / "tiny" / "model.onnx").exists()
         server.cuts = 0
-        pull(model, folder=tmp_path, endpoint=server.url)
+        pull(model, endpoint=server.url)
     assert (tmp_path / "tiny" / "model.onnx").read_bytes() == CONTENTS["model.onnx"]
 
 
@@ -83,7 +88,7 @@ def test_a_connection_that_keeps_breaking_fails_plainly_and_the_next_try_succeed
 def test_a_refusal_of_the_hub_is_named(tmp_path: Path, status: int) -> None:
     with hub(CONTENTS) as server, pytest.raises(WeightsError, match=f"{status}|cannot be reached"):
         server.status = status
-        pull(published(CONTENTS), folder=tmp_path, endpoint=server.url)
+        pull(published(CONTENTS), endpoint=server.url)
 
 
 # The client asks five times, with pauses that grow.
@@ -92,7 +97,7 @@ def test_a_hub_that_is_not_there_is_named_with_the_fix(tmp_path: Path) -> None:
     with hub({}) as gone:
         url = gone.url
     with pytest.raises(WeightsError, match=r"cannot be reached.*as model.onnx"):
-        pull(published(CONTENTS), folder=tmp_path, endpoint=url)
+        pull(published(CONTENTS), endpoint=url)
 
 
 def test_no_space_is_said_before_anything_is_downloaded(tmp_path: Path) -> None:
@@ -100,5 +105,5 @@ def test_no_space_is_said_before_anything_is_downloaded(tmp_path: Path) -> None:
     model = published(CONTENTS)
     huge = replace(model, files=(replace(model.files[0], bytes=free * 2),))
     with hub(CONTENTS) as server, pytest.raises(WeightsError, match=r"needs .* bytes, but .* free"):
-        pull(huge, folder=tmp_path, endpoint=server.url)
+        pull(huge, endpoint=server.url)
     assert server.requests == []

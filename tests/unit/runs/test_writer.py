@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from run_histories import a_run, kept, news, shown
 
-from loopwright.database import sqlite
+from loopwright.database import opening
 from loopwright.errors import StoreError
 from loopwright.runs.store import RunStore, open_runs
 from loopwright.runs.writer import Writer
@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A locked file is waited for in each attempt; here a tenth of the usual time."""
-    monkeypatch.setattr(sqlite, "BUSY", 0.5)
+    monkeypatch.setattr(opening, "BUSY", 0.5)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +63,11 @@ class OnnxEmbedder:
         return vectors
 
 
-def open_embedder(name_or_path: str | Path) -> OnnxEmbedder:
+def open_embedder(name: str) -> OnnxEmbedder:
     """Find and load an embedding model.
 
     Args:
-        name_or_path: A name of the catalogue, or a folder with such a model's files.
+        name: A name of the catalogue.
 
     Returns:
         The model.
@@ -76,7 +75,7 @@ def open_embedder(name_or_path: str | Path) -> OnnxEmbedder:
     Raises:
         WeightsError: If it is unknown, not here, not for embeddings, or damaged.
     """
-    return OnnxEmbedder(resolve(name_or_path, "embedding"))
+    return OnnxEmbedder(resolve(name, "embedding"))
 
 
 def _pooled(tokens: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling) -> NDArray[np.float32]:

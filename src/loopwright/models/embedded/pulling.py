@@ -18,14 +18,14 @@ _STORAGE = (*_FULL, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENO
 """What the operating system says when the fault is the disk's and not the network's."""
 
 
-def pull(model: KnownModel, *, folder: Path | None = None, endpoint: str | None = None) -> Weights:
+def pull(model: KnownModel, *, endpoint: str | None = None) -> Weights:
     """Download a model's files that are not here yet.
 
-    A file gets its name only after its hash was found right, so a file with a name is always whole. No token is sent.
+    They go into `weights_folder`. A file gets its name only after its hash was found right, so a file with a name is
+    always whole. No token is sent.
 
     Args:
         model: The model.
-        folder: The folder of models; None for `weights_folder`.
         endpoint: The hub's base URL; None for the environment variable ``HF_ENDPOINT``, or the public hub.
 
     Returns:
@@ -36,7 +36,7 @@ def pull(model: KnownModel, *, folder: Path | None = None, endpoint: str | None 
     """
     if model.published is None:
         raise WeightsError(missing_message(model))
-    place = (folder or weights_folder()) / model.name
+    place = weights_folder() / model.name
     try:
         place.mkdir(parents=True, exist_ok=True)
         wanted = [file for file in model.files if not _is_right(place / file.name, file)]
@@ -52,7 +52,7 @@ def pull(model: KnownModel, *, folder: Path | None = None, endpoint: str | None 
         shutil.rmtree(place / _PARTIAL, ignore_errors=True)
     except OSError as error:
         raise WeightsError(_storage_problem(model, place, error)) from None
-    return Weights(model, {file.name: place / file.name for file in model.files}, "folder")
+    return Weights(model, {file.name: place / file.name for file in model.files})
 
 
 def _is_right(path: Path, file: WeightFile) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +48,11 @@ class OnnxReranker:
         return scores
 
 
-def open_reranker(name_or_path: str | Path) -> OnnxReranker:
+def open_reranker(name: str) -> OnnxReranker:
     """Find and load a reranker.
 
     Args:
-        name_or_path: A name of the catalogue, or a folder with such a model's files.
+        name: A name of the catalogue.
 
     Returns:
         The model.
@@ -61,4 +60,4 @@ def open_reranker(name_or_path: str | Path) -> OnnxReranker:
     Raises:
         WeightsError: If it is unknown, not here, not a reranker, or damaged.
     """
-    return OnnxReranker(resolve(name_or_path, "reranker"))
+    return OnnxReranker(resolve(name, "reranker"))

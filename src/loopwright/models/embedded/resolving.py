@@ -1,4 +1,4 @@
-"""Where a model's files are: a path that the user gives, the folder of models, or the user's hub cache."""
+"""Where a model's files are: in the folder of models, or in the user's hub cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from loopwright.errors import WeightsError, unknown_name_message
 from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Role, WeightFile, pullable_builds
@@ -22,9 +21,6 @@ FOLDER_VARIABLE = "LOOPWRIGHT_MODELS"
 DEFAULT_FOLDER = ".models"
 """The folder of models where that variable is not set, in the working directory."""
 
-Source: TypeAlias = Literal["path", "folder", "hub cache"]
-"""Where files were found."""
-
 
 @dataclass(frozen=True)
 class Weights:
@@ -34,8 +30,6 @@ class Weights:
     """The model."""
     files: Mapping[str, Path]
     """`WeightFile.name` -> where that file is."""
-    source: Source
-    """Where they were found."""
 
     @property
     def place(self) -> Path:
@@ -62,13 +56,12 @@ def known_model(name: str) -> KnownModel:
     return KNOWN[name]
 
 
-def resolve(name_or_path: str | Path, role: Role | None = None) -> Weights:
+def resolve(name: str, role: Role) -> Weights:
     """Find a model's files, and check their sizes.
 
     Args:
-        name_or_path: A name of the catalogue, a folder with a known model's files, or a chat model's file. A name is
-            looked for in the folder of models first and in the user's hub cache then.
-        role: What the model must be for; None for anything.
+        name: A name of the catalogue; looked for in the folder of models first and in the user's hub cache then.
+        role: What the model must be for.
 
     Returns:
         The files.
@@ -76,17 +69,13 @@ def resolve(name_or_path: str | Path, role: Role | None = None) -> Weights:
     Raises:
         WeightsError: If the model is unknown, not here, of another role, or a file has the wrong size.
     """
-    named = KNOWN.get(str(name_or_path))
-    if named is None:
-        weights = _at_path(Path(name_or_path))
-    else:
-        found = find(named)
-        if found is None:
-            raise WeightsError(missing_message(named))
-        weights = found
-    if role is not None and weights.model.role != role:
+    model = known_model(name)
+    if model.role != role:
         fitting = ", ".join(model.name for model in KNOWN.values() if model.role == role)
-        raise WeightsError(f"{weights.model.name} is for {weights.model.role}, not for {role}. Known: {fitting}.")
+        raise WeightsError(f"{model.name} is for {model.role}, not for {role}. Known: {fitting}.")
+    weights = find(model)
+    if weights is None:
+        raise WeightsError(missing_message(model))
     return weights
 
 
@@ -101,9 +90,9 @@ def find(model: KnownModel) -> Weights | None:
     """
     folder = weights_folder() / model.name
     if folder.is_dir() and any((folder / file.name).exists() for file in model.files):
-        return Weights(model, _checked(model, folder), "folder")
+        return Weights(model, _checked(model, folder))
     cached = _in_hub_cache(model)
-    return Weights(model, cached, "hub cache") if cached else None
+    return Weights(model, cached) if cached else None
 
 
 def first_here(role: Role) -> str | None:
@@ -154,25 +143,6 @@ def missing_message(model: KnownModel) -> str:
     builds = pullable_builds(model)
     other = f", or run 'loopwright models pull {builds[0]}' for another build of it" if builds else ""
     return f"{model.name} cannot be downloaded, since no publisher has this build: {by_hand}{other}."
-
-
-def _at_path(path: Path) -> Weights:
-    if not path.exists():
-        known = unknown_name_message("embedded model", str(path), KNOWN)
-        raise WeightsError(f"{known} And there is no such file or folder.")
-    folder = path if path.is_dir() else path.parent
-    for model in KNOWN.values():
-        if path.is_file() and path.name != model.files[0].name:
-            continue
-        if all(_size(folder / file.name) == file.bytes for file in model.files):
-            return Weights(model, {file.name: folder / file.name for file in model.files}, "path")
-    # A folder that has a known model's name holds that model, and then its damage can be named.
-    if path.is_dir() and path.name in KNOWN:
-        _checked(KNOWN[path.name], path)
-    raise WeightsError(
-        f"{path} holds no known model: no entry of the catalogue has files of these names and sizes. "
-        "Compare with 'loopwright models list'."
-    )
 
 
 def _checked(model: KnownModel, folder: Path) -> dict[str, Path]:

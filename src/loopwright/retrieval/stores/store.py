@@ -13,37 +13,41 @@ from numpy.typing import NDArray
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    and_,
     delete,
     distinct,
     func,
     insert,
     inspect,
+    or_,
     select,
 )
 from sqlalchemy.schema import CreateSchema
 
 from loopwright.database.database import Database
+from loopwright.database.values import microseconds
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Links, Passage, StoreStats
-from loopwright.retrieval.stores.backend import Backend, Scored
-from loopwright.retrieval.stores.filtering import documents_within, passages_within
-from loopwright.retrieval.stores.storable import storable
+from loopwright.retrieval.stores.backend import Backend, Inside, Scored
+from loopwright.retrieval.stores.storable import bounded, storable
 from loopwright.retrieval.stores.tables import (
     COUNTER,
     DOCUMENT,
     DOCUMENT_COLUMNS,
     EMBEDDING,
+    LABEL,
     METADATA,
     PASSAGE,
     PASSAGE_COLUMNS,
     SCHEMA_VERSION,
+    TAGS,
+    add,
     count_up,
     counted,
     document_of,
     passage_of,
 )
 from loopwright.retrieval.stores.vectors import check_dimensions, unit
-from loopwright.retrieval.stores.writing import add
 from loopwright.retrieval.text import query_terms
 
 HOLDS = "a knowledge store"
@@ -375,3 +379,34 @@ class KnowledgeStore:
 
 def _embedded(passage: Passage) -> tuple[str, str, str]:
     return storable(passage.title), storable(passage.heading), storable(passage.text)
+
+
+def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bool] | None:
+    """The condition that a filter puts on documents; None if it lets all pass."""
+    if where is None:
+        return None
+    conditions: list[ColumnElement[bool]] = []
+    if where.documents:
+        conditions.append(_named(backend, where.documents))
+    if where.after is not None:
+        conditions.append(DOCUMENT.c.dated >= microseconds(where.after))
+    if where.before is not None:
+        conditions.append(DOCUMENT.c.dated < microseconds(where.before))
+    if where.tags:
+        among = backend.among(LABEL.c.value, [bounded(tag) for tag in where.tags])
+        conditions.append(DOCUMENT.c.key.in_(select(LABEL.c.document).where(LABEL.c.name == TAGS, among)))
+    return and_(*conditions) if conditions else None
+
+
+def passages_within(backend: Backend, where: Filter | None) -> Inside:
+    """The numbers of the passages that a filter lets pass; None if it lets all pass."""
+    within = documents_within(backend, where)
+    return None if within is None else select(PASSAGE.c.key).join(DOCUMENT).where(within)
+
+
+def _named(backend: Backend, names: Sequence[str]) -> ColumnElement[bool]:
+    conditions = [backend.among(DOCUMENT.c.id, names)]
+    for prefix in dict.fromkeys(name for name in names if name.endswith(("/", "#"))):
+        after = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # the least text that is above all that begin with the prefix
+        conditions.append(and_(DOCUMENT.c.id >= prefix, DOCUMENT.c.id < after))
+    return or_(*conditions)

@@ -24,12 +24,23 @@ from sqlalchemy.dialects import postgresql, sqlite
 from loopwright.database.database import Database
 from loopwright.database.values import microseconds
 from loopwright.diagram.shown import ShownGraph
-from loopwright.errors import AttemptLost, InputError
+from loopwright.errors import AttemptLost, InputError, UnknownRun
 from loopwright.runs.schemas import ENDED, Channel, KeptEvaluation, Order, PromptVersion, RunFilter, RunPage, RunRecord
 from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, Refused, within
 from loopwright.runs.store.listing import page, tags_of
-from loopwright.runs.store.rows import as_json, read, row_of
-from loopwright.runs.store.tables import ALLOWANCES, ASSIGNMENTS, EVALUATIONS, EVENTS, GRAPHS, PROMPTS, RUNS, TAGS
+from loopwright.runs.store.tables import (
+    ALLOWANCES,
+    ASSIGNMENTS,
+    EVALUATIONS,
+    EVENTS,
+    GRAPHS,
+    PROMPTS,
+    RUNS,
+    TAGS,
+    as_json,
+    read,
+    row_of,
+)
 
 PART = 200
 """Runs that are listed at once where all are read."""
@@ -167,7 +178,7 @@ class RunStore:
         with self._database.writing() as connection:
             row = connection.execute(kept).one_or_none()
             if row is None:
-                raise InputError(f"there is no run {run.id!r}")
+                raise UnknownRun(run.id)
             if row.epoch != run.epoch - 1:
                 raise AttemptLost(run.id, run.epoch, row.epoch)
             connection.execute(update(RUNS).where(RUNS.c.key == row.key).values(**row_of(run)))
@@ -196,7 +207,7 @@ class RunStore:
         with self._database.writing() as connection:
             key = connection.scalar(select(RUNS.c.key).where(RUNS.c.id == run_id).with_for_update())
             if key is None:
-                raise InputError(f"there is no run {run_id!r}")
+                raise UnknownRun(run_id)
             connection.execute(delete(TAGS).where(TAGS.c.run == key))
             _tag(connection, key, tags)
 

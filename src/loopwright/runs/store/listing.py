@@ -12,8 +12,7 @@ from sqlalchemy import JSON, ColumnElement, Connection, Float, and_, cast, func,
 from loopwright.database.values import microseconds
 from loopwright.errors import InputError
 from loopwright.runs.schemas import Order, RunFilter, RunPage, RunSummary
-from loopwright.runs.store.rows import read, searchable
-from loopwright.runs.store.tables import RUNS, TAGS
+from loopwright.runs.store.tables import RUNS, TAGS, read, searchable
 
 _PLACE = re.compile(r"(-?\d{1,18}) (.+)", re.DOTALL | re.ASCII)
 

@@ -1,10 +1,18 @@
-"""The tables of a run history, for SQLite and PostgreSQL alike."""
+"""The tables of a run history, for SQLite and PostgreSQL alike, and how runs become rows."""
 
 from __future__ import annotations
 
+import json
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table
 
-from loopwright.database.values import StorableText
+from loopwright.database.values import StorableText, microseconds
+from loopwright.errors import StoreError
+from loopwright.runs.schemas import RunRecord, RunSummary
 
 FORMAT = 3
 """Changes with everything that an older version would misread: tables, columns, or the JSON in them."""
@@ -49,7 +57,7 @@ RUNS = Table(
     Index("runs_by_parent", "parent", "started_at", "id"),
 )
 """Runs: what is filtered and ordered by (``started_at`` in microseconds since 1970, ``parent`` a run's id that need
-not be kept), ``searched`` as `rows.searchable` has it, and the record as JSON in two parts."""
+not be kept), ``searched`` as `searchable` has it, and the record as JSON in two parts."""
 
 EVENTS = Table(
     "run_events",
@@ -110,3 +118,70 @@ ALLOWANCES = Table(
     Column("usd", BigInteger, nullable=False),
 )
 """What was spent of allowances, calls under way included; ``usd`` in units of 1e-12: whole numbers add up."""
+
+
+_Kept = TypeVar("_Kept", bound=BaseModel)
+_SUMMARY = frozenset(RunSummary.model_fields)
+
+
+def searchable(text: str) -> str:
+    """A text as it is searched: letter case, full-width forms and ways to write an accent mean nothing."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def row_of(run: RunRecord) -> dict[str, Any]:
+    """A run's columns, but its key and its graph.
+
+    Args:
+        run: The run; its children and tags are kept apart.
+    """
+    told = run.model_dump(mode="json", exclude={"children", "tags"})
+    texts = (run.title, *_texts(told["input"]), run.outcome.answer if run.outcome else "")
+    return {
+        "id": run.id,
+        "workflow": run.workflow,
+        "status": run.status,
+        "stop_reason": run.stop_reason,
+        "source": run.source,
+        "parent": run.parent.run_id if run.parent else None,
+        "started_at": microseconds(run.started_at),
+        "epoch": run.epoch,
+        "summary": as_json({name: value for name, value in told.items() if name in _SUMMARY}),
+        "searched": searchable("\n".join(texts)),
+        "document": as_json({name: value for name, value in told.items() if name not in _SUMMARY}),
+    }
+
+
+def as_json(value: Any) -> str:
+    """A value as it is kept; unlike pydantic, with infinite and undefined figures."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def read(model: type[_Kept], what: str, *documents: str, **further: Any) -> _Kept:
+    """A value from what was kept.
+
+    Args:
+        model: Its class.
+        what: What it is, for the message.
+        documents: Its parts in JSON.
+        further: Further fields.
+
+    Raises:
+        StoreError: If it is not what this version writes.
+    """
+    try:
+        fields = {name: value for document in documents for name, value in json.loads(document).items()}
+        return model.model_validate({**fields, **further})
+    except (ValueError, ValidationError) as error:
+        raise StoreError(f"the run history's entry of {what} is damaged, or of another version: {error}") from error
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in cast("dict[str, Any]", value).values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _texts(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
@@ -16,7 +16,7 @@ from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, failure, frames
 from loopwright.server.agent_api.threads import Strategy, Threads, ended_well, plain_json, shown_run
-from loopwright.server.context import Context, Here, context_of
+from loopwright.server.context import Context, Here
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import Problem
 from loopwright.workflows.api import RunChanges, Workflow
@@ -134,11 +134,15 @@ class Search(BaseModel):
     offset: Annotated[int, Field(ge=0)] = 0
 
 
-def _threads(context: Context, request: Request) -> Threads:
+async def _threads(context: Here, request: Request) -> Threads:
     state = request.app.state
     if not hasattr(state, "agent_threads"):
         state.agent_threads = Threads(context)
     return state.agent_threads
+
+
+AllThreads = Annotated[Threads, Depends(_threads)]
+"""The threads as a parameter of a route; they know the `Context`."""
 
 
 # Assistants
@@ -215,9 +219,9 @@ def _depth(xray: str) -> int | bool:
 
 
 @router.post("/threads")
-async def create_thread(asked: NewThread, context: Here, request: Request) -> dict[str, Any]:
+async def create_thread(asked: NewThread, threads: AllThreads) -> dict[str, Any]:
     """Make a thread."""
-    threads, thread_id = _threads(context, request), asked.thread_id or str(uuid.uuid4())
+    thread_id = asked.thread_id or str(uuid.uuid4())
     if not await threads.known(thread_id):
         threads.create(thread_id, asked.metadata or {})
     elif asked.if_exists == "raise":
@@ -226,56 +230,56 @@ async def create_thread(asked: NewThread, context: Here, request: Request) -> di
 
 
 @router.get("/threads/{thread_id}")
-async def get_thread(thread_id: ThreadId, context: Here, request: Request) -> dict[str, Any]:
+async def get_thread(thread_id: ThreadId, threads: AllThreads) -> dict[str, Any]:
     """A thread."""
-    return await _threads(context, request).described(thread_id)
+    return await threads.described(thread_id)
 
 
 @router.delete("/threads/{thread_id}", status_code=204)
-async def delete_thread(thread_id: ThreadId, context: Here, request: Request) -> Response:
+async def delete_thread(thread_id: ThreadId, threads: AllThreads) -> Response:
     """Forget a thread with its runs."""
-    await _threads(context, request).delete(thread_id)
+    await threads.delete(thread_id)
     return Response(status_code=204)
 
 
 @router.get("/threads/{thread_id}/state")
-async def get_state(thread_id: ThreadId, context: Here, request: Request) -> dict[str, Any]:
+async def get_state(thread_id: ThreadId, threads: AllThreads) -> dict[str, Any]:
     """Its state."""
-    return await _threads(context, request).state(thread_id)
+    return await threads.state(thread_id)
 
 
 @router.post("/threads/{thread_id}/state/checkpoint")
-async def get_state_at(thread_id: ThreadId, asked: AtCheckpoint, context: Here, request: Request) -> dict[str, Any]:
+async def get_state_at(thread_id: ThreadId, asked: AtCheckpoint, threads: AllThreads) -> dict[str, Any]:
     """Its state at a checkpoint."""
-    return await _threads(context, request).state(thread_id, asked.checkpoint.checkpoint_id)
+    return await threads.state(thread_id, asked.checkpoint.checkpoint_id)
 
 
 @router.get("/threads/{thread_id}/state/{checkpoint_id}")
-async def get_state_of(thread_id: ThreadId, checkpoint_id: str, context: Here, request: Request) -> dict[str, Any]:
+async def get_state_of(thread_id: ThreadId, checkpoint_id: str, threads: AllThreads) -> dict[str, Any]:
     """Its state at a checkpoint."""
-    return await _threads(context, request).state(thread_id, checkpoint_id)
+    return await threads.state(thread_id, checkpoint_id)
 
 
 @router.post("/threads/{thread_id}/state")
-async def update_state(thread_id: ThreadId, asked: Update, context: Here, request: Request) -> dict[str, Any]:
+async def update_state(thread_id: ThreadId, asked: Update, threads: AllThreads) -> dict[str, Any]:
     """Change its state."""
     at = asked.checkpoint_id or (asked.checkpoint.checkpoint_id if asked.checkpoint else None)
-    made = await _threads(context, request).update(thread_id, asked.values, asked.as_node, at)
+    made = await threads.update(thread_id, asked.values, asked.as_node, at)
     return {"checkpoint": made}
 
 
 @router.get("/threads/{thread_id}/history")
-async def list_history(thread_id: ThreadId, context: Here, request: Request, limit: int = 10) -> list[dict[str, Any]]:
+async def list_history(thread_id: ThreadId, threads: AllThreads, limit: int = 10) -> list[dict[str, Any]]:
     """Its states, the last one first."""
-    return await get_history(thread_id, History(limit=limit), context, request)
+    return await get_history(thread_id, History(limit=limit), threads)
 
 
 @router.post("/threads/{thread_id}/history")
-async def get_history(thread_id: ThreadId, asked: History, context: Here, request: Request) -> list[dict[str, Any]]:
+async def get_history(thread_id: ThreadId, asked: History, threads: AllThreads) -> list[dict[str, Any]]:
     """Its states, the last one first."""
     before = asked.before.checkpoint_id if isinstance(asked.before, Place) else asked.before
     found: list[dict[str, Any]] = []
-    async for state in _threads(context, request).history(thread_id, before):
+    async for state in threads.history(thread_id, before):
         found.append(state)
         if len(found) == asked.limit:
             break
@@ -284,61 +288,61 @@ async def get_history(thread_id: ThreadId, asked: History, context: Here, reques
 
 @router.get("/threads/{thread_id}/runs")
 async def list_thread_runs(
-    thread_id: ThreadId, context: Here, request: Request, limit: int = 10, offset: int = 0
+    thread_id: ThreadId, threads: AllThreads, limit: int = 10, offset: int = 0
 ) -> list[dict[str, Any]]:
     """Its runs, the last one first."""
-    turns = await _threads(context, request).turns(thread_id)
-    return [_shown(context, record, thread_id) for record in turns[offset:][:limit]]
+    turns = await threads.turns(thread_id)
+    return [_shown(threads, record, thread_id) for record in turns[offset:][:limit]]
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}")
-async def get_thread_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> dict[str, Any]:
+async def get_thread_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> dict[str, Any]:
     """One of its runs."""
-    return _shown(context, await _turn(thread_id, run_id, context, request), thread_id)
+    return _shown(threads, await _turn(thread_id, run_id, threads), thread_id)
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
-async def join_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> Response:
+async def join_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> Response:
     """Wait for one of its runs, and answer with its state."""
-    return await _ended(await context.hub.until_ended((await _turn(thread_id, run_id, context, request)).id), request)
+    return await _ended(await _turn(thread_id, run_id, threads), threads)
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}/stream")
 async def join_stream(
-    thread_id: ThreadId, run_id: str, context: Here, request: Request,
+    thread_id: ThreadId, run_id: str, threads: AllThreads,
     stream_mode: Annotated[list[Mode] | None, Query()] = None, cancel_on_disconnect: bool = False,
 ) -> Response:  # fmt: skip
     """Follow one of its runs from its beginning."""
-    record = await _turn(thread_id, run_id, context, request)
-    threads, modes = _threads(context, request), stream_mode or ["values"]
-    return _streaming(frames(context, threads, record, modes, after=0, cancel=cancel_on_disconnect), record, thread_id)
+    record = await _turn(thread_id, run_id, threads)
+    stream = frames(threads, record, stream_mode or ["values"], after=0, cancel=cancel_on_disconnect)
+    return _streaming(stream, record, thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/{run_id}/cancel")
-async def cancel_run(thread_id: ThreadId, run_id: str, context: Here, request: Request) -> Response:
+async def cancel_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> Response:
     """End one of its runs."""
-    await context.hub.cancel((await _turn(thread_id, run_id, context, request)).id)
+    await threads.context.hub.cancel((await _turn(thread_id, run_id, threads)).id)
     return Response(status_code=204)
 
 
-async def _turn(thread_id: str, run_id: str, context: Context, request: Request) -> RunRecord:
-    for record in await _threads(context, request).turns(thread_id):
+async def _turn(thread_id: str, run_id: str, threads: Threads) -> RunRecord:
+    for record in await threads.turns(thread_id):
         if record.id == run_id:
             return record
     raise Problem(f"thread {thread_id} has no run {run_id[:80]!r}", "UnknownRun", status=404).exception
 
 
-def _shown(context: Context, record: RunRecord, thread_id: str) -> dict[str, Any]:
-    return shown_run(record, thread_id, _assistant_id(context.workflow(record.workflow)))
+def _shown(threads: Threads, record: RunRecord, thread_id: str) -> dict[str, Any]:
+    return shown_run(record, thread_id, _assistant_id(threads.context.workflow(record.workflow)))
 
 
 # Runs
 
 
-async def _begun(asked: NewRun, thread_id: str | None, context: Context, request: Request) -> tuple[RunRecord, int]:
+async def _begun(asked: NewRun, thread_id: str | None, threads: Threads) -> tuple[RunRecord, int]:
     """Begin a run or go on with one; how many events it had before."""
     asked.require_possible()
-    threads, hosted = _threads(context, request), _hosted(context, asked.assistant_id)
+    hosted = _hosted(threads.context, asked.assistant_id)
     if thread_id is None:
         thread_id = str(uuid.uuid4())
     elif asked.if_not_exists == "reject":
@@ -349,13 +353,10 @@ async def _begun(asked: NewRun, thread_id: str | None, context: Context, request
     )
 
 
-async def _streamed(asked: NewRun, thread_id: str | None, request: Request) -> Response:
-    context = context_of(request)
-    run, before = await _begun(asked, thread_id, context, request)
+async def _streamed(asked: NewRun, thread_id: str | None, threads: Threads) -> Response:
+    run, before = await _begun(asked, thread_id, threads)
     modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
-    stream = frames(
-        context, _threads(context, request), run, modes, after=before, cancel=asked.on_disconnect == "cancel"
-    )
+    stream = frames(threads, run, modes, after=before, cancel=asked.on_disconnect == "cancel")
     return _streaming(stream, run, thread_id)
 
 
@@ -365,64 +366,58 @@ def _streaming(stream: AsyncGenerator[bytes], record: RunRecord, thread_id: str 
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
-async def _waited(asked: NewRun, thread_id: str | None, request: Request) -> Response:
-    context = context_of(request)
-    run, _before = await _begun(asked, thread_id, context, request)
-    return await _ended(await context.hub.until_ended(run.id), request)
+async def _waited(asked: NewRun, thread_id: str | None, threads: Threads) -> Response:
+    run, _before = await _begun(asked, thread_id, threads)
+    return await _ended(run, threads)
 
 
-async def _ended(record: RunRecord, request: Request) -> Response:
-    context = context_of(request)
-    if not ended_well(record):
-        return JSONResponse({"__error__": failure(record)})
-    return JSONResponse(await _threads(context, request).last(record))
+async def _ended(run: RunRecord, threads: Threads) -> Response:
+    record = await threads.context.hub.until_ended(run.id)
+    return JSONResponse(await threads.last(record) if ended_well(record) else {"__error__": failure(record)})
 
 
 # AG-UI
 
 
 @router.post("/agui/{workflow}")
-async def run_for_front_end(workflow: str, request: Request) -> Response:
+async def run_for_front_end(workflow: str, threads: AllThreads, request: Request) -> Response:
     """Run a workflow, and send what happens as AG-UI's events."""
     try:
         from loopwright.server import agui
     except ModuleNotFoundError as error:
         told = f"{error.name} is not installed: pip install 'loopwright[ag-ui]'"
         raise Problem(told, "ConfigError", status=501).exception from None
-    context = context_of(request)
-    hosted = _hosted(context, workflow)
-    asked, (run, before) = await agui.begun(_threads(context, request), hosted, await request.body())
-    stream = agui.frames(context, asked, run, before)
-    return _streaming(stream, run, asked.thread_id)
+    hosted = _hosted(threads.context, workflow)
+    asked, (run, before) = await agui.begun(threads, hosted, await request.body())
+    return _streaming(agui.frames(threads.context, asked, run, before), run, asked.thread_id)
 
 
 @router.post("/threads/{thread_id}/runs")
-async def create_run(thread_id: ThreadId, asked: NewRun, request: Request) -> dict[str, Any]:
+async def create_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads) -> dict[str, Any]:
     """Run the thread in the background."""
-    context = context_of(request)
-    run, _before = await _begun(asked, thread_id, context, request)
-    return _shown(context, run, thread_id)
+    run, _before = await _begun(asked, thread_id, threads)
+    return _shown(threads, run, thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/stream")
-async def stream_run(thread_id: ThreadId, asked: NewRun, request: Request) -> Response:
+async def stream_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads) -> Response:
     """Run the thread, and send what happens as it happens."""
-    return await _streamed(asked, thread_id, request)
+    return await _streamed(asked, thread_id, threads)
 
 
 @router.post("/threads/{thread_id}/runs/wait")
-async def wait_for_run(thread_id: ThreadId, asked: NewRun, request: Request) -> Response:
+async def wait_for_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads) -> Response:
     """Run the thread, and answer with its state."""
-    return await _waited(asked, thread_id, request)
+    return await _waited(asked, thread_id, threads)
 
 
 @router.post("/runs/stream")
-async def stream_stateless(asked: NewRun, request: Request) -> Response:
+async def stream_stateless(asked: NewRun, threads: AllThreads) -> Response:
     """Run without a thread, and send what happens as it happens."""
-    return await _streamed(asked, None, request)
+    return await _streamed(asked, None, threads)
 
 
 @router.post("/runs/wait")
-async def wait_stateless(asked: NewRun, request: Request) -> Response:
+async def wait_stateless(asked: NewRun, threads: AllThreads) -> Response:
     """Run without a thread, and answer with the state."""
-    return await _waited(asked, None, request)
+    return await _waited(asked, None, threads)

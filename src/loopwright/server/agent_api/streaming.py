@@ -10,7 +10,6 @@ from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads, asked_of, ended_well
-from loopwright.server.context import Context, kept_run
 from loopwright.server.sse import followed
 
 Mode = Literal["values", "updates", "messages", "messages-tuple", "custom"]
@@ -23,20 +22,19 @@ def sse(event: str, data: Any) -> bytes:
 
 
 async def frames(
-    context: Context, threads: Threads, record: RunRecord, modes: Sequence[Mode], *, after: int, cancel: bool
+    threads: Threads, record: RunRecord, modes: Sequence[Mode], *, after: int, cancel: bool
 ) -> AsyncGenerator[bytes]:
     """What happens in a run from here on, until it ends.
 
     Args:
-        context: Knows the runs.
-        threads: Knows the states.
+        threads: Knows the runs and their states.
         record: The run.
         modes: What the client asked for.
         after: The number of the last event that belongs to an earlier part of the run.
         cancel: Whether the run is cancelled when the client leaves.
     """
     yield sse("metadata", {"run_id": record.id, "attempt": 1})
-    writer, ended = _Text(record.id), False
+    context, writer, ended = threads.context, _Text(record.id), False
     try:
         async for events in followed(context, record.id, "run", after):
             for kept in events:
@@ -48,7 +46,7 @@ async def frames(
     finally:
         if cancel and not ended:
             await context.hub.cancel(record.id)
-    last = await kept_run(context, record.id)
+    last = await context.hub.known(record.id)
     if last.asked:
         if "updates" in modes:
             yield sse("updates", {"__interrupt__": asked_of(last)})

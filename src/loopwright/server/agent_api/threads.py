@@ -47,7 +47,8 @@ class Threads:
 
     def __init__(self, context: Context) -> None:
         """Know of none."""
-        self._context = context
+        self.context = context
+        """What all routes share."""
         self._created: dict[str, tuple[datetime, dict[str, Any]]] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -59,7 +60,7 @@ class Threads:
 
     async def known(self, thread_id: str) -> bool:
         """Whether there is such a thread."""
-        return thread_id in self._created or await self._context.hub.record(thread_id) is not None
+        return thread_id in self._created or await self.context.hub.record(thread_id) is not None
 
     async def turns(self, thread_id: str) -> list[RunRecord]:
         """The runs of a thread, the last one first.
@@ -69,7 +70,7 @@ class Threads:
         """
         found: list[RunRecord] = []
         for number in count(1):
-            record = await self._context.hub.record(turn_id(thread_id, number))
+            record = await self.context.hub.record(turn_id(thread_id, number))
             if record is None:
                 break
             found.insert(0, record)
@@ -100,8 +101,8 @@ class Threads:
     async def delete(self, thread_id: str) -> None:
         """Forget a thread with its runs."""
         for record in await self.turns(thread_id):
-            await self._context.hub.cancel(record.id)
-            await self._context.hub.delete(record.id)
+            await self.context.hub.cancel(record.id)
+            await self.context.hub.delete(record.id)
         self._created.pop(thread_id, None)
 
     # Runs
@@ -133,7 +134,7 @@ class Threads:
         Raises:
             HTTPException: With status 409, if another one goes on and it shall not wait.
         """
-        hub = self._context.hub
+        hub = self.context.hub
         async with self._locks[thread_id]:
             turns = await self.turns(thread_id) if await self.known(thread_id) else []
             if turns and turns[0].status not in ENDED:
@@ -179,7 +180,7 @@ class Threads:
     async def _at(self, turns: Sequence[RunRecord], checkpoint_id: str | None) -> tuple[RunRecord, StateSnapshot]:
         """The state of a thread, now or at a checkpoint, and the run that it belongs to."""
         for record in turns:
-            graph = self._context.hub.graph(record.workflow)
+            graph = self.context.hub.graph(record.workflow)
             snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
             if snapshot.created_at is not None or checkpoint_id is None:
                 return record, snapshot
@@ -195,7 +196,7 @@ class Threads:
         seen: set[str] = set()
         waiting = before is not None
         for record in await self.turns(thread_id):
-            graph = self._context.hub.graph(record.workflow)
+            graph = self.context.hub.graph(record.workflow)
             async for snapshot in graph.aget_state_history(place_of(record.id)):
                 checkpoint_id = snapshot.config.get("configurable", {})["checkpoint_id"]
                 if not waiting and checkpoint_id not in seen:
@@ -213,11 +214,11 @@ class Threads:
         last = turns[0]
         if last.status not in ENDED:
             raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
-        hosted = self._context.workflow(last.workflow)
+        hosted = self.context.workflow(last.workflow)
         if isinstance(values, Mapping) and (places := sorted(hosted.places.intersection(values))):
             raise InputError(f"the state's {places[0]} names a file of the server")
         try:
-            graph = self._context.hub.graph(last.workflow)
+            graph = self.context.hub.graph(last.workflow)
             made = await graph.aupdate_state(place_of(last.id, checkpoint_id), values, as_node=as_node)
         except GraphError:
             raise
@@ -253,14 +254,14 @@ class Threads:
 
     def _seen(self, values: Any, record: RunRecord | None) -> Any:
         """Values in plain JSON, without those that name files of this machine."""
-        places = self._context.workflow(record.workflow).places if record else ()
+        places = self.context.workflow(record.workflow).places if record else ()
         if isinstance(values, Mapping):
             values = {key: value for key, value in values.items() if key not in places}
         return plain_json(values)
 
     async def steps(self, record: RunRecord, checkpoint_id: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """What led to a checkpoint: the nodes' updates, and the values; no values of a mere input."""
-        graph = self._context.hub.graph(record.workflow)
+        graph = self.context.hub.graph(record.workflow)
         snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
         if (snapshot.metadata or {}).get("source") == "input":
             return [], None
@@ -278,7 +279,7 @@ class Threads:
 
     async def last(self, record: RunRecord) -> dict[str, Any]:
         """The values that a run ended with; with what it asks, if it waits."""
-        snapshot = await self._context.hub.graph(record.workflow).aget_state(place_of(record.id))
+        snapshot = await self.context.hub.graph(record.workflow).aget_state(place_of(record.id))
         values = self.values(snapshot, record)
         return {**values, "__interrupt__": asked_of(record)} if record.asked else values
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
+from loopwright.errors import UnknownRun
 from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.reproducing import test_of
 from loopwright.runs.schemas import (
@@ -27,7 +28,7 @@ from loopwright.runs.states import CheckpointView, logged
 from loopwright.runs.store.history import RunStore
 from loopwright.server.answering import begin_once
 from loopwright.server.changes import check_state, require_harmless
-from loopwright.server.context import RUN_ID, Context, Here, kept_run, unknown_run
+from loopwright.server.context import RUN_ID, Context, Here
 from loopwright.server.described import streamed
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import PROBLEM
@@ -181,13 +182,12 @@ async def list_tags(context: Here) -> list[str]:
 @router.get("/{run_id}", operation_id="get_run", responses=MISSING)
 async def get_run(run_id: RunId, context: Here) -> RunRecord:
     """A run, as it is now."""
-    return await kept_run(context, run_id)
+    return await context.hub.known(run_id)
 
 
 @router.delete("/{run_id}", status_code=204, operation_id="delete_run", responses=MISSING)
 async def delete_run(run_id: RunId, context: Here) -> Response:
     """Forget a run, with its events and checkpoints; one that goes on must be cancelled first."""
-    await kept_run(context, run_id)
     await context.hub.delete(run_id)
     return Response(status_code=204)
 
@@ -195,9 +195,8 @@ async def delete_run(run_id: RunId, context: Here) -> Response:
 @router.put("/{run_id}/tags", operation_id="tag_run", responses=MISSING)
 async def tag_run(run_id: RunId, asked: TagRun, context: Here) -> RunRecord:
     """Call a run by other tags than before; each says what belongs together, for example ``baseline``."""
-    await kept_run(context, run_id)
     await asyncio.to_thread(context.hub.store.set_tags, run_id, asked.tags)
-    return await kept_run(context, run_id)
+    return await context.hub.known(run_id)
 
 
 @router.get("/{run_id}/graph", operation_id="get_run_graph", responses=MISSING)
@@ -205,7 +204,7 @@ async def get_run_graph(run_id: RunId, context: Here) -> ShownGraph:
     """The graph that a run ran on, as it was then."""
     graph = await asyncio.to_thread(context.hub.store.graph, run_id)
     if graph is None:
-        raise unknown_run(run_id).exception
+        raise UnknownRun(run_id)
     return graph
 
 
@@ -223,28 +222,26 @@ async def get_run_log(
     limit: Annotated[int, Query(ge=1, le=MOST_EVENTS)] = 1000,
 ) -> Response:
     """A part of the events of a run that have happened so far."""
-    await kept_run(context, run_id)
+    await context.hub.known(run_id)
     return Response(await asyncio.to_thread(_log, context, run_id, after, limit), media_type="application/json")
 
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run", responses=MISSING)
 async def cancel_run(run_id: RunId, context: Here) -> RunRecord:
     """End a run; one that has ended stays as it is."""
-    await kept_run(context, run_id)
     return await context.hub.cancel(run_id)
 
 
 @router.post("/{run_id}/resume", operation_id="resume_run", responses=STARTS)
 async def resume_run(run_id: RunId, context: Here, asked: ResumeRun | None = None) -> RunRecord:
     """Go on with a run from its last checkpoint."""
-    await kept_run(context, run_id)
     return await context.hub.resume(run_id, answer=asked.answer if asked else None)
 
 
 @router.post("/{run_id}/fork", status_code=201, operation_id="fork_run", responses=STARTS)
 async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
     """Begin a run at a checkpoint of another one, with something changed."""
-    record = await kept_run(context, run_id)
+    record = await context.hub.known(run_id)
     hosted = context.workflow(record.workflow)
     check_state(hosted, asked.state or {})
     changes = require_harmless(asked, hosted)
@@ -254,28 +251,25 @@ async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
 @router.post("/{run_id}/counterfactual", status_code=201, operation_id="leave_loop_out", responses=STARTS)
 async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRecord:
     """Run again what followed a loop's first pass, or a later one, without that pass and those behind it."""
-    await kept_run(context, run_id)
     return await context.hub.counterfactual(run_id, asked.loop, asked.kept)
 
 
 @router.get("/{run_id}/checkpoints", operation_id="list_checkpoints", responses=MISSING)
 async def list_checkpoints(run_id: RunId, context: Here) -> list[CheckpointView]:
     """The checkpoints of a run, from the first."""
-    await kept_run(context, run_id)
     return await context.hub.checkpoints(run_id)
 
 
 @router.get("/{run_id}/checkpoints/{checkpoint_id}", operation_id="get_checkpoint", responses=MISSING)
 async def get_checkpoint(run_id: RunId, checkpoint_id: str, context: Here) -> CheckpointState:
     """The whole state at a checkpoint."""
-    await kept_run(context, run_id)
     return CheckpointState(values=await context.hub.state(run_id, checkpoint_id))
 
 
 @router.get("/{run_id}/test", operation_id="get_run_test", response_class=Response, responses=TEST)
 async def get_run_test(run_id: RunId, context: Here) -> Response:
     """The run as a test for pytest: its input, the way that it took, and how it ended."""
-    record = await kept_run(context, run_id)
+    record = await context.hub.known(run_id)
     events = await asyncio.to_thread(lambda: [*logged(context.hub.store, run_id, "model_called")])
     return Response(test_of(record, context.workflow(record.workflow), events), media_type="text/x-python")
 
@@ -292,7 +286,7 @@ def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:
 @comparison.get("", operation_id="compare_runs", responses=MISSING)
 async def compare_runs(a: ComparedId, b: ComparedId, context: Here) -> Comparison:
     """What two runs have in common, what not, and which came out better."""
-    one, other = await kept_run(context, a), await kept_run(context, b)
+    one, other = await context.hub.known(a), await context.hub.known(b)
     states = await _final_state(context, a), await _final_state(context, b)
     return await asyncio.to_thread(_compared, context.hub.store, one, other, states)
 

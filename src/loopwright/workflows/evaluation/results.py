@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
+from loopwright.diagram.shown import Frozen
 from loopwright.workflows.evaluation.figures import Figure
 
 COUNTS = ("passes", "model_calls", "seconds")
 """The figures that are no shares."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class EvaluatedAnswer(_Frozen):
+class EvaluatedAnswer(Frozen):
     """What came of one question."""
 
     id: str
@@ -42,7 +39,7 @@ class EvaluatedAnswer(_Frozen):
     """Wall time of its run, beside that of the other questions at the same time."""
     people: float | None = None
     """What people gave, where that is known."""
-    ranked: dict[str, float] = {}
+    ranked: dict[str, float] = Field(default={})
     """Name -> number that is to rise with it."""
     error: str | None = None
     """What failed, or None."""
@@ -54,7 +51,7 @@ class EvaluatedAnswer(_Frozen):
         return {**self.scores, **dict(zip(COUNTS, spent, strict=True))}
 
 
-class LoopGain(_Frozen):
+class LoopGain(Frozen):
     """What one loop costs and brings: the wired limits against a run in which it is allowed no pass."""
 
     passes: int
@@ -65,7 +62,7 @@ class LoopGain(_Frozen):
     """Figure -> what the loop adds to it, over all questions; paired, with its interval."""
 
 
-class Evaluation(_Frozen):
+class Evaluation(Frozen):
     """What came of a set of questions."""
 
     workflow: str

@@ -1,12 +1,9 @@
-"""Tells of every call of a chat model within a run, whoever makes it: which node, what was sent, what came back.
-
-LangChain tells a callback handler of every call; this one is added to each of them by a context variable, as the
-engine's own meter is, and so reaches calls in parallel tasks, in threads, and in graphs inside of nodes.
-"""
+"""What LangChain's callbacks tell of a run and LangGraph's streams do not: calls of models, and repeated nodes."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,9 +14,12 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.tracers.context import register_configure_hook
+from langgraph.errors import GraphBubbleUp
 
+from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable, Usage
-from loopwright.engine.events.schema import ModelCalled, ModelMessage
+from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried
+from loopwright.engine.nodes.policy import TryAgain
 from loopwright.models.changes import prompt_in_use
 from loopwright.models.prompts import Prompt
 from loopwright.runs.plain import message_text, plain, shortened
@@ -49,7 +49,11 @@ class _Asked:
 
 
 class ModelCalls(BaseCallbackHandler):
-    """Makes an event of every call of a chat model. May be called from any thread."""
+    """Makes an event of every call of a chat model: which node, what was sent, what came back. From any thread.
+
+    It is added to every call by a context variable, as the engine's own meter is, and so reaches calls in parallel
+    tasks, in threads, and in graphs inside of nodes.
+    """
 
     run_inline = True
     # LangChain reads these on every call; it means them to be overridden, and types them as properties.
@@ -171,3 +175,74 @@ model_calls: ContextVar[ModelCalls | None] = ContextVar("loopwright_model_calls"
 """Who is told of the model calls of the run that this code is a part of."""
 
 register_configure_hook(model_calls, inheritable=False)
+
+
+RULE = "retry_policy"
+"""What stands in the place of a retry rule's name."""
+
+
+def repeats_nodes(graph: BoundedGraph) -> bool:
+    """Whether LangGraph may repeat a node of a graph."""
+    return bool(graph.retry_policy) or any(node.retry_policy for node in graph.nodes.values())
+
+
+class Attempts(BaseCallbackHandler):
+    """Tells of each attempt of a node that failed, as soon as the next one begins. For one run of one graph.
+
+    LangGraph's streams report a node when it begins and when it is done, with whatever failed in between left out. But
+    each attempt by a ``retry_policy`` is a run of its own for callbacks. Nodes under a policy of Loopwright tell of
+    their attempts themselves, see `loopwright.engine.nodes.runner`.
+    """
+
+    run_inline = True
+
+    def __init__(self, graph: BoundedGraph, told: Callable[[NodeRetried], None]) -> None:
+        """Know of no attempt yet."""
+        self._graph = graph
+        self._told = told
+        self._running: dict[UUID, str] = {}
+        self._failed: dict[str, tuple[BaseException, float]] = {}
+        self._failures: Counter[str] = Counter()
+
+    def on_chain_start(
+        self,
+        serialized: dict[str, Any],
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Something begins: an attempt of a node, or a part of one, which is passed over."""
+        node, visit = (metadata or {}).get("langgraph_node"), (metadata or {}).get("langgraph_checkpoint_ns")
+        # LangGraph marks what it runs itself; a graph within a node has a namespace below that node's.
+        own = any(tag.startswith("graph:step:") for tag in tags or ())
+        if not own or not isinstance(node, str) or not isinstance(visit, str) or "|" in visit:
+            return
+        self._running[run_id] = visit
+        if visit in self._failed:
+            error, at = self._failed.pop(visit)
+            policies = self._graph.nodes[node].retry_policy or self._graph.retry_policy
+            retried = NodeRetried(
+                node=node,
+                attempt=self._failures[visit],
+                attempts=max((policy.max_attempts for policy in policies), default=self._failures[visit] + 1),
+                kind=type(error).__name__,
+                message=str(error),
+                rule=RULE,
+                wait=time.monotonic() - at,
+            )
+            self._told(retried)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Something is done."""
+        self._running.pop(run_id, None)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Something failed: if it is an attempt of a node, another one may follow."""
+        visit = self._running.pop(run_id, None)
+        if visit is not None and not isinstance(error, GraphBubbleUp | TryAgain):
+            self._failures[visit] += 1
+            self._failed[visit] = (error, time.monotonic())
