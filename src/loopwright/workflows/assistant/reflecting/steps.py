@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loopwright.workflows.assistant.answer.wording import condition_said
 from loopwright.workflows.assistant.config import AssistantSection
-from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, Question, SearchOutcome, Slot, Strategy, Table
+from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, Question, SearchOutcome, Slot, Strategy
 from loopwright.workflows.assistant.searching.search import Search
 
 NEAR = 0.5
@@ -57,7 +57,6 @@ def steps(
         if search.by_meaning and not any(query.by_meaning for query in poor):
             yield from _nearer(poor, "meaning", "pivot", "look for what means the same in other words")
         yield from _nearer(poor, "near misses", "relax", "look at what comes near it")
-        yield from _elsewhere(question, outcomes, search, config)
     if not any(outcome.hits for outcome in outcomes):
         yield from _fewer(poor, config)
 
@@ -120,22 +119,6 @@ def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: s
         if query.query_text
     ]
     yield Step(name, strategy, tuple(queries), told)
-
-
-def _elsewhere(
-    question: Question, outcomes: Sequence[SearchOutcome], search: Search, config: AssistantSection
-) -> Iterator[Step]:
-    asked = {outcome.query.table for outcome in outcomes} | set(question.tables)
-    for table in (Table.SESSIONS, Table.EXHIBITORS):
-        if table not in asked and search.catalogue.of_table(table):
-            query = PlannedQuery(
-                table=table,
-                query_text=question.topic,
-                filters=Filters(exclude=question.filters.exclude, without=question.filters.without),
-                limit=_FEW,
-                score_threshold=max(config.search.score_threshold, 0.5),
-            )
-            yield Step("another table", "pivot", (query,), f"look among the {table.value}")
 
 
 def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[Step]:
