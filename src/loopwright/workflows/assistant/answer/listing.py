@@ -168,8 +168,6 @@ def chosen(
     sure = min(SURE, threshold + 0.15)
     # In a few words, one that nobody uses here is the point.
     unproven = len(question.text.split()) <= SHORT and any(outcome.strangers for outcome in outcomes)
-    # What a search found that left out all the words of the topic is no answer about it.
-    unproven |= not question.parts and any(not outcome.query.query_text for outcome in outcomes)
     if fitting and (not question.topic or (best >= sure and not unproven)):
         parts = len(question.parts) > 1
         beside = [found for found in near if not unmet(found.record, _all_asked(question))] if question.topic else []

@@ -72,7 +72,9 @@ def _content(sentence: Sentence, reader: Reader) -> list[int]:
     return [
         place
         for place in sentence.rest()
-        if sentence.word(place) not in joining | asking and reader.weight(sentence, place) >= SUBJECT
+        if sentence.word(place) not in joining | asking
+        and reader.weight(sentence, place) >= SUBJECT
+        and not reader.is_stray(sentence, place)
     ]
 
 

@@ -263,6 +263,7 @@ class Reader:
             rest = asked
         english = self._in_english(sentence, rest)
         conditions = {span.condition.slot for span in sentence.spans} - {"day", "start", "end", "on"}
+        rest = [place for place in rest if not self.is_stray(sentence, place)]
         telling = sum(sentence.word(place) not in STOP_WORDS for place in rest)
         least = SUBJECT if (conditions or len(rest) < 4) and telling < 6 else SUBJECT / 2
         if not english and max(weights.values(), default=0.0) < least:
@@ -293,6 +294,13 @@ class Reader:
         return (
             place - 1 in subjects and sentence.tokens[place].gap == " " and self.weight(sentence, place) > SUBJECT / 2
         )
+
+    def is_stray(self, sentence: Sentence, place: int) -> bool:
+        """Whether nobody here uses a word, and it is no subject: other words say what is wanted, and none marks it."""
+        word = sentence.word(place)
+        beside = sentence.asks("on", "minutes", "room", "track", "type", "language", "person", "record")
+        known = any(map(self.index.lexicon.knows, keys_of(word))) or self.search.vocabulary.others(word)
+        return beside and not known and not sentence.tokens[place].raw[0].isupper() and not _marked(sentence, place)
 
     def _known(self, sentence: Sentence) -> list[int]:
         """The words that were read as nothing, and that the programme has."""

@@ -17,7 +17,6 @@ _GIVEN_UP: tuple[tuple[Slot, ...], ...] = (("start", "end", "on", "minutes"), ("
 """What may be given up, the first first: a visit is planned by days. Persons and languages stay: somebody else's talk,
 or one that is not understood, is no answer."""
 _FEW = 5
-_SAYS = 0.6
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -51,7 +50,6 @@ def steps(
     if question.topic or any(query.query_text for query in poor):
         for kind, told in _KINDS.items():
             yield from _other_words(poor, kind, told, search)
-        yield from _without_strangers(poor, search)
         # Where no word stands in anything that passes, nothing can come near it.
         yield from _fewer([each.query for each in outcomes if not each.hits and not each.near_misses], config)
         if search.by_meaning and not any(query.by_meaning for query in poor):
@@ -89,24 +87,6 @@ def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Sea
         queries.append(query.model_copy(update={"query_text": text}))
     words = " and ".join(f"“{each}”" for each in changed.values())
     yield Step(kind, "rewrite", tuple(queries), told.format(words))
-
-
-def _without_strangers(poor: Sequence[PlannedQuery], search: Search) -> Iterator[Step]:
-    """Without words that stand nowhere, where conditions say what is wanted."""
-    queries: list[PlannedQuery] = []
-    gone: dict[str, None] = {}
-    for query in poor:
-        index = search.index(query.table)
-        words = [each for each in index.read(query.query_text) if each.weight > _SAYS]
-        strangers = [each.word for each in words if not each.known]
-        if not strangers or any(word[0].isupper() for word in strangers) or not _of_something(query.filters):
-            continue
-        text = " ".join(each.word for each in words if each.known)
-        queries.append(query.model_copy(update={"query_text": text}))
-        gone |= dict.fromkeys(strangers)
-    if queries:
-        said = " and ".join(f"“{word}”" for word in gone)
-        yield Step("unknown words", "relax", tuple(queries), f"leave out {said}, which the programme does not know")
 
 
 def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Step]:
