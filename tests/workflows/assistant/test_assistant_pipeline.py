@@ -57,11 +57,13 @@ def test_a_model_that_fails_gives_way_to_the_rules(node):
     assert result.status in ("answered", "partial")
 
 
-def test_a_reflection_that_fails_is_the_mechanical_relaxation():
+def test_a_reflection_that_fails_is_the_one_by_rules():
+    with empty_conference() as services:
+        by_rules = chat(ODD, services=services)
     with empty_conference(reflect_and_replan=failing()) as services:
         result = chat(ODD, services=services)
-    assert result.retry_count == 2
-    assert [update.strategy for update in result.thinking_updates] == ["relax", "relax"]
+    assert result.retry_count == by_rules.retry_count > 0
+    assert result.queries == by_rules.queries
     assert result.error_node == "reflect_and_replan"
 
 

@@ -166,8 +166,6 @@ class SearchOutcome(Frozen):
     """How many records reach the threshold, beyond the limit too."""
     strangers: tuple[str, ...] = ()
     """Words of the query that say much, and stand in no record of the table."""
-    proof: float = Field(default=1.0, ge=0, le=1)
-    """The share of what the query's words say that one record of the table holds together, by words alone."""
     counts: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
     """Field -> value -> how many of these have it, the most frequent first; where the question counts."""
 

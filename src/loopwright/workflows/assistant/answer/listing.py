@@ -43,8 +43,6 @@ NEAR = 0.2
 """The evidence from which a record may be what was asked for; below, what comes nearest is probably something else."""
 RELATED = 0.12
 """What has less evidence is not related to the question at all."""
-PROVEN = 0.65
-"""The share of what few words say that some record must hold together."""
 SHORT = 8
 """The words of a question that says no more than it asks."""
 NEAREST = 4
@@ -168,11 +166,8 @@ def chosen(
     best = max((found.score for found in fitting), default=0.0)
     named = question.filters.values("person") or (question.filters.values("record") and not question.topic)
     sure = min(SURE, threshold + 0.15)
-    # In a few words, one that nobody uses here, or nobody beside the others, is the point.
-    short = len(question.text.split()) <= SHORT
-    unproven = short and any(outcome.strangers or outcome.proof < PROVEN for outcome in outcomes)
-    # What a search found that left out all the words of the topic is no answer about it.
-    unproven |= not question.parts and any(not outcome.query.query_text for outcome in outcomes)
+    # In a few words, one that nobody uses here is the point.
+    unproven = len(question.text.split()) <= SHORT and any(outcome.strangers for outcome in outcomes)
     if fitting and (not question.topic or (best >= sure and not unproven)):
         parts = len(question.parts) > 1
         beside = [found for found in near if not unmet(found.record, _all_asked(question))] if question.topic else []

@@ -20,7 +20,7 @@ from loopwright.workflows.assistant.nodes.fetching import (
     update_profile,
 )
 from loopwright.workflows.assistant.nodes.planning import plan_queries, planned_by_rules
-from loopwright.workflows.assistant.nodes.reflecting import reflect_and_replan, relaxed_instead
+from loopwright.workflows.assistant.nodes.reflecting import reflect_and_replan, reflected_by_rules
 from loopwright.workflows.assistant.nodes.searching import check_results, execute_queries, relax_and_retry
 from loopwright.workflows.assistant.reasons import given_profile
 from loopwright.workflows.assistant.services import Services
@@ -117,7 +117,7 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         icon="🤔",
         has_llm=True,
         next=names.EXECUTE_QUERIES,
-        without=relaxed_instead,
+        without=reflected_by_rules,
     ),
     NodeDeclaration(
         name=names.GENERATE_RESPONSE,

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
-from loopwright.workflows.assistant.nodes.searching import relaxed_anew
 from loopwright.workflows.assistant.reasons import asked_of, question_of
 from loopwright.workflows.assistant.reflecting.reflection import reflect, shown_search
 from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
@@ -27,32 +26,27 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
         ``reflection_strategy``, ``thinking_updates`` with one more, ``retry_count`` one higher, and
         ``original_planned_queries`` where that is not set yet.
     """
-    attempts = state.get("attempts") or []
-    outcomes = state.get("outcomes") or []
-    own = reflect(asked_of(state), outcomes, attempts, services.search, services.config.assistant)
+    own = _by_rules(state, services)
     if services.chat(REFLECT_AND_REPLAN) is not None:
+        question, attempts = asked_of(state), state.get("attempts") or []
         reply = await services.reply(
             REFLECT_AND_REPLAN,
             ReflectionReply,
             question=question_of(state),
-            **shown_search(asked_of(state), outcomes, attempts, services.search),
+            **shown_search(question, state.get("outcomes") or [], attempts, services.search),
         )
-        own = reflection_of(reply, asked_of(state), attempts, own, services.config.assistant)
+        own = reflection_of(reply, question, attempts, own, services.config.assistant)
     return _replanned(state, own)
 
 
-def relaxed_instead(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The mechanical relaxation, for a reflection that failed."""
-    queries = relaxed_anew(state, services)
-    return _replanned(
-        state,
-        Reflection(
-            reasoning="The reflection failed; the same searches with wider limits instead, where any are left.",
-            strategy="relax" if queries else "",
-            message="Let me look a little more widely." if queries else "Let me tell you what there is.",
-            queries=tuple(queries),
-        ),
-    )
+def reflected_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
+    """The same without a model."""
+    return _replanned(state, _by_rules(state, services))
+
+
+def _by_rules(state: AssistantState, services: Services) -> Reflection:
+    outcomes, attempts = state.get("outcomes") or [], state.get("attempts") or []
+    return reflect(asked_of(state), outcomes, attempts, services.search, services.config.assistant)
 
 
 def _replanned(state: AssistantState, reflection: Reflection) -> dict[str, Any]:

@@ -54,35 +54,20 @@ async def check_results(state: AssistantState, services: Services) -> dict[str, 
 
 
 async def relax_and_retry(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The mechanical retry: search the same again with a lower threshold and a wider limit.
+    """The mechanical retry: search again what brought too few, with half the threshold and twice the limit.
+
+    All of the last plan if each brought enough, since then they were too weak.
 
     Args:
-        state: Reads ``planned_queries``, ``outcomes``, ``query_results`` and ``retry_count``.
+        state: Reads ``planned_queries``, ``outcomes``, ``attempts``, ``query_results`` and ``retry_count``.
         services: The conference.
 
     Returns:
         ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``retry_count`` one higher,
         ``reflection_strategy``, and what `execute_queries` returns.
     """
-    queries = relaxed_anew(state, services)
-    return {
-        "planned_queries": queries,
-        "retry_count": state.get("retry_count", 0) + 1,
-        "reflection_strategy": "relax",
-        **await _searched(state, services, queries),
-    }
-
-
-def relaxed_anew(state: AssistantState, services: Services) -> list[PlannedQuery]:
-    """The queries of the last plan that brought too few, with half the threshold and twice the limit.
-
-    All of them if each brought enough, since then they were too weak; none of them was searched before.
-
-    Args:
-        state: Reads ``planned_queries``, ``outcomes`` and ``attempts``.
-        services: How many results are enough.
-    """
-    planned, least = state.get("planned_queries") or [], max(1, services.config.assistant.search.enough)
+    planned, attempts = state.get("planned_queries") or [], state.get("attempts") or []
+    least = max(1, services.config.assistant.search.enough)
     pairs = zip(planned, state.get("outcomes") or [], strict=False)
     poor = [query for query, outcome in pairs if len(outcome.hits) < least] or planned
     wider = (
@@ -91,7 +76,13 @@ def relaxed_anew(state: AssistantState, services: Services) -> list[PlannedQuery
         )
         for query in poor
     )
-    return list(untried(wider, state.get("attempts") or []))
+    queries = list(untried(wider, attempts))
+    return {
+        "planned_queries": queries,
+        "retry_count": state.get("retry_count", 0) + 1,
+        "reflection_strategy": "relax",
+        **await _searched(state, services, queries),
+    }
 
 
 async def _searched(state: AssistantState, services: Services, queries: Sequence[PlannedQuery]) -> dict[str, Any]:

@@ -44,13 +44,7 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
         alone = reader.read(text, least=DOUBTFUL)
         if alone.operation in _ON_RECORDS and not alone.topic:
             question, sentence = alone, reader.last
-    # In "are there" it points at nothing.
-    idle = {
-        place
-        for place in range(1, len(sentence))
-        if sentence.word(place) == "there" and sentence.word(place - 1) in ("is", "are")
-    }
-    said = {token.word for place, token in enumerate(sentence.tokens) if place not in idle}
+    said = {token.word for token in sentence.tokens}
     content = _content(sentence, reader)
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
     on_records = question.operation in _ON_RECORDS and not content and not sentence.spans
@@ -78,7 +72,9 @@ def _content(sentence: Sentence, reader: Reader) -> list[int]:
     return [
         place
         for place in sentence.rest()
-        if sentence.word(place) not in joining | asking and reader.weight(sentence, place) >= SUBJECT
+        if sentence.word(place) not in joining | asking
+        and reader.weight(sentence, place) >= SUBJECT
+        and not reader.is_stray(sentence, place)
     ]
 
 
@@ -88,12 +84,11 @@ def _continues(sentence: Sentence, said: set[str], content: list[int], question:
         or said & words("turns", "corrects")
         or said & words("turns", "more")
     )
-    asks_on = sentence.word(0) in ("what", "how") and sentence.word(1) == "about"
     points = said & (words("turns", "it", "en") | words("turns", "person", "en"))
     short = len(sentence) <= _SHORT and question.operation == "find" and not (content and question.filters.include)
     whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
     bare = not content and question.operation == "find" and not whole
-    return bool(opens or asks_on or bare or (not whole and not content and (short or points)))
+    return bool(opens or bare or (not whole and not content and (short or points)))
 
 
 def _pointed(
@@ -120,10 +115,7 @@ def _pointed(
     if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
         return _beside(question, sessions[0], bool(after))
     if it and not slots and not more:
-        # "Who is running that one?": all that is said beside it is what is done with it.
-        asks = sentence.word(0) in words("turns", "what") and len(content) == 1
-        done = asks and sentence.word(content[0] + 1) in it and sentence.word(content[0] - 1) != "the"
-        if not content or done:
+        if not content:
             return _about(question, sessions[: None if said & words("turns", "them") else 1])
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
             topic = " ".join(sentence.tokens[place].raw for place in content)
@@ -204,9 +196,6 @@ def _resumed(
         content = []
     more = bool(said & words("turns", "more")) and not include and not content
     topic = question.topic if content else "" if "track" in replaced and before.topic else before.topic
-    stale = " ".join(each for each in new.without)
-    if stale and not content and topic and topic.lower() in stale.lower():
-        topic = ""
     exclude = (*old, *(each for each in new.exclude if each not in old), *([_none_of(cited)] if more and cited else []))
     operation = question.operation if question.operation != "find" else before.operation
     if {"day"} & replaced and before.operation in ("now", "next", "previous"):

@@ -42,16 +42,14 @@ SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
 DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
-CLEAR, NEAR, ALONE, OUTSIDE = 2.0, 9.0, 6.5, 3.5
-"""Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject; and
-above a search for what no programme tells, where nothing else is said."""
+CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
+"""Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
 _COUNTED = {
     "speaker": "speakers", "who": "speakers", "person": "speakers", "people": "speakers", "room": "room",
     "track": "track", "devroom": "track", "topic": "track", "subject": "track", "day": "day", "stand": "exhibitors",
     "language": "language", "type": "type", "kind": "type",
 }  # fmt: skip
 """Word, in the singular -> what is counted or listed by it."""
-_SHORTEST = 4
 _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
 _MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
@@ -217,8 +215,6 @@ class Reader:
                 continue
             needed = ALONE if alone else min(least, ALONE) if near.clear else least
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
-            if near.operation == "outside" and near.clear and not subject:
-                unclear = near.search < OUTSIDE
             if unclear:
                 self.doubted |= near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED
             elif near.likeness > best.likeness:
@@ -237,9 +233,6 @@ class Reader:
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if found and self.names.own.issuperset(found):
             return 0.0
-        if weight < SUBJECT and len(word) > _SHORTEST and word.isalpha() and found and not any(map(share, found)):
-            # What English hardly says is a subject, also where nearly every record has it.
-            weight = SUBJECT
         if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
             return 0.0
         if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
@@ -262,20 +255,15 @@ class Reader:
         asked = [place for place in rest if sentence.asks_at(place)]
         known = {place: weights[place] for place in rest if self.search.vocabulary.knows(sentence.word(place))}
         named = max((known.get(place, 0.0) for place in asked), default=0.0)
+        marked = any(known.get(place, 0.0) >= SUBJECT and _marked(sentence, place) for place in asked)
         points = any(
             sentence.word(place) in words("turns", "it") and sentence.asks_at(place) for place in range(len(sentence))
         )
-        marked = any(known.get(place, 0.0) >= SUBJECT and _marked(sentence, place) for place in asked)
         if (marked and not points) or named >= max(SUBJECT, 0.8 * max(known.values(), default=0.0)):
             rest = asked
-        elif asked and named < SUBJECT and points:
-            # "Is anyone presenting that?" asks for what the sentence before it names.
-            begins = next(place for place in range(asked[0], -1, -1) if sentence.begins(place))
-            before = next((place for place in range(begins - 1, -1, -1) if sentence.begins(place)), begins)
-            told = [place for place in rest if before <= place < begins]
-            rest = told if any(known.get(place, 0.0) >= SUBJECT for place in told) else rest
         english = self._in_english(sentence, rest)
         conditions = {span.condition.slot for span in sentence.spans} - {"day", "start", "end", "on"}
+        rest = [place for place in rest if not self.is_stray(sentence, place)]
         telling = sum(sentence.word(place) not in STOP_WORDS for place in rest)
         least = SUBJECT if (conditions or len(rest) < 4) and telling < 6 else SUBJECT / 2
         if not english and max(weights.values(), default=0.0) < least:
@@ -306,6 +294,13 @@ class Reader:
         return (
             place - 1 in subjects and sentence.tokens[place].gap == " " and self.weight(sentence, place) > SUBJECT / 2
         )
+
+    def is_stray(self, sentence: Sentence, place: int) -> bool:
+        """Whether nobody here uses a word, and it is no subject: other words say what is wanted, and none marks it."""
+        word = sentence.word(place)
+        beside = sentence.asks("on", "minutes", "room", "track", "type", "language", "person", "record")
+        known = any(map(self.index.lexicon.knows, keys_of(word))) or self.search.vocabulary.others(word)
+        return beside and not known and not sentence.tokens[place].raw[0].isupper() and not _marked(sentence, place)
 
     def _known(self, sentence: Sentence) -> list[int]:
         """The words that were read as nothing, and that the programme has."""

@@ -10,7 +10,6 @@ from typing import get_args
 
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in
-from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -26,7 +25,6 @@ from loopwright.workflows.assistant.schemas import (
 )
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.searching.search import Search
-from loopwright.workflows.assistant.sources.catalogue import clock_of
 
 _JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o", "and & und et y en", "with")]
 """What stands between two things, the clearest first."""
@@ -182,18 +180,15 @@ def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condi
     if not hits:
         return []
     anchor, said = hits[0].record, reader.sentence(part.text)
-    found = [Condition(slot="day", values=anchor.values("day"), said="that day")]
+    day, after = around(anchor, "after")
+    own = {each.slot for each in part.filters.include}
+    found = [day] if not anchor.end or own & {"day", "start", "on", "end"} else [day, after]
     for place in (place for place in range(len(said)) if said.word(place) == "same"):
         if said.is_any(place + 1, words("things", "room")):
             found.append(Condition(slot="room", values=anchor.values("room"), said="the same room"))
         if said.is_any(place + 1, words("things", "building")):
             rooms = reader.names.building_of(anchor.values("room"))
             found.append(Condition(slot="room", values=rooms, said="the same building"))
-    own = {each.slot for each in part.filters.include}
-    if anchor.end and not own & {"day", "start", "on", "end"}:
-        found.append(
-            Condition(slot="start", least=clock_of(anchor.end), said=f"from {clock_said(clock_of(anchor.end))}")
-        )
     return [each for each in found if each.slot not in own]
 
 

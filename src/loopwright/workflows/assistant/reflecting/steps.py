@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loopwright.workflows.assistant.answer.wording import condition_said
 from loopwright.workflows.assistant.config import AssistantSection
-from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, Question, SearchOutcome, Slot, Strategy, Table
+from loopwright.workflows.assistant.schemas import Filters, PlannedQuery, Question, SearchOutcome, Slot, Strategy
 from loopwright.workflows.assistant.searching.search import Search
 
 NEAR = 0.5
@@ -17,7 +17,6 @@ _GIVEN_UP: tuple[tuple[Slot, ...], ...] = (("start", "end", "on", "minutes"), ("
 """What may be given up, the first first: a visit is planned by days. Persons and languages stay: somebody else's talk,
 or one that is not understood, is no answer."""
 _FEW = 5
-_SAYS = 0.6
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -51,13 +50,11 @@ def steps(
     if question.topic or any(query.query_text for query in poor):
         for kind, told in _KINDS.items():
             yield from _other_words(poor, kind, told, search)
-        yield from _without_strangers(poor, search)
         # Where no word stands in anything that passes, nothing can come near it.
         yield from _fewer([each.query for each in outcomes if not each.hits and not each.near_misses], config)
         if search.by_meaning and not any(query.by_meaning for query in poor):
             yield from _nearer(poor, "meaning", "pivot", "look for what means the same in other words")
         yield from _nearer(poor, "near misses", "relax", "look at what comes near it")
-        yield from _elsewhere(question, outcomes, search, config)
     if not any(outcome.hits for outcome in outcomes):
         yield from _fewer(poor, config)
 
@@ -92,24 +89,6 @@ def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Sea
     yield Step(kind, "rewrite", tuple(queries), told.format(words))
 
 
-def _without_strangers(poor: Sequence[PlannedQuery], search: Search) -> Iterator[Step]:
-    """Without words that stand nowhere, where conditions say what is wanted."""
-    queries: list[PlannedQuery] = []
-    gone: dict[str, None] = {}
-    for query in poor:
-        index = search.index(query.table)
-        words = [each for each in index.read(query.query_text) if each.weight > _SAYS]
-        strangers = [each.word for each in words if not each.known]
-        if not strangers or any(word[0].isupper() for word in strangers) or not _of_something(query.filters):
-            continue
-        text = " ".join(each.word for each in words if each.known)
-        queries.append(query.model_copy(update={"query_text": text}))
-        gone |= dict.fromkeys(strangers)
-    if queries:
-        said = " and ".join(f"“{word}”" for word in gone)
-        yield Step("unknown words", "relax", tuple(queries), f"leave out {said}, which the programme does not know")
-
-
 def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Step]:
     """What comes near counts too: by its meaning alone, or as before."""
     queries = [
@@ -120,22 +99,6 @@ def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: s
         if query.query_text
     ]
     yield Step(name, strategy, tuple(queries), told)
-
-
-def _elsewhere(
-    question: Question, outcomes: Sequence[SearchOutcome], search: Search, config: AssistantSection
-) -> Iterator[Step]:
-    asked = {outcome.query.table for outcome in outcomes} | set(question.tables)
-    for table in (Table.SESSIONS, Table.EXHIBITORS):
-        if table not in asked and search.catalogue.of_table(table):
-            query = PlannedQuery(
-                table=table,
-                query_text=question.topic,
-                filters=Filters(exclude=question.filters.exclude, without=question.filters.without),
-                limit=_FEW,
-                score_threshold=max(config.search.score_threshold, 0.5),
-            )
-            yield Step("another table", "pivot", (query,), f"look among the {table.value}")
 
 
 def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[Step]:

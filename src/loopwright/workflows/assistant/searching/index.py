@@ -182,16 +182,6 @@ class TableIndex:
             whole += rarity
         return scores / np.float32(max(whole, _LEAST))
 
-    def proof(self, query: Sequence[Term]) -> float:
-        """The share of what the words of a query say that one record holds together, from 0 to 1."""
-        whole = sum(each.weight for each in query)
-        if not whole or not self.records:
-            return 1.0
-        held = np.zeros(len(self.records), np.float32)
-        for each in query:
-            held[self.held_any(each)[0]] += each.weight
-        return min(1.0, float(held.max()) / whole)
-
     def held(self, term: str) -> tuple[Ints, Floats]:
         """The places of the records that hold a term, and how well each does, from 0 to 1."""
         return self._postings.get(term, _NOWHERE)

@@ -182,16 +182,11 @@ class Search:
         for begun in (term for term in index.total if len(wanted) == 1 and _is_of(term, wanted[0])):
             found[index.held(begun)[0]] = True
         others = [each.text for each in made.vocabulary.others(topic) if each.kind == "short form"]
-        for other in (*others, *same_as(fold(topic)), *_compound(topic)) if also_short else ():
+        for other in (*others, *same_as(fold(topic))) if also_short else ():
             found |= self._about(made, table, other, also_short=False)
         # All of the part of the programme that is about it, whatever words a record uses.
         found |= np.array([set(wanted) <= set(terms(" ".join(each.values("track")))) for each in index.records], bool)
         return found
-
-
-def _compound(topic: str) -> list[str]:
-    """Several words as one, as they are written too: "Gameboy" of "Game Boy"."""
-    return ["".join(topic.split())] if len(topic.split()) > 1 else []
 
 
 def _is_of(term: str, wanted: str) -> bool:
@@ -229,7 +224,6 @@ def _outcome(
         hits=tuple(_found(index, words, place, score) for place, score in chosen[: query.limit]),
         near_misses=tuple(_found(index, words, place, score) for place, score in near if score > 0),
         total=len(records),
-        proof=index.proof(words),
         strangers=tuple(each.word for each in words if not each.known and each.weight > _SAYS and _may_name(each.word)),
         counts={
             name: dict(Counter(value for record in records for value in record.values(name)).most_common())
