@@ -106,7 +106,7 @@ def test_a_failing_import_is_one_line_and_the_other_files_are_checked(check, fil
 
 
 def test_importing_proves_exactly_what_cannot_be_read(check, files):
-    source = HEAD + "g.add_edge('work', str('__end__'))\napp = g.compile()\n"
+    source = HEAD + "g.add_edge('work', '__END__'.swapcase())\napp = g.compile()\n"
     files(graph=source)
     assert check("graph.py").returncode == 1
     done = check("graph.py", "--import")

@@ -69,6 +69,15 @@ ROUND = {
         "jump",
     ),
     "a partial": ("def go(to, state): return Command(goto=to)", "functools.partial(go, 'work')"),
+    "what a package wraps": (
+        "from langsmith import traceable\ndef go(state): return Command(goto='work')",
+        "traceable(go)",
+    ),
+    "a fallback": ("def go(state): return Command(goto='work')", "RunnableLambda(check).with_fallbacks([go])"),
+    "a tool that a package makes": (
+        "from langchain_core.tools import StructuredTool\ndef t(): 't'; return Command(goto='work')",
+        "ToolNode([StructuredTool.from_function(t)])",
+    ),
     "a tool in a ToolNode": ("@tool\ndef t(): 't'; return Command(goto='work')", "ToolNode([t])"),
     "a goto from the state": ("def jump(state): return Command(goto=state['to'])", "jump"),
     "a goto from a table": (
@@ -308,7 +317,7 @@ BUILT_OTHERWISE = {
     "edges by another name": ("e = g.edges\ne |= {('jump', 'work')}", "not read"),
     "nodes": ("g.nodes['work'] = g.nodes['other']", "not read"),
     "one of two builders": ("q = g if input() else StateGraph(State)\nq.add_edge('jump', 'work')", "not read"),
-    "a builder of a list": ("all = []\nall.append(g)\nall[0].add_edge('jump', 'work')", "not read"),
+    "a builder of a list": ("all = []\nall.append(g)\nall[0].add_edge('jump', 'work')", "unbounded"),
     "an unknown method of a table": ("ways = {'edge': g.add_edge}\nways[input()]('jump', 'work')", "not read"),
     "a partial of a method": ("functools.partial(g.add_edge, 'jump')('work')", "not read"),
     "a map of a method": ("list(map(g.add_edge, ['jump'], ['work']))", "not read"),
@@ -341,6 +350,50 @@ BUILT_OTHERWISE = {
     ),
     "an attribute by its name": (
         "class P: pass\np = P()\np.g = g\ngetattr(p, 'g').add_edge('jump', 'work')",
+        "not read",
+    ),
+    "a list that is added to in place": (
+        "def more(ways): ways += ['work']\nends = [END]\nmore(ends)\nfor end in ends: g.add_edge('jump', end)",
+        "unbounded",
+    ),
+    "a set that gets more": (
+        "ways = {('jump', END)}\nways.add(('jump', 'work'))\nfor a, b in ways: g.add_edge(a, b)",
+        "not read",
+    ),
+    "a global list": (
+        "WAYS = [END]\ndef turn():\n    global WAYS\n    WAYS = [*WAYS, 'work']\nturn()\nfor end in WAYS: g.add_edge('jump', end)",
+        "not read",
+    ),
+    "a helper that is handed on after a call": (
+        "from elsewhere import run\ndef link(a, b): g.add_edge(a, b)\nlink('jump', END)\nrun(link, 'jump', 'work')",
+        "not read",
+    ),
+    "what a failed try leaves": (
+        "end = END\ntry:\n    end = 'work'\n    import missing\n    end = END\nexcept ImportError: pass\n"
+        "g.add_edge('jump', end)",
+        "not read",
+    ),
+    "lambdas in a table": ("later = [lambda: g.add_edge('jump', 'work')]\nlater[input()]()", "not read"),
+    "an object that holds it": (
+        "class P:\n    def __init__(self, g): self.g = g\nfrom elsewhere import install\ninstall(P(g))",
+        "not read",
+    ),
+    "a dataclass's place": (
+        "from dataclasses import dataclass\n@dataclass\nclass Way:\n    to: str = END\n"
+        "g.add_edge('jump', Way('work').to)",
+        "unbounded",
+    ),
+    "an attribute that is set by its name": (
+        "class Way:\n    to = END\nway = Way()\nsetattr(way, 'to', 'work')\ng.add_edge('jump', way.to)",
+        "not read",
+    ),
+    "what is suppressed": (
+        "import contextlib\nend = 'work'\nwith contextlib.suppress(ImportError):\n    import missing\n    end = END\n"
+        "g.add_edge('jump', end)",
+        "not read",
+    ),
+    "keys that are not read": (
+        "ends = {t.swapcase(): t for t in ['work', END]}\nfor end in ends.values(): g.add_edge('jump', end)",
         "not read",
     ),
     "a list that gets shorter": ("ends = [END, 'work']\ndel ends[0]\ng.add_edge('jump', ends[0])", "not read"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,7 @@ from loopwright.check.values import (
     GraphValue,
     InstanceValue,
     Made,
+    SetValue,
     Words,
     member,
     text_of,
@@ -159,6 +160,8 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             node.functions = tuple(function for part in within for function in part.functions)
         case Made(of=of) if of.rpartition(".")[2] == "ToolNode":
             read_tools(node, action.options.get("tools", action.given[0] if action.given else UNKNOWN), given.call)
+        case Made() if wrapped := [*handed(action)]:
+            return _node(Chain(tuple(wrapped)), given, graph, name)
         case Made() | Symbol():
             of = action.of if isinstance(action, Made) else str.__str__(action)
             if of.startswith((".", *AGENT_PACKAGES)) or given.call.project.has(of):
@@ -168,6 +171,20 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
         case _:
             node.unread = "what it runs was not found"
     return node
+
+
+def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain]:
+    """The functions among what something of a package was given."""
+    match value:
+        case FunctionValue() | InstanceValue() | Chain():
+            yield value
+        case Made():
+            yield from handed([*value.given, *value.options.values()])
+        case list() | tuple():
+            for item in cast("list[Any]", value):
+                yield from handed(item)
+        case _:
+            pass
 
 
 def _read_function(node: FoundNode, action: FunctionValue, call: Reader) -> None:
@@ -211,6 +228,8 @@ def read_tools(node: FoundNode, tools: Any, call: Reader) -> None:
     for tool in iterated(tools) or [UNKNOWN]:
         if isinstance(tool, FunctionValue):
             _read_function(node, tool, call)
+        elif isinstance(tool, Made) and (wrapped := [*handed(tool)]):
+            read_tools(node, wrapped, call)
         elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":
             name = text_of(tool.options.get("agent_name"))
             node.parent = None if name is None or node.parent is None else node.parent | {name}
@@ -259,7 +278,7 @@ def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map:
     if source is None:
         return graph.refuse(given.place, "the source of a conditional edge is no constant")
     sent, functions = _sent(path)
-    if isinstance(path_map, list | dict):
+    if isinstance(path_map, list | dict) and not isinstance(path_map, SetValue):
         table = cast("dict[Any, Any]", path_map if isinstance(path_map, dict) else {name: name for name in path_map})
         if not all(text_of(target) is not None for target in table.values()):
             return graph.refuse(given.place, f"the path map behind {source!r} is not made of constants")

@@ -5,18 +5,23 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.values import (
+    MAKERS,
     MORE,
     Chain,
     ClassValue,
     Frame,
     FunctionValue,
+    GraphValue,
     InstanceValue,
     Made,
+    SetValue,
     Words,
     member,
+    rebound_names,
     text_of,
     unknown,
 )
@@ -58,7 +63,8 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
             return FunctionValue(node, frame)
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             values = _items(items, frame, call)
-            return values if isinstance(node, ast.List) or values is UNKNOWN else tuple(values)
+            of = list if isinstance(node, ast.List) else SetValue if isinstance(node, ast.Set) else tuple
+            return UNKNOWN if values is UNKNOWN else of(values)
         case ast.Dict():
             return _dictionary(node, frame, call)
         case ast.Subscript():
@@ -74,6 +80,8 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
 def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
     """An attribute of what its owner turned out to be; or what was kept there, where the owner is not known."""
     kept = frame.look_up(f"{node.value.id}.{node.attr}") if isinstance(node.value, ast.Name) else UNKNOWN
+    if isinstance(owner, FunctionValue) and node.attr == "__name__":
+        return owner.name
     return member(owner, node.attr) if kept is UNKNOWN else kept
 
 
@@ -83,9 +91,7 @@ def _combined(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
             return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
         case ast.Compare(ops=[op], left=left, comparators=[right]):
             values = [evaluate(left, frame, call), evaluate(right, frame, call)]
-            ordered = all(isinstance(value, int) for value in values) or isinstance(op, ast.Eq | ast.NotEq)
-            compared = _COMPARED.get(type(op)) if ordered and all(map(_is_constant, values)) else None
-            return compared(*values) if compared else UNKNOWN
+            return _compared(op, *values)
         case ast.BinOp(op=ast.Add() | ast.Sub() as op, left=left, right=right):
             return _sum(evaluate(left, frame, call), evaluate(right, frame, call), isinstance(op, ast.Add))
         case ast.JoinedStr(values=parts):
@@ -99,8 +105,8 @@ def _combined(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
             evaluate(test, frame, call)
             first, second = evaluate(body, frame, call), evaluate(other, frame, call)
             return first if first == second else unknown(first, second)
-        case ast.BoolOp(values=parts):
-            return unknown(*(evaluate(part, frame, call) for part in parts))
+        case ast.BoolOp(op=op, values=parts):
+            return _decided(isinstance(op, ast.Or), [evaluate(part, frame, call) for part in parts])
         case None:
             return None
         case _:
@@ -130,6 +136,23 @@ def truth(test: ast.expr, frame: Frame, call: Reader) -> bool | None:
     return bool(value) if _is_constant(value) else None
 
 
+def _decided(either: bool, values: Sequence[Any]) -> Any:
+    """``a or b``, or else ``a and b``."""
+    if all(map(_is_constant, values[:-1])):
+        return next((value for value in values[:-1] if bool(value) is either), values[-1])
+    return unknown(*values)
+
+
+def _compared(op: ast.cmpop, left: Any, right: Any) -> Any:
+    """Whether a comparison of what is known holds; numbers alone are put in order."""
+    if isinstance(op, ast.Is | ast.IsNot):  # what is None is often an option, given elsewhere: both ways are read
+        there = right is None and isinstance(left, FunctionValue | GraphValue)
+        return isinstance(op, ast.IsNot) if there else UNKNOWN
+    ordered = isinstance(op, ast.Eq | ast.NotEq) or (isinstance(left, int) and isinstance(right, int))
+    compared = _COMPARED.get(type(op)) if ordered and _is_constant(left) and _is_constant(right) else None
+    return compared(left, right) if compared else UNKNOWN
+
+
 def _is_constant(value: Any) -> bool:
     return value is None or (isinstance(value, str | int | float) and not isinstance(value, Symbol))
 
@@ -139,10 +162,19 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
     match target:
         case ast.Name(id=name):
             frame.names[name] = value
+            for outer in [*frame.scopes()][1:] if name in rebound_names(frame.node) else ():
+                if name in outer.names:  # whether the function is called, and when, nobody knows
+                    before = outer.names[name]
+                    fresh = before is None and isinstance(value, GraphValue)
+                    outer.names[name] = value if fresh else unknown(before, value)
+                    break
         case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
             kept = frame.look_up(owner)
             if isinstance(kept, InstanceValue):
                 kept.names[attribute] = value
+            elif isinstance(kept, Frame | ClassValue):
+                held = kept.names if isinstance(kept, Frame) else cast("dict[str, Any]", kept.members)
+                held[attribute] = unknown(held.get(attribute), value)
             else:
                 frame.names[f"{owner}.{attribute}"] = value
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
@@ -211,8 +243,7 @@ def _comprehension(
     items: Sequence[Any] | None = None
     for clause in node.generators:
         source = evaluate(clause.iter, inner, call)
-        single = node.generators == [clause] and not clause.ifs and not call.hurries
-        items = iterated(source) if single else None
+        items = iterated(source) if node.generators == [clause] and not call.hurries else None
         bind(clause.target, unknown(source), inner)
         for condition in clause.ifs:
             evaluate(condition, inner, call)
@@ -220,14 +251,19 @@ def _comprehension(
     for item in [None] if items is None else items:
         if items is not None:
             bind(node.generators[0].target, item, inner)
+            kept = [truth(condition, inner, call) for condition in node.generators[0].ifs]
+            if False in kept:
+                continue
+            items = None if None in kept else items
         made.append(tuple(evaluate(part, inner, call) for part in parts))
     if items is None:
         return unknown(*made)
     return builtin("dict", [made], {}) if isinstance(node, ast.DictComp) else [value for (value,) in made]
 
 
-_BUILTINS_READ: Mapping[str, Callable[..., Any]] = {
-    "dict": dict, "enumerate": enumerate, "len": len, "list": list, "range": range, "tuple": tuple, "zip": zip,
+_BUILTINS_READ: dict[str, Any] = {
+    "dict": dict, "enumerate": enumerate, "len": len, "list": list, "pairwise": pairwise, "range": range,
+    "reversed": reversed, "tuple": tuple, "zip": zip,
 }  # fmt: skip
 
 
@@ -238,10 +274,27 @@ def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
         return UNKNOWN
     try:
         made = _BUILTINS_READ[name](*values, **named)
+        if isinstance(made, dict) and UNKNOWN in made:  # it stands for several keys
+            return unknown(*cast("dict[Any, Any]", made).values())
         if isinstance(made, range) and len(made) > MOST_NUMBERS:
             return UNKNOWN
         return made if isinstance(made, int | dict | tuple) else [*made]
     except (TypeError, ValueError):
+        return UNKNOWN
+
+
+_TEXT_METHODS = frozenset({"capitalize", "format", "join", "lower", "replace", "split", "strip", "title", "upper"})
+
+
+def of_text(text: str, method: str, given: Sequence[Any]) -> Any:
+    """What a method of a text makes of what is known."""
+    values = [iterated(value) if isinstance(value, list | tuple) else value for value in given]
+    parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+    if method not in _TEXT_METHODS or not all(map(_is_constant, parts)):
+        return UNKNOWN
+    try:
+        return getattr(text, method)(*values)
+    except (TypeError, ValueError, LookupError):
         return UNKNOWN
 
 
@@ -251,8 +304,11 @@ def _sum(first: Any, second: Any, plus: bool) -> Any:
         return first + second if plus else first - second
     if plus and text_of(first) is not None and text_of(second) is not None:
         return first + second
-    before, behind = (iterated(part) if isinstance(part, list) else None for part in (first, second))
-    return UNKNOWN if before is None or behind is None or not plus else [*before, *behind]
+    same = type(first) is type(second) and isinstance(first, list | tuple)
+    before, behind = (iterated(part) if same and plus else None for part in (first, second))
+    if before is None or behind is None:
+        return UNKNOWN
+    return (*before, *behind) if isinstance(first, tuple) else [*before, *behind]
 
 
 def _subscript(node: ast.Subscript, frame: Frame, call: Reader) -> Any:
@@ -274,6 +330,8 @@ def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Reader) -> 
     """``Literal[...]``, ``Command[Literal[...]]``, and these within ``Union``, ``Optional`` or ``Annotated``."""
     parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     name = owner.rpartition(".")[2]
+    if name in MAKERS:  # StateGraph[State, None, State, State]
+        return owner
     if owner.startswith("typing.") and name == "Literal":
         words = [evaluate(part, frame, call) for part in parts]
         flat = [word for item in words for word in (item.words if isinstance(item, Words) else (item,))]

@@ -8,6 +8,7 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -82,10 +83,13 @@ class SourceFile:
         return frozenset(number for number, line in enumerate(lines, 1) if IGNORE in line)
 
 
+_IMPORT_INSIDE = re.compile(r"^[ \t]+(?:from[ \t]+(\.*)([\w.]*)[ \t]+import|import[ \t]+([\w.]+))", re.MULTILINE)
+"""An import that is indented."""
 _MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
 """What a cell says that may matter to a graph."""
 _MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) [^=()]*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")
 _ASSIGNED_MAGIC = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
+_TIMED = re.compile(r"^(\s*)%(?:time|prun)\s+(?=\S)")
 _PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
 
 
@@ -94,7 +98,8 @@ def _without_magic(lines: list[str]) -> list[str]:
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("%%") and not first.startswith(_PYTHON_CELLS):
         return [""] * len(lines)
-    plain = [_ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)) for line in lines]
+    timed = [_TIMED.sub(r"\1", line) for line in lines]
+    plain = [_ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)) for line in timed]
     try:
         ast.parse("\n".join(lines))
     except SyntaxError:
@@ -129,9 +134,18 @@ class Project:
                 self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
             except GraphError as error:
                 self._files[key] = error
+            else:
+                self._open_inside(file)
         if isinstance(found := self._files[key], GraphError):
             raise found
         return found
+
+    def _open_inside(self, file: SourceFile) -> None:
+        """Open the files that functions import when they run: they may make Commands, too."""
+        for dots, relative, absolute in _IMPORT_INSIDE.findall(file.text):
+            if found := self.find(relative or absolute, len(dots), file.path):
+                with suppress(GraphError):
+                    self.open(found)
 
     def _find(self, module: str, level: int, importer: Path) -> Path | None:
         """The file of a module, if it is in the folder tree; kept, as `find`.

@@ -219,7 +219,14 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
         cycle_finding(nodes, places[nodes[-1], nodes[0]], suggestions.get(nodes), counter[0] if counter else hopes)
         for nodes, counter in counters.items()
     ]
-    return cycles, entrances(choices)
+    passed = {node for nodes in counters for node in nodes}
+    assumed = sorted({edge.source for edge, _ in edges if edge.kind == "assumed"} & passed)
+    notes = tuple(
+        f"where {node!r} goes was not read, so any node is assumed; if it does not go back, name them: "
+        "-> Literal[...] of its router, or -> Command[Literal[...]]"
+        for node in assumed
+    )
+    return cycles, (*entrances(choices), *notes)
 
 
 def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:

@@ -13,16 +13,27 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 from weakref import WeakSet
 
 from loopwright.check.agents import bounded, make, maker_of
-from loopwright.check.builders import HARMLESS, METHODS, Arguments, place_of
-from loopwright.check.expressions import MOST_NUMBERS, attribute, bind, builtin, evaluate, fill, iterated, truth
+from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, place_of
+from loopwright.check.expressions import (
+    MOST_NUMBERS,
+    attribute,
+    bind,
+    builtin,
+    evaluate,
+    fill,
+    iterated,
+    of_text,
+    truth,
+)
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
     MAKERS,
+    Chain,
     ClassValue,
     Frame,
     FunctionValue,
@@ -34,6 +45,7 @@ from loopwright.check.values import (
     changed_names,
     changes_builder,
     member,
+    named_in,
     stored_attributes,
     symbol,
     text_of,
@@ -239,9 +251,7 @@ class Reader:
                 self._assign([target], evaluate(value, frame, self), frame)
             case ast.AugAssign(target=target, op=op, value=value):
                 changed = evaluate(ast.BinOp(target, op, value), frame, self)
-                held = evaluate(target, frame, self)
-                self._past_methods(held if isinstance(held, Grip) else None, node, frame)
-                self._assign([target], changed if isinstance(target, ast.Name) else UNKNOWN, frame)
+                self._augment(node, changed, frame)
             case ast.Expr(value=value):
                 evaluate(value, frame, self)
             case ast.Return(value=value):
@@ -276,12 +286,14 @@ class Reader:
                 return self._loop(node, frame, returned)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 held = [self._entered(item, frame) for item in items]
-                left = self._sequence(body, frame, returned)
+                caught = [partial(self._caught, body, _nothing, frame)] if Made in map(type, held) else []
+                caught = caught if any(getattr(value, "of", "") == "contextlib.suppress" for value in held) else []
+                left = self._either([reading(*body), *caught], frame)
                 for value in held:
                     self._special(value, "exit")
                 return left
             case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final):
-                caught = [reading(*handler.body) for handler in handlers]
+                caught = [partial(self._caught, body, reading(*handler.body), frame) for handler in handlers]
                 left = self._either([reading(*body, *other), *caught], frame)
                 for statement in body:  # without an optional package there is no graph: it is as if it were there
                     if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(KNOWN_PACKAGES):
@@ -348,15 +360,24 @@ class Reader:
             return None
 
         def any_item() -> Left:
-            given = {name for inner in ast.walk(node) for name in stored(inner)}
-            kept = {name for name in given if isinstance(frame.names.get(name), GraphValue)}
-            frame.names |= {name: unknown(frame.names.get(name)) for name in given - kept}
+            self._forget_names([node], frame)
             return passes([unknown(source) if isinstance(source, list | tuple | dict) else UNKNOWN])
 
         left = self._either([_nothing, any_item], frame) if values is None else passes(values)
         self._may_have_left = around or (self._may_have_left and ast.Return in ends)
         other = None if left == "break" else self._sequence(node.orelse, frame, returned)
         return left if left == "return" or left == "raise" else other
+
+    def _caught(self, body: Sequence[ast.stmt], handler: Callable[[], Left], frame: Frame) -> Left:
+        """Read what follows when some statement of a body failed: what they gave names is done or not."""
+        self._forget_names(body, frame)
+        return handler()
+
+    def _forget_names(self, nodes: Sequence[ast.AST], frame: Frame) -> None:
+        """Take what statements give values, other than graphs, for unknown."""
+        for name in {name for node in nodes for inner in ast.walk(node) for name in stored(inner)}:
+            if not isinstance(held := frame.names.get(name, UNKNOWN), GraphValue) and held is not UNKNOWN:
+                frame.names[name] = unknown(held)
 
     def _assign(self, targets: Iterable[ast.expr], value: Any, frame: Frame) -> None:
         for target in targets:
@@ -374,6 +395,16 @@ class Reader:
                         fill(held, value)
                 if isinstance(value, GraphValue) and not value.compiled:
                     self.kept.append(value)
+
+    def _augment(self, node: ast.AugAssign, changed: Any, frame: Frame) -> None:
+        """Give the target of ``+=`` its new value; a list or table stays the same object."""
+        held = evaluate(node.target, frame, self)
+        self._past_methods(held if isinstance(held, Grip) else None, node, frame)
+        if isinstance(held, list | dict):
+            items = None if self._branch or isinstance(held, dict) else iterated(changed)
+            fill(held, changed) if items is None else held.__setitem__(slice(None), items)
+            changed = held
+        self._assign([node.target], changed if isinstance(node.target, ast.Name) else UNKNOWN, frame)
 
     def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame) -> None:
         """Note what changes the nodes and edges of builders past their methods, or by one that is not known."""
@@ -438,7 +469,7 @@ class Reader:
         module = node.module or ""
         inner = self._project_module(module, node.level, frame)
         if inner is not None and name in inner.names:
-            return inner.names[name]
+            return inner.look_up(name)
         nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
         if nested is not None:
             return nested
@@ -462,7 +493,7 @@ class Reader:
         owner = None
         if isinstance(node.func, ast.Attribute):
             owner = evaluate(node.func.value, frame, self)
-            if isinstance(owner, GraphValue | FunctionValue | list | dict):
+            if isinstance(owner, GraphValue | FunctionValue | list | dict) or text_of(owner) is not None:
                 return self._method(owner, node.func.attr, node, frame)
             if isinstance(owner, Symbol) and node.func.attr in METHODS:
                 self._elsewhere(node, node.func.value, owner, frame)
@@ -494,8 +525,8 @@ class Reader:
 
     def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         """What a builtin makes of what is known; any other function may do anything with what it is given."""
-        if name in ("exec", "eval", "globals", "locals"):
-            around = unknown(*(value for scope in frame.scopes() for value in scope.names.values()))
+        if name in ("exec", "eval", "globals", "locals", "vars"):
+            around = unknown(*given.given, *(value for scope in frame.scopes() for value in scope.names.values()))
             self._past_methods(around if name in ("exec", "eval") else None, node, frame)
             return around
         hidden = any(name in scope.names for scope in frame.scopes())
@@ -529,12 +560,19 @@ class Reader:
         if isinstance(begin, FunctionValue):
             self._inline(begin, given)
         else:
-            made.names |= given.named  # a dataclass, say
+            fields = of.fields()  # a dataclass, say
+            made.names |= zip(fields, given.given, strict=False) if given.complete else dict.fromkeys(fields, UNKNOWN)
+            made.names |= given.named
             self._unknown(node, given)
         return made
 
     def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         last = name.rpartition(".")[2]
+        if name in ("itertools.pairwise", "builtins.str"):
+            made = (
+                builtin(last, given.given, given.named) if last == "pairwise" else of_text("{}", "format", given.given)
+            )
+            return made if made is not UNKNOWN else self._unknown(node, given, known=True)
         if name.startswith("langgraph.graph.") and last in MAKERS:
             return GraphValue(self._graph(node, frame))
         if name == "loopwright.bounded":
@@ -559,7 +597,9 @@ class Reader:
             and isinstance(given.given[0], FunctionValue | InstanceValue | GraphValue)
         ):
             value = given.given[0]
-            if last == "partial" and isinstance(value, FunctionValue) and given.complete:
+            if last == "partial" and isinstance(value, FunctionValue) and not given.complete:
+                return replace(value, unread=True)
+            if last == "partial" and isinstance(value, FunctionValue):
                 places = zip(_places(value), given.given[1:], strict=False)
                 value = replace(value, given=(*value.given, *places, *given.named.items()))
             return value
@@ -575,11 +615,12 @@ class Reader:
                 if not value or isinstance(node.func, ast.Name):  # it may be there to be filled
                     fill(value)
             looks = name in HARMLESS_CALLS or (name in _LOOKING and isinstance(value, Grip) and not value.method)
+            if isinstance(value, FunctionValue):  # it may be run there
+                if builders_in(value):
+                    self._inline(replace(value, given=()), None)
+                continue
             for graph in builders_in(value) if not looks else ():
                 graph.refuse(given.place, f"it is handed to {name}(), which may change it")
-            if isinstance(value, FunctionValue) and value.node not in self.called:  # it may be run there
-                if builders_in(*_named_in(value)):
-                    self._inline(replace(value, given=()), None)
         return UNKNOWN
 
     def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
@@ -596,14 +637,13 @@ class Reader:
 
     def _method(self, value: Any, name: str, node: ast.Call, frame: Frame) -> Any:
         given = Arguments(node, frame, self)
+        if isinstance(value, str):
+            return of_text(value, name, given.given) if given.complete and not given.named else UNKNOWN
         if isinstance(value, FunctionValue):
-            return value  # with_config, with_retry
+            others = [*handed([*given.given, *given.named.values()])] if name in ("pipe", "with_fallbacks") else []
+            return Chain((value, *others)) if others else value  # else with_config, with_retry
         if isinstance(value, list | dict):
-            if isinstance(value, dict) and name in ("items", "keys", "values"):
-                return [*getattr(cast("dict[Any, Any]", value), name)()]
-            if name not in ("get", "index", "count", "copy"):
-                fill(value, *given.given)
-            return unknown(value)
+            return self._of_container(value, name, given)
         if value.compiled:
             if name == "with_config" and value.graph.steps is None:
                 value.graph.steps = _step_limit(given)
@@ -619,6 +659,17 @@ class Reader:
         elif name not in HARMLESS:
             value.graph.refuse(given.place, f"{name}() may change it")
         return value
+
+    def _of_container(self, value: list[Any] | dict[Any, Any], name: str, given: Arguments) -> Any:
+        """What a method of a list or table returns; what it changes is done, or makes it unknown."""
+        if isinstance(value, dict) and name in ("items", "keys", "values"):
+            return [*getattr(value, name)()]
+        if name in ("append", "extend") and isinstance(value, list) and given.complete and not self._branch:
+            items = given.given if name == "append" else iterated(given.take(0, "iterable", UNKNOWN))
+            fill(value, *given.given) if items is None else value.extend(items)
+        elif name not in ("get", "index", "count", "copy"):
+            fill(value, *given.given)
+        return unknown(value)
 
     def _inline(self, function: FunctionValue, given: Arguments | None, values: Sequence[Any] = ()) -> Any:
         """What a function of the project returns; what it does to graphs is done.
@@ -646,15 +697,9 @@ class Reader:
 
     def _handed_on(self, function: FunctionValue, given: Arguments) -> Any:
         """A call that is not followed: what it may do to a builder that it is given or names is not known."""
-        for graph in builders_in(*given.given, *given.named.values(), *_named_in(function)):
+        for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
             graph.refuse(given.place, f"{function.name}() is not followed that far")
         return UNKNOWN
-
-
-def _named_in(function: FunctionValue) -> list[Any]:
-    """What a function can reach by name: around it, and in the object whose method it is."""
-    named = (function.frame.look_up(node.id) for node in ast.walk(function.node) if isinstance(node, ast.Name))
-    return [*named, *getattr(function.bound, "names", {}).values()]
 
 
 def _step_limit(given: Arguments) -> int | None:
@@ -685,6 +730,9 @@ def _bound_arguments(
     defaults = dict(zip(reversed(places), reversed(its.defaults), strict=False))
     defaults |= {arg.arg: value for arg, value in zip(its.kwonlyargs, its.kw_defaults, strict=True) if value}
     names |= {name: evaluate(value, function.frame, reader) for name, value in defaults.items()}
+    names |= {
+        name: unknown(names[name]) for name in changed_names(function.node) & defaults.keys()
+    }  # by an earlier call
     names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
     return names | {name: value for name, value in given.named.items() if name in names}
 

@@ -22,6 +22,7 @@ from loopwright.engine.proof.source import (
     Symbol,
     bindings,
     bound_once,
+    own_nodes,
     reassigned_inside,
 )
 
@@ -33,6 +34,9 @@ CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", 
 
 PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
 """What a builder keeps its graph in."""
+
+ANY = "*"
+"""Among the attributes that a file changes: some whose names were not read."""
 
 _CONSTANTS = {"START": START, "END": END}
 _TYPES = ("typing", "typing_extensions")
@@ -84,11 +88,11 @@ class Frame:
             frame = frame.parent
 
     def look_up(self, name: str) -> Any:
-        """The value of a name at this moment of the reading; unknown for text and numbers that functions change."""
+        """The value of a name at this moment of the reading; unknown, but for graphs, where functions change it."""
         frame = next((frame for frame in self.scopes() if name in frame.names), None)
         value = frame.names[name] if frame else UNKNOWN
-        changes = frame is not None and isinstance(value, str | int) and name in reassigned_inside(frame.node)
-        return UNKNOWN if changes else value
+        changes = frame is not None and not isinstance(value, GraphValue) and name in reassigned_inside(frame.node)
+        return unknown(value) if changes else value
 
     def settled(self, expression: ast.expr) -> Any:
         """The value of a name or attribute whenever a function looks at it: only what is bound once."""
@@ -193,9 +197,14 @@ def changed_names(tree: ast.AST) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def stored_attributes(tree: ast.AST) -> Counter[str]:
-    """Attribute -> how often a file gives one of that name a value."""
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
-    return Counter(node.attr for node in nodes)
+    """Attribute -> how often a file gives one of that name a value; `ANY` where the name is no constant."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found[node.attr] += 1
+        elif getattr(node, "id", getattr(node, "attr", "")) in ("setattr", "__setattr__", "__dict__"):
+            found[ANY] += 1
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +229,17 @@ class ClassValue:
         found = (base.find(name) for base in self.bases if isinstance(base, ClassValue))
         return next((value for value in found if value is not UNKNOWN), UNKNOWN)
 
+    def fields(self) -> list[str]:
+        """Its annotated attributes in order, those of its bases first: what a dataclass is given."""
+        around = [name for base in self.bases if isinstance(base, ClassValue) for name in base.fields()]
+        own = [item.target for item in self.node.body if isinstance(item, ast.AnnAssign)] if self.node else []
+        return [*dict.fromkeys([*around, *(target.id for target in own if isinstance(target, ast.Name))])]
+
     def changes(self, name: str) -> bool:
-        """Whether something in its file may give an attribute of that name another value."""
-        return self.tree is not None and stored_attributes(self.tree)[name] > 0
+        """Whether something in its file, or a base's, may give an attribute of that name another value."""
+        found = stored_attributes(self.tree) if self.tree else {}
+        inherited = any(base.changes(name) for base in self.bases if isinstance(base, ClassValue))
+        return inherited or name in found or ANY in found
 
     @property
     def is_text_enum(self) -> bool:
@@ -244,6 +261,10 @@ class InstanceValue:
     """The class."""
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     """Its own attributes."""
+
+
+class SetValue(list[Any]):
+    """A set, as a list of its items."""
 
 
 class _More:
@@ -316,6 +337,10 @@ def builders_in(*values: Any) -> list[FoundGraph]:
                 found += graphs
             case Made(options=options, given=given):
                 found += builders_in(*options.values(), *given)
+            case FunctionValue():
+                found += builders_in(*(held for held in named_in(value) if isinstance(held, GraphValue | Grip)))
+            case InstanceValue(names=names):
+                found += [held.graph for held in names.values() if isinstance(held, GraphValue) and not held.compiled]
             case list() | tuple():
                 found += builders_in(*cast("list[Any]", value))
             case dict():
@@ -323,6 +348,29 @@ def builders_in(*values: Any) -> list[FoundGraph]:
             case _:
                 pass
     return found
+
+
+def named_in(function: FunctionValue) -> list[Any]:
+    """What a function can reach by name, but for other functions: around it, and in the object whose method it is."""
+    around = map(function.frame.look_up, names_in(function.node))
+    return [
+        value
+        for value in (*around, *getattr(function.bound, "names", {}).values())
+        if not isinstance(value, FunctionValue | InstanceValue)
+    ]
+
+
+@lru_cache(maxsize=4096)
+def rebound_names(scope: ast.AST) -> frozenset[str]:
+    """The names of scopes around it that a function gives values."""
+    own = own_nodes(scope) if isinstance(scope, FUNCTIONS) else ()
+    return frozenset(name for node in own if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)
+
+
+@lru_cache(maxsize=4096)
+def names_in(node: ast.AST) -> frozenset[str]:
+    """The names that a function uses."""
+    return frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def unknown(*values: Any) -> Any:
@@ -352,7 +400,7 @@ def member(owner: Any, name: str) -> Any:
         case Symbol():
             return symbol(f"{owner}.{name}")
         case Frame():  # another module of the same folder tree
-            return owner.names.get(name, UNKNOWN)
+            return owner.look_up(name)
         case MemberValue():
             return owner.value if name == "value" else UNKNOWN
         case str() if name == "value":  # a member of a StrEnum
@@ -366,7 +414,8 @@ def member(owner: Any, name: str) -> Any:
         case InstanceValue():
             if name in owner.names:
                 return owner.names[name]
-            return _method_of(owner.of.find(name), owner)
+            found = _method_of(owner.of.find(name), owner)
+            return unknown(found) if not isinstance(found, FunctionValue) and owner.of.changes(name) else found
         case ClassValue():
             value = _method_of(owner.find(name), None, owner)
             if text_of(value) is not None and owner.changes(name):
@@ -380,7 +429,7 @@ def _method_of(value: Any, instance: InstanceValue | None, of: ClassValue | None
     """A method as an object or its class hands it out."""
     if not isinstance(value, FunctionValue):
         return value
-    if "property" in value.decorators:
+    if "property" in value.decorators or "cached_property" in value.decorators:
         return UNKNOWN
     if "staticmethod" in value.decorators:
         return value
