@@ -124,8 +124,11 @@ def jumps_out(runnable: Any) -> bool:
 
 
 def _names_a_parent(runnable: Any) -> bool:
-    sources = [_source(function, within=True) for function in reach_of(runnable).mentioning]
-    return any(source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources)
+    reach = reach_of(runnable)
+    sources = [_source(function, within=True) for function in reach.mentioning]
+    return not reach.complete or any(
+        source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources
+    )
 
 
 def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:

@@ -88,12 +88,8 @@ def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
         yield from _functions([*cast("dict[str, Any]", tools).values(), *wrappers], seen)
     elif isinstance(value, Runnable):
         inner = [part for name in PARTS if (part := getattr(value, name, None)) is not None]
-        called = ("_run", "_arun") if isinstance(value, BaseTool) else ("invoke", "ainvoke")
-        if not type(value).__module__.startswith(("langchain", "langgraph", "loopwright.")):
-            methods = [(name, _attribute(value, name)) for name in _class_names(type(value)) - _MAKING]
-            # Which of the user's own methods a package calls, whose class theirs is made of, only the package knows.
-            inner += [each for name, each in methods if isinstance(each, MethodType) and _is_run(each, name in called)]
         yield from _functions(inner, seen)
+        yield from (_attribute(value, name) for name in _run_names(type(value)))
     elif (
         callable(value)
         and not isinstance(value, type)
@@ -102,15 +98,27 @@ def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
         yield method
 
 
-def _is_run(method: MethodType, called: bool) -> bool:
-    """Whether a method of a runnable can be a part of what it does: one of the user's own, or a package's for it."""
-    return not is_of_library(method) or (called and not method.__module__.startswith(("langchain", "langgraph")))
+@lru_cache(maxsize=4096)
+def _run_names(kind: type) -> tuple[str, ...]:
+    """The methods of a runnable that can be a part of what it does; a package's own are known."""
+    packages = ("langchain", "langgraph", "loopwright.")
+    called = ("_run", "_arun") if issubclass(kind, BaseTool) else ("invoke", "ainvoke")
+    methods = {name: _attribute(kind, name) for name in _class_names(kind) - _MAKING}
+    # Which of the user's own methods a package calls, whose class theirs is made of, only the package knows.
+    return tuple(
+        name
+        for name, method in methods.items()
+        if isinstance(method, FunctionType)
+        and not (kind.__module__.startswith(packages) or method.__module__.startswith(packages))
+        and (name in called or not is_of_library(method))
+    )
 
 
 @lru_cache(maxsize=4096)
-def _class_names(kind: type) -> frozenset[str]:
-    """What a class has, and what Python calls of it itself; none of Python's own types, of which code has thousands."""
-    found = (item for base in kind.__mro__ if base.__module__ != "builtins" for item in vars(base).items())
+def _class_names(kind: type, *, mine: bool = False) -> frozenset[str]:
+    """What a class has, of the user's own classes alone if asked, and what Python calls of it itself."""
+    bases = [base for base in kind.__mro__ if not (_in_library(base.__module__) if mine else base is object)]
+    found = (item for base in bases if base.__module__ != "builtins" for item in vars(base).items())
     return frozenset(name for name, value in found if not name.startswith("__") or isinstance(value, FunctionType))
 
 
@@ -125,7 +133,8 @@ def _names_of(value: Any) -> set[str]:
     own = {name for name in _own(value) if not name.startswith("__")}
     if isinstance(value, ModuleType):
         return own
-    return own | _class_names(value) if isinstance(value, type) else own | (_class_names(type(value)) - _MAKING)
+    kind = value if isinstance(value, type) else type(value)
+    return own | _class_names(kind, mine=True).difference(() if kind is value else _MAKING)
 
 
 def _attribute(owner: Any, name: str) -> Any:
@@ -259,7 +268,7 @@ def _follow(whole: Any, function: Any, plain: FunctionType, carried: list[Any], 
         reach.mentioning.append(whole)
     package = (plain.__module__ or "").partition(".")[0]
     reach.queue += [value for value in inside if isinstance(value, FunctionType | MethodType | partial)]
-    reach.values += [(value, package) for value in values]
+    reach.values += [(value, package) for value in values if type(value) not in _PLAIN]
     reach.hold(owner)
     if not is_of_library(plain):
         if owner is not None and _is_handed_on(plain.__code__, next(iter(plain.__code__.co_varnames), "")):

@@ -119,14 +119,18 @@ def command_words(
 
 def commands_in(tree: ast.AST, values: Values) -> list[ast.Call]:
     """Every call of ``Command`` in a function, those of functions inside it too."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return [call for call in calls if _is(values, call, COMMAND)]
+    return [call for call in _calls_in(tree) if _is(values, call, COMMAND)]
 
 
 def jumps_in(tree: ast.AST, values: Values) -> list[ast.Call]:
     """Every call that makes a ``Send``, or a ``Command`` with a goto in its own graph."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = _calls_in(tree)
     return [call for call in calls if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))]
+
+
+@lru_cache(maxsize=4096)
+def _calls_in(tree: ast.AST) -> list[ast.Call]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
 def goes_on_here(command: ast.Call) -> bool:
