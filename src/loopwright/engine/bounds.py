@@ -96,7 +96,7 @@ def bounded(
     if not certificate.bounded and not own_gates:  # else a fallback leads back into its own loop: the route is wrong
         advice = [f"Declare {', '.join(map(_written_out, found))}"] if (found := choose_loops(bound, limit=5)) else []
         advice += ["give a limit for every cycle that no Loop bounds, in graphs inside too: limit=5"]
-        raise UnboundedCycleError(certificate.unbounded_cycles, "; or ".join(advice))
+        raise UnboundedCycleError(certificate.unbounded_cycles, certificate.doubt + "; or ".join(advice))
     certificate.require()
     return _compiled(graph, builder, bound, certificate, compile_options)
 

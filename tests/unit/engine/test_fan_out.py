@@ -110,9 +110,9 @@ async def test_more_sends_than_declared_are_an_error_that_names_sender_node_numb
 
 
 def test_a_send_from_where_the_certificate_sees_none_is_an_error() -> None:
-    made = map_reduce(sends("work", "merge"))
+    made = map_reduce(lambda state: [Send(target, {"log": []}) for target in state["log"][:2]])
     with pytest.raises(UndeclaredJumpError, match=r"of 'plan' went to 'merge'.*known is 'work'"):
-        bounded(made, [], fan_out={"work": 2, "merge": 2}).invoke({"log": []})
+        bounded(made, [], fan_out={"work": 2, "merge": 2}).invoke({"log": ["work", "merge"]})
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import operator
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -153,3 +156,49 @@ def test_the_nodes_of_a_graph_inside_are_watched_too(how: str) -> None:
     app = bounded(outer, limit=1) if how == "limit" else bounded(outer)
     with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'"):
         app.invoke({"log": []})
+
+
+MODULES = {
+    "apart": "from langgraph.types import Command\ndef decide(state): return Command(goto='a', update={'log': ['b']})\n",
+    "chosen": "NEXT = 'END'\n",
+    "kept": "ONWARD = '__end__'\nEXITS = {'x': '__end__'}\n",
+    "inside": (
+        "from langgraph.graph import START, StateGraph\nfrom langgraph.types import Command\nfrom shapes import State\n"
+        "def jump(state): return Command(goto='a', graph=Command.PARENT)\n"
+        "inner = StateGraph(State).add_node('j', jump).add_edge(START, 'j').compile()\n"
+    ),
+}
+"""What a graph's own files hold besides it."""
+
+ACROSS = {
+    "a function imported in the node": ("def b(state):\n    from apart import decide\n    return decide(state)", False),
+    "a module imported in the node": ("def b(state):\n    import apart\n    return apart.decide(state)", False),
+    "a graph imported in the node": (
+        "def b(state):\n    from inside import inner\n    inner.invoke({'log': []})\n    return {'log': []}",
+        False,
+    ),
+    "a module that is not loaded": ("def b(state):\n    from later import decide\n    return decide(state)", False),
+    "a package that is not there": ("def b(state):\n    import nowhere\n    return {'log': []}", True),
+    "an attribute that a node sets": (
+        "import chosen\ndef a(state):\n    chosen.NEXT = 'a'\n    return {'log': ['a']}\n"
+        "def b(state):\n    return Command(goto=chosen.NEXT)",
+        False,
+    ),
+    "an attribute that nothing sets": ("import kept\ndef b(state):\n    return Command(goto=kept.ONWARD)", True),
+    "a table that nothing changes": ("import kept\ndef b(state):\n    return Command(goto=kept.EXITS['x'])", True),
+}
+
+
+@pytest.mark.parametrize("case", ACROSS)
+def test_what_lies_in_other_files_counts_too(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, bounded_so = ACROSS[case]
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "later.py").write_text(MODULES["apart"])
+    for name, text in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.import_module(name)
+    (tmp_path / "made.py").write_text(f"from langgraph.types import Command\ndef a(state): return {{}}\n{source}\n")
+    monkeypatch.delitem(sys.modules, "made", raising=False)
+    nodes = vars(importlib.import_module("made"))
+    assert verify(shapes.graph("START-a a-b", a=nodes["a"], b=nodes["b"])).bounded is bounded_so

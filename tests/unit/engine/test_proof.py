@@ -11,6 +11,7 @@ from shapes import State, graph, loop
 from loopwright.engine.bounds import bounded
 from loopwright.engine.proof.choice import choose, cycles_of
 from loopwright.engine.proof.verify import verify
+from loopwright.errors import UnboundedCycleError
 
 
 def test_a_default_handler_is_counted_for_every_node_that_it_serves() -> None:
@@ -64,6 +65,14 @@ def test_every_unbounded_cycle_is_listed_once_from_its_first_node() -> None:
     assert set(certificate.unbounded_cycles) == {("a", "b", "c"), ("b", "c"), ("c",)}
     assert len(certificate.unbounded_cycles) == 3
     assert certificate.max_supersteps is None and certificate.max_node_runs is None
+
+
+def test_a_cycle_of_edges_that_are_assumed_is_told_as_such() -> None:
+    made = graph("START-a a-b c-END")
+    made.add_conditional_edges("b", lambda s: s["log"][0])
+    for ask in (lambda: verify(made).require(), lambda: bounded(made)):
+        with pytest.raises(UnboundedCycleError, match=r"the routers of b name no .*-> Literal\[...\] first. Declare "):
+            ask()
 
 
 def test_cycles_of_a_large_graph_are_found_in_reasonable_time() -> None:

@@ -16,6 +16,10 @@ from loopwright.engine.proof.destinations import behaviour_of, router_words
 from loopwright.engine.proof.read import read_topology
 
 PREFACE = """
+import logging, sqlite3
+from contextvars import ContextVar
+from functools import lru_cache
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from enum import Enum, StrEnum
 from functools import partial, wraps
 from langchain_core.runnables import RunnableLambda
@@ -76,6 +80,63 @@ class Handoff(Command):
 class Home(Command):
     def __init__(self):
         super().__init__(goto="work")
+
+PLACES = ("work", "check")
+LISTED = ["work", "check"]
+TABLE = {"a": "work", "b": "check"}
+FILLED = {"a": "work"}
+LENT = {"a": "work"}
+USED = dict(LENT)
+also = LENT
+MADE = dict(a="work")
+
+def fill():
+    FILLED["b"] = "check"
+
+class Chooser:
+    BY = {"a": "work", "b": "check"}
+
+    def route(self, state):
+        return self.BY[state["log"][0]]
+
+class Settings:
+    moved = "work"
+
+def configure(settings):
+    settings.moved = "check"
+
+def goes(state):
+    return Command(goto="work")
+
+class Desk:
+    def __init__(self):
+        self.private = Hop("work")
+
+    @property
+    def clerk(self):
+        return self.private
+
+class Office:
+    __slots__ = ("desk", "handlers", "jump_home")
+
+    def __init__(self):
+        self.desk = Desk()
+        self.handlers = {"first": {"second": goes}}
+        self.jump_home = [Command(goto="work")]
+
+OFFICE = Office()
+NESTED = {"first": {"second": goes}}
+CALLED = {"first": [Hop("work")]}
+CHAIN = RunnableLambda(lambda state: state) | RunnableLambda(goes)
+HELD = ContextVar("held")
+HELD.set(goes)
+CACHED = lru_cache(goes)
+MODEL = FakeListChatModel(responses=["done"])
+LOG = logging.getLogger(__name__)
+BASE = sqlite3.connect(":memory:")
+
+def opened():
+    return Desk()
 
 def carrying(state, to):
     return Command(goto=to)
@@ -144,6 +205,10 @@ READABLE: dict[str, tuple[str, set[str]]] = {
     "a call": ("return constant(state)", {"work"}),
     "a decorator without wraps": ("@handing_on\ndef it(state):\n    return 'work'", {"work"}),
     "a RunnableLambda": ("it = RunnableLambda(constant)", {"work"}),
+    "a tuple around it": ("return PLACES[len(state)]", {"work", "check"}),
+    "a list around it": ("return [name for name in LISTED if state]", {"work", "check"}),
+    "a table around it": ("return TABLE.get(state['log'][0], END)", {"work", "check", END}),
+    "a table of its class": ("it = Chooser().route", {"work", "check"}),
 }
 CLOSURE = "def make():\n    target = 'work'\n    def router(state):\n        return target\n"
 UNREADABLE = {
@@ -175,6 +240,12 @@ UNREADABLE = {
         "    return router, other\nit = make()[0]"
     ),
     "no source": "names = {}\nexec(\"def router(state): return 'work'\", names)\nit = names['router']",
+    "a table that a function fills": "return FILLED['a']",
+    "a table that has another name": "return LENT['a']",
+    "a table that a call made": "return MADE['a']",
+    "a table that is handed over": "it = partial(lambda state, table: table['a'], table=TABLE)",
+    "an attribute of a class that a function sets": "return Settings.moved",
+    "an attribute of an object that a function sets": "OBJECT = Settings()\ndef it(state):\n    return OBJECT.moved",
     "a chain": "it = RunnableLambda(constant) | RunnableLambda(lambda _: TARGET)",
 }
 
@@ -243,6 +314,22 @@ COMMANDS: dict[str, tuple[str, set[str] | None]] = {
     "an object's attribute": ("it = Hop('check')", {"check"}),
     "an attribute that moves": ("it = Hop('work').moving", None),
     "a helper's argument": ("it = Hop('check').helped", {"work"}),
+    "an attribute of an attribute": ("return OFFICE.desk.clerk.jump('work')", None),
+    "a function in an attribute's table": ("return OFFICE.handlers['first']['second'](state)", {"work"}),
+    "a Command in an attribute": ("return OFFICE.jump_home[0]", None),
+    "a function in a nested table": ("return NESTED['first']['second'](state)", {"work"}),
+    "an object in a nested table": ("return CALLED['first'][0](state)", {"work"}),
+    "a chain that it invokes": ("return CHAIN.invoke(state)", {"work"}),
+    "a function that a context variable holds": ("return HELD.get()(state)", {"work"}),
+    "a function behind a cache": ("return CACHED(state)", {"work"}),
+    "an object made in a helper": ("return opened().clerk(state)", None),
+    "an object that a partial carries": ("it = partial(lambda state, desk: desk.clerk(state), desk=Desk())", {"work"}),
+    "a goto that something sets": ("return Command(goto=Settings.moved)", None),
+    "a model, a logger, a database": (
+        "LOG.info('asked')\nrow = BASE.execute('select 1').fetchone()\nreturn {'log': [MODEL.invoke('x').content, row]}",
+        set(),
+    ),
+    "a package that is not loaded": ("from turtledemo import clock\nreturn {'log': [clock.now()]}", set()),
     "a method by its name": ("it = Hop('check').looked_up", None),
 }
 
@@ -260,5 +347,10 @@ def test_a_node_without_declared_destinations_jumps_where_its_source_says(case: 
     assert ways_from(made, "jump") == (anywhere if expected is None else dict.fromkeys(expected, "command"))
     # What is declared adds to what is read, and decides alone where nothing is.
     made.nodes["jump"].ends = (END,)
-    shown = {"work"} if case == "a list that is not returned" else set[str]()
+    seen = {
+        "a list that is not returned": {"work"},
+        "a method by its name": {"check"},  # the object is handed on: it may be called
+        "an attribute of an attribute": {"work"},
+    }
+    shown = seen.get(case, set[str]())
     assert ways_from(made, "jump").keys() == {END, *(shown if expected is None else expected)}

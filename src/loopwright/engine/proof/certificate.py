@@ -116,5 +116,14 @@ class Certificate(BaseModel):
             if gates:
                 loop = gates[0].partition(":")[0]  # where the fallback depends on the source, that is named behind it
                 fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"
-            raise UnboundedCycleError(self.unbounded_cycles, fix)
+            raise UnboundedCycleError(self.unbounded_cycles, f"{self.doubt}{fix}")
         return self
+
+    @property
+    def doubt(self) -> str:
+        """What to say first of cycles that need not exist: nothing tells where one of their nodes goes."""
+        guessed = [line for line in self.assumptions if line.endswith("any node is assumed")]
+        nodes = {node for cycle in self.unbounded_cycles for node in cycle}
+        if not guessed or nodes.isdisjoint(guessed[0].partition(" name no ")[0].replace(",", "").split()):
+            return ""
+        return f"It may not exist: {guessed[0]}. Annotate them with -> Literal[...] first. "

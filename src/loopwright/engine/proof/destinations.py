@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache, partial
@@ -16,17 +18,29 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
-from loopwright.engine.proof.reach import functions_of, is_filled, is_of_library, methods_of, reach_of, unwrapped
+from loopwright.engine.proof.reach import (
+    LIBRARIES,
+    file_of,
+    functions_of,
+    is_filled,
+    is_of_library,
+    reach_of,
+    unwrapped,
+)
 from loopwright.engine.proof.source import (
+    ANY,
     COMMAND,
     FUNCTIONS,
+    KEPT,
     SEND,
+    SHARED,
     UNKNOWN,
     Function,
     Helper,
     Symbol,
     bindings,
     bound_once,
+    changes_in,
     command_words,
     commands_in,
     goes_to_parent,
@@ -110,8 +124,11 @@ def jumps_out(runnable: Any) -> bool:
 
 
 def _names_a_parent(runnable: Any) -> bool:
-    sources = [_source(function, within=True) for function in reach_of(runnable).mentioning]
-    return any(source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources)
+    reach = reach_of(runnable)
+    sources = [_source(function, within=True) for function in reach.mentioning]
+    return not reach.complete or any(
+        source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources
+    )
 
 
 def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
@@ -182,9 +199,12 @@ class Source:
 
     def value(self, expression: ast.expr) -> Any:
         """The value of a name or attribute around the function, if it never changes."""
-        if isinstance(expression, ast.Attribute):
-            return _plain(_member(self._object(expression.value), expression.attr))
-        return _plain(self._object(expression))
+        value = self._object(expression)
+        if isinstance(value, list | dict):
+            name = expression.attr if isinstance(expression, ast.Attribute) else getattr(expression, "id", "")
+            handed_on = name in self.given or name in self.code.co_freevars
+            return UNKNOWN if handed_on or {KEPT, SHARED} & _changes(name) != {KEPT} else cast("Any", value)
+        return _plain(value)
 
     def _object(self, expression: ast.expr) -> Any:
         if isinstance(expression, ast.Attribute):
@@ -197,7 +217,8 @@ class Source:
         if name in self.code.co_freevars:
             scope = next((scope for scope in self.scopes[:-1] if name in bindings(scope)), None)
             return self.cells.get(name, UNKNOWN) if scope and bound_once(scope, name) else UNKNOWN
-        return self.names.get(name, UNKNOWN) if bound_once(self.scopes[-1], name) else UNKNOWN
+        fixed = bound_once(self.scopes[-1], name) and "" not in _changes(name)
+        return self.names.get(name, UNKNOWN) if fixed else UNKNOWN
 
 
 def _member(owner: Any, name: str) -> Any:
@@ -206,36 +227,45 @@ def _member(owner: Any, name: str) -> Any:
         return owner.__members__.get(name, UNKNOWN)
     if isinstance(owner, Enum):
         return cast("Any", owner).value if name == "value" else UNKNOWN
+    if owner is UNKNOWN or _may_change(owner, name):
+        return UNKNOWN
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, UNKNOWN)
     if isinstance(owner, type):
         return next((vars(base)[name] for base in owner.__mro__ if name in vars(base)), UNKNOWN)
-    if owner is UNKNOWN or {name, "setattr", "__dict__"} & _changed_in(type(owner)):
-        return UNKNOWN
     of_class, own = _member(type(owner), name), getattr(owner, "__dict__", {})
     if isinstance(of_class, FunctionType) and name not in own:
         return MethodType(of_class, owner)
     return UNKNOWN if hasattr(of_class, "__set__") else own.get(name, of_class)
 
 
-_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
+def _may_change(owner: Any, name: str) -> bool:
+    """Whether a loaded file of the user's gives an attribute of that name another value, once the object is made."""
+    kind = owner if isinstance(owner, type) else type(owner)
+    whose = {"", *(base.__name__ for base in kind.__mro__)}
+    called = owner.__name__.rpartition(".")[2] if isinstance(owner, ModuleType) else kind.__name__
+    # An attribute whose name cannot be told is looked for where the owner is spoken of, not in every file.
+    return not whose.isdisjoint(_changes(name) | _changes(ANY, called))
 
 
-@lru_cache(maxsize=512)
-def _changed_in(kind: type) -> frozenset[str]:
-    """The attributes that the files of a class give a value to, other than where an object is made."""
-    methods = [method for method in methods_of(kind).values() if not is_of_library(method)]
-    files = {method.__code__.co_filename: method.__globals__ for method in methods}
-    found: set[str] = set()
-    for file, names in files.items():
-        functions = _candidates("".join(linecache.getlines(file, names))).items()
-        inside = (node for (_, name), its in functions if name not in _MAKING for node, _ in its)
-        for node in (node for function in inside for node in ast.walk(function)):
-            if isinstance(node, ast.Attribute) and (not isinstance(node.ctx, ast.Load) or node.attr == "__dict__"):
-                found.add(node.attr)
-            elif isinstance(node, ast.Name) and node.id == "setattr":
-                found.add(node.id)
-    return frozenset(found)
+def _changes(name: str, mentioned: str = "") -> frozenset[str]:
+    """What `changes_in` says of a name, of all files of the user's that mention it, or something else, together."""
+    newest = id(next(reversed(sys.modules.values())))
+    return _changes_in(name, mentioned or name, _own_files(newest, len(sys.modules), len(linecache.cache)))
+
+
+@lru_cache(maxsize=1)
+def _own_files(*_loaded: int) -> frozenset[str]:
+    """The user's own files, cells of a notebook too; read anew when something was loaded."""
+    files = (*map(file_of, [*sys.modules.values()]), *linecache.cache)
+    return frozenset(file for file in files if file and not file.startswith(LIBRARIES))
+
+
+@lru_cache(maxsize=4096)
+def _changes_in(name: str, mentioned: str, files: frozenset[str]) -> frozenset[str]:
+    texts = ("".join(linecache.getlines(file)) for file in files)
+    known = (changes_in(_tree(text)) for text in texts if mentioned in text)
+    return frozenset[str]().union(*(changes.get(name, ()) for changes in known if mentioned in changes))
 
 
 def _plain(value: Any) -> Any:
@@ -247,7 +277,7 @@ def _plain(value: Any) -> Any:
         return value.value if isinstance(value, str) else UNKNOWN
     if isinstance(value, FunctionType | MethodType) and not is_of_library(value) and (source := _source(value)):
         return Helper(source.node, source.value, source.fixed)
-    return value if isinstance(value, str) else UNKNOWN
+    return value if isinstance(value, str | tuple) else UNKNOWN
 
 
 def _source(function: Any, *, within: bool = False) -> Source | None:
@@ -293,16 +323,19 @@ Found = list[tuple[Function, tuple[ast.AST, ...]]]
 def _candidates(text: str) -> dict[tuple[int, str], Found]:
     """(First line, name) -> the functions there and the scopes around each."""
     found: dict[tuple[int, str], Found] = {}
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return found
-    for node, scopes in _functions_in(tree):
+    for node, scopes in _functions_in(_tree(text)):
         name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
         decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
         first = min(node.lineno, *(line.lineno for line in decorators)) if decorators else node.lineno
         found.setdefault((first, name), []).append((node, scopes))
     return found
+
+
+@lru_cache(maxsize=256)
+def _tree(text: str) -> ast.Module:
+    with suppress(SyntaxError, ValueError):
+        return ast.parse(text)
+    return ast.Module([], [])
 
 
 def _functions_in(tree: ast.AST) -> Iterator[tuple[Function, tuple[ast.AST, ...]]]:
