@@ -161,7 +161,7 @@ def test_the_nodes_of_a_graph_inside_are_watched_too(how: str) -> None:
 MODULES = {
     "apart": "from langgraph.types import Command\ndef decide(state): return Command(goto='a', update={'log': ['b']})\n",
     "chosen": "NEXT = 'END'\n",
-    "kept": "ONWARD = '__end__'\nEXITS = {'x': '__end__'}\n",
+    "ways_out": "ONWARD = '__end__'\nEXITS = {'x': '__end__'}\n",
     "inside": (
         "from langgraph.graph import START, StateGraph\nfrom langgraph.types import Command\nfrom shapes import State\n"
         "def jump(state): return Command(goto='a', graph=Command.PARENT)\n"
@@ -184,8 +184,14 @@ ACROSS = {
         "def b(state):\n    return Command(goto=chosen.NEXT)",
         False,
     ),
-    "an attribute that nothing sets": ("import kept\ndef b(state):\n    return Command(goto=kept.ONWARD)", True),
-    "a table that nothing changes": ("import kept\ndef b(state):\n    return Command(goto=kept.EXITS['x'])", True),
+    "an attribute that nothing sets": (
+        "import ways_out\ndef b(state):\n    return Command(goto=ways_out.ONWARD)",
+        True,
+    ),
+    "a table that nothing changes": (
+        "import ways_out\ndef b(state):\n    return Command(goto=ways_out.EXITS['x'])",
+        True,
+    ),
 }
 
 
