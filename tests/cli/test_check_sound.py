@@ -170,6 +170,15 @@ UNREAD = {
         "from langgraph_codeact import create_codeact\ndef build():",
         "create_codeact()",
     ),
+    "a wrapper that was not read": (
+        "from .missing import wrapped\ndef f(state): return {}\nnode = wrapped(f)\ndef build():",
+        "node",
+    ),
+    "a branch that was not read": (
+        "from langchain_core.runnables import RunnableBranch\nfrom elsewhere import ways\n"
+        "def f(state): return ways(state)\ndef h(state): return {}\ndef build():",
+        "RunnableBranch((h, f), h)",
+    ),
     "a decorator that was not read": ("def build(d):\n    @d\n    def node(state): return {}", "node"),
 }
 
@@ -371,6 +380,10 @@ BUILT_OTHERWISE = {
     "what a failed try leaves": (
         "end = END\ntry:\n    end = 'work'\n    import missing\n    end = END\nexcept ImportError: pass\n"
         "g.add_edge('jump', end)",
+        "not read",
+    ),
+    "a comprehension whose condition is not known": (
+        "[g.add_edge('jump', end) for end in [END, 'work'] if input()]",
         "not read",
     ),
     "lambdas in a table": ("later = [lambda: g.add_edge('jump', 'work')]\nlater[input()]()", "not read"),

@@ -153,24 +153,32 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
                 None if methods else f"{action.of.name} is run, and no __call__ of it was found"
             )
         case Chain(parts=parts):
-            within = [_node(part, given, graph, name) for part in parts]
-            known = [part.words for part in within]
-            node.words = None if None in known else NO_WORDS.union(*(words for words in known if words))
-            node.unread = next((part.unread for part in within[-1:]), None)
-            node.functions = tuple(function for part in within for function in part.functions)
+            for part in [_node(part, given, graph, name) for part in parts]:
+                _add(node, part.words, part.parent, part.functions)
+                node.unread = part.unread  # what the last one returns counts
         case Made(of=of) if of.rpartition(".")[2] == "ToolNode":
             read_tools(node, action.options.get("tools", action.given[0] if action.given else UNKNOWN), given.call)
-        case Made() if wrapped := [*handed(action)]:
-            return _node(Chain(tuple(wrapped)), given, graph, name)
         case Made() | Symbol():
             of = action.of if isinstance(action, Made) else str.__str__(action)
             if of.startswith((".", *AGENT_PACKAGES)) or given.call.project.has(of):
                 node.unread = f"{of} was not read"
             elif not of.startswith("loopwright."):
                 graph.assumptions[f"{of} is no graph and returns no Command with a goto"] = None
+            for part in [_node(value, given, graph, name) for value in handed(action)]:
+                _add(node, part.words, part.parent, part.functions)
+                node.unread = node.unread or part.unread  # which of them runs, it decides
         case _:
             node.unread = "what it runs was not found"
     return node
+
+
+def _add(
+    node: FoundNode, words: frozenset[str] | None, parent: frozenset[str] | None, functions: tuple[FunctionValue, ...]
+) -> None:
+    """Add what a part of a node runs to what the node runs."""
+    node.words = None if node.words is None or words is None else node.words | words
+    node.parent = None if node.parent is None or parent is None else node.parent | parent
+    node.functions += functions
 
 
 def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain]:
@@ -195,11 +203,9 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Reader) -> None
         jumps = inner.graph.parent_words()
         words = None if words is None or jumps is None else words | jumps
     parent = parent_words(action.node, action.values, action.fixed)
-    node.functions += (action,)
     if words is None and node.parent == NO_WORDS and parent == NO_WORDS and not call.project.jumps:
         words = NO_WORDS
-    node.words = None if words is None or node.words is None else node.words | words
-    node.parent = None if parent is None or node.parent is None else node.parent | parent
+    _add(node, words, parent, (action,))
     annotated = return_annotation(action, call)
     if isinstance(annotated, Words) and annotated.command:
         node.declared = (*node.declared, *(str(text_of(word)) for word in annotated.words))

@@ -247,17 +247,18 @@ def _comprehension(
         bind(clause.target, unknown(source), inner)
         for condition in clause.ifs:
             evaluate(condition, inner, call)
-    made: list[tuple[Any, ...]] = []
-    for item in [None] if items is None else items:
-        if items is not None:
-            bind(node.generators[0].target, item, inner)
-            kept = [truth(condition, inner, call) for condition in node.generators[0].ifs]
-            if False in kept:
-                continue
-            items = None if None in kept else items
-        made.append(tuple(evaluate(part, inner, call) for part in parts))
+    clause, made = node.generators[0], list[tuple[Any, ...]]()
+    for item in items or ():
+        bind(clause.target, item, inner)
+        kept = [truth(condition, inner, call) for condition in clause.ifs]
+        if None in kept:
+            items = None  # nobody knows which of them are there
+            bind(clause.target, unknown(item), inner)
+            break
+        if all(kept):
+            made.append(tuple(evaluate(part, inner, call) for part in parts))
     if items is None:
-        return unknown(*made)
+        return unknown(*made, *(evaluate(part, inner, call) for part in parts))
     return builtin("dict", [made], {}) if isinstance(node, ast.DictComp) else [value for (value,) in made]
 
 

@@ -8,7 +8,6 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -127,25 +126,22 @@ class Project:
         Raises:
             GraphError: If it cannot be read as Python.
         """
-        key = path.absolute()
-        if key not in self._files:
+        waiting = [path]
+        while waiting:
+            if (key := (opened := waiting.pop()).absolute()) in self._files:
+                continue
             try:
-                file = self._files[key] = SourceFile(path)
-                self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
+                file = self._files[key] = SourceFile(opened)
             except GraphError as error:
                 self._files[key] = error
-            else:
-                self._open_inside(file)
-        if isinstance(found := self._files[key], GraphError):
+                continue
+            self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
+            # What its functions import when they run may make Commands, too.
+            imported = _IMPORT_INSIDE.findall(file.text)
+            waiting += filter(None, (self.find(one or other, len(dots), opened) for dots, one, other in imported))
+        if isinstance(found := self._files[path.absolute()], GraphError):
             raise found
         return found
-
-    def _open_inside(self, file: SourceFile) -> None:
-        """Open the files that functions import when they run: they may make Commands, too."""
-        for dots, relative, absolute in _IMPORT_INSIDE.findall(file.text):
-            if found := self.find(relative or absolute, len(dots), file.path):
-                with suppress(GraphError):
-                    self.open(found)
 
     def _find(self, module: str, level: int, importer: Path) -> Path | None:
         """The file of a module, if it is in the folder tree; kept, as `find`.

@@ -98,6 +98,8 @@ def _nothing() -> Left:
 _OWN_DECORATORS = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
 """Python's own decorators, as `loopwright.check.values.FunctionValue.decorators` keeps them."""
 
+_FALLBACKS = "langchain_core.runnables.RunnableWithFallbacks"
+
 PASSED_THROUGH = frozenset({"RunnableLambda", "partial", "coerce_to_runnable"})
 """What wraps a function and runs it as it is."""
 
@@ -286,8 +288,8 @@ class Reader:
                 return self._loop(node, frame, returned)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 held = [self._entered(item, frame) for item in items]
-                caught = [partial(self._caught, body, _nothing, frame)] if Made in map(type, held) else []
-                caught = caught if any(getattr(value, "of", "") == "contextlib.suppress" for value in held) else []
+                suppresses = any(isinstance(value, Made) and value.of == "contextlib.suppress" for value in held)
+                caught = [partial(self._caught, body, _nothing, frame)] if suppresses else []
                 left = self._either([reading(*body), *caught], frame)
                 for value in held:
                     self._special(value, "exit")
@@ -527,7 +529,8 @@ class Reader:
         """What a builtin makes of what is known; any other function may do anything with what it is given."""
         if name in ("exec", "eval", "globals", "locals", "vars"):
             around = unknown(*given.given, *(value for scope in frame.scopes() for value in scope.names.values()))
-            self._past_methods(around if name in ("exec", "eval") else None, node, frame)
+            if name in ("exec", "eval"):
+                self._past_methods(around, node, frame)
             return around
         hidden = any(name in scope.names for scope in frame.scopes())
         made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
@@ -640,8 +643,11 @@ class Reader:
         if isinstance(value, str):
             return of_text(value, name, given.given) if given.complete and not given.named else UNKNOWN
         if isinstance(value, FunctionValue):
-            others = [*handed([*given.given, *given.named.values()])] if name in ("pipe", "with_fallbacks") else []
-            return Chain((value, *others)) if others else value  # else with_config, with_retry
+            if name == "pipe":
+                return Chain((value, *given.given))
+            if name == "with_fallbacks" and any(handed([*given.given, *given.named.values()])):
+                return Made(_FALLBACKS, given.named, (value, *given.given))
+            return value  # with_config, with_retry
         if isinstance(value, list | dict):
             return self._of_container(value, name, given)
         if value.compiled:

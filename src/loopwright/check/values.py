@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from loopwright.check.found import END, START, FoundGraph
+from loopwright.engine.proof.changes import ANY
 from loopwright.engine.proof.source import (
     COMMAND,
     FUNCTIONS,
@@ -34,9 +35,6 @@ CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", 
 
 PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
 """What a builder keeps its graph in."""
-
-ANY = "*"
-"""Among the attributes that a file changes: some whose names were not read."""
 
 _CONSTANTS = {"START": START, "END": END}
 _TYPES = ("typing", "typing_extensions")

@@ -18,6 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
+from loopwright.engine.proof.changes import ANY, KEPT, SHARED, changes_in
 from loopwright.engine.proof.reach import (
     LIBRARIES,
     file_of,
@@ -28,19 +29,15 @@ from loopwright.engine.proof.reach import (
     unwrapped,
 )
 from loopwright.engine.proof.source import (
-    ANY,
     COMMAND,
     FUNCTIONS,
-    KEPT,
     SEND,
-    SHARED,
     UNKNOWN,
     Function,
     Helper,
     Symbol,
     bindings,
     bound_once,
-    changes_in,
     command_words,
     commands_in,
     goes_to_parent,

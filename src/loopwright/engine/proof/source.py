@@ -406,7 +406,7 @@ def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
 
 
 _ADDING = frozenset({"append", "extend", "insert"})
-_LOOKING = frozenset({
+LOOKING = frozenset({
     "len", "print", "bool", "str", "repr", "isinstance", "any", "all", "list", "tuple", "set", "sorted",
     "Command", "Send",
 })  # fmt: skip
@@ -469,7 +469,7 @@ def _changed_elsewhere(function: Function, name: str, lists: bool) -> bool:
                 handed = any(
                     isinstance(value, ast.Name) and value.id == name for value in (*args, *(k.value for k in keywords))
                 )
-                if handed and getattr(called, "id", getattr(called, "attr", None)) not in _LOOKING:
+                if handed and getattr(called, "id", getattr(called, "attr", None)) not in LOOKING:
                     return True
             case ast.Subscript(value=ast.Name(id=other), ctx=ast.Store()) if other == name:
                 return True
@@ -574,91 +574,3 @@ def reassigned_inside(scope: ast.AST) -> frozenset[str]:
 def bound_once(scope: ast.AST, name: str) -> bool:
     """Whether a module or function gives a name its value exactly once, so that what it holds now it always holds."""
     return bindings(scope)[name] == 1 and name not in reassigned_inside(scope)
-
-
-# What a file changes
-
-ANY, KEPT, SHARED = "*", "[", "]"
-"""Of `changes_in`: any name; what is made as a list or table; and what may be changed under another name."""
-
-_LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
-_HANDED_TO = frozenset({*_LOOKING, "dict", "add_conditional_edges", "min", "max", "sum", "enumerate", "zip"})
-
-
-@lru_cache(maxsize=512)
-def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
-    """What a file may change, whoever runs its code and when.
-
-    Returns:
-        Name -> for an attribute, the classes whose methods give it to their own object after that was made, and an
-        empty text where it can be any object's; for a list or table, `KEPT` where it is made, and `SHARED` where more
-        is done with it than looking at it. `ANY` stands for attributes whose names cannot be told. Every name that
-        the file uses is there.
-    """
-    found: dict[str, set[str]] = {}
-    nodes = [*ast.walk(tree)]
-    looked_at = {id(part) for node in nodes for part in _looked_at(node)}
-    made = {
-        id(target)
-        for node in nodes
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict | ast.List | ast.Tuple)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-    }
-    queue: list[tuple[ast.AST, str, dict[str, str | None]]] = [(tree, "", {})]
-    while queue:
-        node, kind, own = queue.pop()
-        if isinstance(node, ast.Name | ast.Attribute):
-            marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
-            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else SHARED])
-        for name, base in _stores(node, looked_at):
-            whose = own.get(getattr(base, "id", ""), "")
-            found.setdefault(name, set()).update([] if whose is None else [whose])
-        if isinstance(node, ast.ClassDef):
-            found.setdefault(node.name, set())
-            kind, own = node.name, {}
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and kind:
-            static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
-            whose = None if node.name in ("__init__", "__post_init__") else kind
-            kind, own = "", dict.fromkeys([] if static else parameters(node)[:1], whose)
-        queue += ((inner, kind, own) for inner in ast.iter_child_nodes(node))
-    return {name: frozenset(whose) for name, whose in found.items()}
-
-
-def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]:
-    """The attributes to which a piece of the syntax gives a value, each with the object whose it is."""
-    match node:
-        case ast.Attribute(value=base, attr=name, ctx=ast.Store() | ast.Del()):
-            yield name, base
-        case ast.Attribute(value=base, attr="__dict__") if id(node) not in looked_at:
-            yield ANY, base
-        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals")), slice=ast.Constant(value=str(name))):
-            yield from [(name, node)] if not isinstance(node.ctx, ast.Load) else []
-        case ast.Call(func=called, args=[base, *others]):
-            name = getattr(called, "id", getattr(called, "attr", ""))
-            if name in ("setattr", "__setattr__", "delattr", "__delattr__"):
-                given = others[0] if others else base
-                yield str(given.value) if isinstance(given, ast.Constant) else ANY, base
-            elif name == "vars" and id(node) not in looked_at:
-                yield ANY, base
-        case ast.ImportFrom(names=names):
-            yield from ((alias.name, node) for alias in names if alias.asname not in (None, alias.name))
-        case _:
-            pass
-
-
-def _looked_at(node: ast.AST) -> list[ast.expr]:
-    """The parts of an expression or statement of which nothing but what they hold is used."""
-    match node:
-        case ast.Subscript(value=value, ctx=ast.Load()) | ast.Starred(value=value) | ast.FormattedValue(value=value):
-            return [value]
-        case ast.Attribute(value=value, attr=name) if name in _LOOKING_METHODS:
-            return [value]
-        case ast.For(iter=value) | ast.comprehension(iter=value) | ast.keyword(arg=None, value=value):
-            return [value]
-        case ast.Compare(left=left, comparators=others):
-            return [left, *others]
-        case ast.Call(func=called, args=args, keywords=keywords):
-            looks = getattr(called, "id", getattr(called, "attr", "")) in _HANDED_TO
-            return [*args, *(keyword.value for keyword in keywords)] if looks else []
-        case _:
-            return []
