@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -14,6 +15,10 @@ import pytest
 from hypothesis import settings
 
 from loopwright.models import allow_model_requests
+
+# Tests run in as many processes as there are cores: threads of one that wait for work would only take time from others.
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 # No test is timed: a loaded machine is no fault. Every run tries the same examples; `./test --all` others, by a seed
 # that it prints.
