@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import ssl
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from loopwright.models import allow_model_requests
 # Tests run in as many processes as there are cores: threads of one that wait for work would only take time from others.
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+# A client of HTTP reads all certificates of the world when it is made; nothing here speaks to a server that has one.
+ssl.create_default_context = cache(ssl.create_default_context)
 
 # No test is timed: a loaded machine is no fault. Every run tries the same examples; `./test --all` others, by a seed
 # that it prints.
