@@ -79,8 +79,9 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
         return made[id(graph)]
 
     for spec in builder.nodes.values():
-        spec.runnable = Substitution(swap).of(spec.runnable)
-    builder.destinations = None
+        before, spec.runnable = spec.runnable, Substitution(swap).of(spec.runnable)
+        if spec.runnable is not before:  # else what was read of it holds
+            builder.destinations = None
     builder.destinations = read_destinations(builder)
     for sender, does in builder.destinations.items() if limit is not None else ():
         for graph in does.graphs:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from importlib import resources
 
-import yaml
-
+from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
 
 
@@ -54,8 +52,7 @@ SUBTYPES: dict[str, Distortion] = {
 
 def _other_words(section: str) -> dict[str, str]:
     """Word -> canonical name, as written in ``data/names.yaml``."""
-    file = resources.files("loopwright.workflows.iqa") / "data" / "names.yaml"
-    listed: dict[str, str] = yaml.safe_load(file.read_text(encoding="utf-8"))[section]
+    listed: dict[str, str] = shipped("loopwright.workflows.iqa", "data/names.yaml")[section]
     return {word.replace("_", " "): name for name, words in listed.items() for word in words.split()}
 
 

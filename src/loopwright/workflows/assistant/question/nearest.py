@@ -10,13 +10,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import cast
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
+from loopwright.config import shipped
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Operation
@@ -105,10 +104,8 @@ def asked_with() -> frozenset[str]:
     )
 
 
-@cache
 def _listed(name: str) -> dict[str, list[str]]:
-    path = resources.files("loopwright.workflows.assistant") / "data" / f"{name}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return shipped("loopwright.workflows.assistant", f"data/{name}.yaml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import Any
 
-import yaml
-
+from loopwright.config import shipped
 from loopwright.retrieval.text import fold
 
 LANGUAGES = ("en", "de", "fr", "nl", "es", "it")
 """The languages that questions are read in."""
 
 
-@cache
 def table(purpose: str) -> dict[str, Any]:
     """One file, as it stands."""
-    path = resources.files("loopwright.workflows.assistant") / "data" / "words" / f"{purpose}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return shipped("loopwright.workflows.assistant", f"data/words/{purpose}.yaml")
 
 
 @cache

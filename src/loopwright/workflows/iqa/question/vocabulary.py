@@ -10,11 +10,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from typing import Any, NamedTuple
 
-import yaml
-
+from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.distortions import ALIASES, SUBTYPES, Distortion, parse_distortion
 
@@ -157,11 +155,9 @@ def _patterns(language: str) -> Mapping[tuple[str, str], list[str]]:
     return patterns
 
 
-@functools.cache
 def words(language: str) -> Mapping[str, Any]:
     """The words of a language as they are written in its file."""
-    file = resources.files("loopwright.workflows.iqa.question") / "words" / f"{language}.yaml"
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+    return shipped("loopwright.workflows.iqa.question", f"words/{language}.yaml")
 
 
 def _expression(entry: str) -> str:

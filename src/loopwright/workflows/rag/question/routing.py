@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 
-import yaml
-
+from loopwright.config import shipped
 from loopwright.workflows.rag.question.words import fold
 from loopwright.workflows.rag.schemas import Route
 
@@ -74,8 +72,7 @@ def direct_answer(question: str) -> str:
 @cache
 def _answers() -> dict[str, list[str]]:
     """Answer -> patterns of what it answers; first what the assistant says of itself."""
-    text = (resources.files("loopwright.workflows.rag.question") / "direct.yaml").read_text(encoding="utf-8")
-    kinds: dict[str, dict[str, list[str]]] = yaml.safe_load(text)
+    kinds: dict[str, dict[str, list[str]]] = shipped("loopwright.workflows.rag.question", "direct.yaml")
     return {answer: patterns for kind in kinds.values() for answer, patterns in kind.items()}
 
 

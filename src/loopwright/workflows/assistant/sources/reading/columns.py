@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter
 
+from loopwright.config import shipped
 from loopwright.retrieval.text import fold
 from loopwright.workflows.assistant.schemas import Table
 
@@ -47,5 +46,5 @@ def unknown_columns(table: Table, row: Mapping[str, Any]) -> list[str]:
 
 @cache
 def _columns() -> dict[Table, dict[str, tuple[str, ...]]]:
-    text = (resources.files("loopwright.workflows.assistant") / "data" / "columns.yaml").read_text(encoding="utf-8")
-    return TypeAdapter(dict[Table, dict[str, tuple[str, ...]]]).validate_python(yaml.safe_load(text))
+    listed = shipped("loopwright.workflows.assistant", "data/columns.yaml")
+    return TypeAdapter(dict[Table, dict[str, tuple[str, ...]]]).validate_python(listed)
