@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.expressions import evaluate, iterated, return_annotation
 from loopwright.check.found import END, START, FoundGraph, FoundNode, FoundRoute, Place
+from loopwright.check.reach import either
 from loopwright.check.values import (
     Chain,
     ClassValue,
@@ -30,7 +31,6 @@ from loopwright.engine.proof.source import (
     Values,
     command_words,
     commands_in,
-    goes_on_here,
     goes_to_parent,
     returned_words,
     sent_words,
@@ -199,10 +199,11 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Reader) -> None
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
     words = command_words(action.node, action.values, action.fixed, doubts)
-    for inner in action.graphs() if call.project.jumps else ():  # what it calls may jump out, too
-        jumps = inner.graph.parent_words()
-        words = None if words is None or jumps is None else words | jumps
     parent = parent_words(action.node, action.values, action.fixed)
+    if call.project.jumps_out:
+        reach = call.project.reach(call.file)
+        words = either(words, reach.of(action.node).inside)  # what it calls may jump out, too
+        parent = either(parent, reach.of(action.node, own=False).own)
     if words is None and node.parent == NO_WORDS and parent == NO_WORDS and not call.project.jumps:
         words = NO_WORDS
     _add(node, words, parent, (action,))
@@ -220,7 +221,7 @@ def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> f
     """Where a function's Commands for the graph around its own go; None: any node there."""
     found: set[str] = set()
     for call in commands_in(function, values):
-        if goes_to_parent(call) and not goes_on_here(call):
+        if goes_to_parent(call):
             goto = next((word.value for word in call.keywords if word.arg == "goto"), None)
             words = NO_WORDS if goto is None else words_of(goto, function, values, fixed)
             if words is None:

@@ -42,15 +42,15 @@ from loopwright.check.values import (
     InstanceValue,
     Made,
     builders_in,
-    changed_names,
     changes_builder,
+    may_change,
     member,
     named_in,
-    stored_attributes,
     symbol,
     text_of,
     unknown,
 )
+from loopwright.engine.proof.changes import SHARED, changes_in
 from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes, parameters, stored
 from loopwright.errors import GraphError
 
@@ -144,6 +144,11 @@ class Reader:
         """Whether half of the work is done; from there passes are not counted out, and calls not followed as deep."""
         return self.left < WORK // 2
 
+    @property
+    def file(self) -> Path:
+        """The file that is being read."""
+        return self._owner.file
+
     # Scopes
 
     def module(self, path: Path) -> Frame:
@@ -155,7 +160,7 @@ class Reader:
         key = path.absolute()
         if key not in self.modules:
             tree = self.project.open(path).tree
-            frame = self.modules[key] = Frame(tree, path)
+            frame = self.modules[key] = Frame(tree, path, project=self.project)
             outer = self._owner, self._following, self._branch, self.left
             self._owner, self._following, self._branch, self.left = frame, [], (), WORK
             try:
@@ -164,9 +169,9 @@ class Reader:
                 deep = "its code is nested too deeply" if isinstance(error, RecursionError) else None
                 self.failed[key] = GraphError(f"{path} could not be read: {deep or f'{type(error).__name__}: {error}'}")
                 frame.names.clear()  # what follows may have given them other values
-            changed = changed_names(tree)
+            changed = changes_in(tree)
             for name, value in frame.names.items():
-                if value in ([], {}) or (isinstance(value, list | dict) and name in changed):
+                if value in ([], {}) or (isinstance(value, list | dict) and SHARED in changed.get(name, ())):
                     frame.names[name] = unknown(value)  # other files, and whoever calls the function, may fill it
             self._owner, self._following, self._branch, self.left = outer
         if key in self.failed:
@@ -210,7 +215,7 @@ class Reader:
     def forget(self, instance: InstanceValue, source: SourceFile) -> None:
         """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
         for name, value in instance.names.items():
-            stored = stored_attributes(source.tree)[name] > 1 and not isinstance(value, GraphValue | InstanceValue)
+            stored = may_change(instance, name, self.project) and not isinstance(value, GraphValue | InstanceValue)
             filled = isinstance(value, list | dict) and re.search(
                 rf"\.{name}(\[|\.(?!get|items|keys|values|copy))", source.text
             )
@@ -425,7 +430,7 @@ class Reader:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
         bases = tuple(evaluate(base, frame, self) for base in node.bases)
-        made = ClassValue(node.name, bases, inner.names, node, self.project.open(frame.file).tree)
+        made = ClassValue(node.name, bases, inner.names, node, self.project)
         frame.names[node.name] = self.classes[node] = made
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
@@ -736,9 +741,10 @@ def _bound_arguments(
     defaults = dict(zip(reversed(places), reversed(its.defaults), strict=False))
     defaults |= {arg.arg: value for arg, value in zip(its.kwonlyargs, its.kw_defaults, strict=True) if value}
     names |= {name: evaluate(value, function.frame, reader) for name, value in defaults.items()}
-    names |= {
-        name: unknown(names[name]) for name in changed_names(function.node) & defaults.keys()
-    }  # by an earlier call
+    changed = changes_in(function.node)
+    for name in defaults:
+        if isinstance(names[name], list | dict) and SHARED in changed.get(name, ()):
+            names[name] = unknown(names[name])  # an earlier call may have
     names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
     return names | {name: value for name, value in given.named.items() if name in names}
 

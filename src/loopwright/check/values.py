@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.found import END, START, FoundGraph
-from loopwright.engine.proof.changes import ANY
+from loopwright.engine.proof.changes import ANY, BEGUN, CHANGING, SHARED
 from loopwright.engine.proof.source import (
     COMMAND,
     FUNCTIONS,
@@ -27,11 +26,11 @@ from loopwright.engine.proof.source import (
     reassigned_inside,
 )
 
+if TYPE_CHECKING:
+    from loopwright.check.project import Project
+
 MAKERS = ("StateGraph", "MessageGraph", "Graph")
 """LangGraph's builders."""
-
-CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", "clear", "remove", "discard", "insert"})
-"""Methods that change a container."""
 
 PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
 """What a builder keeps its graph in."""
@@ -76,6 +75,13 @@ class Frame:
     """Name -> value; dotted for attributes, ``self.graph``."""
     imported: set[str] = field(default_factory=set[str])
     """Names that come from another module."""
+    project: Project | None = None
+    """Of a module, the files that it is among."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The name that a module's attributes are stored under; `ClassValue.kinds` has more."""
+        return (self.file.stem,)
 
     def scopes(self) -> Iterator[Frame]:
         """This scope and those around it, as Python looks names up: classes are skipped from within."""
@@ -141,18 +147,20 @@ class FunctionValue:
 
     def _around(self, expression: ast.expr) -> Any:
         if isinstance(expression, ast.Attribute):
-            owner = self._around(expression.value)
-            if isinstance(owner, InstanceValue) and stored_attributes(_root(self.frame).node)[expression.attr] > 1:
-                return UNKNOWN
-            return member(owner, expression.attr)
+            owner, name = self._around(expression.value), expression.attr
+            changes = isinstance(owner, Frame | ClassValue | InstanceValue) and may_change(owner, name, self.project)
+            value = UNKNOWN if changes else member(owner, name)
+            return UNKNOWN if isinstance(value, list | dict) and SHARED in self.project.changes(name) else value
         if isinstance(expression, ast.Name) and expression.id in self.fixed:
             value = dict(self.given).get(expression.id, self.bound)
             return UNKNOWN if isinstance(value, list | dict) else value
-        value = self.frame.settled(expression)
-        changed = isinstance(value, list | dict) and getattr(expression, "id", "") in changed_names(
-            _root(self.frame).node
-        )
-        return UNKNOWN if changed else value
+        value, changes = self.frame.settled(expression), self.project.changes(getattr(expression, "id", ""))
+        return UNKNOWN if "" in changes or (isinstance(value, list | dict) and SHARED in changes) else value
+
+    @property
+    def project(self) -> Project:
+        """The files that it is among."""
+        return cast("Project", _root(self.frame).project)
 
     def graphs(self) -> Iterator[GraphValue]:
         """The graphs that it names, which it may call."""
@@ -180,29 +188,11 @@ def _root(frame: Frame) -> Frame:
     return frame
 
 
-@lru_cache(maxsize=512)
-def changed_names(tree: ast.AST) -> frozenset[str]:
-    """The names of tables and lists that a function of a file changes, whoever calls it and when."""
-    functions = (node for node in ast.walk(tree) if isinstance(node, FUNCTIONS))
-    found: set[str] = set()
-    for node in (node for function in functions for node in ast.walk(function)):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            found.add(getattr(node.value, "id", ""))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
-            found.add(getattr(node.func.value, "id", ""))
-    return frozenset(found)
-
-
-@lru_cache(maxsize=512)
-def stored_attributes(tree: ast.AST) -> Counter[str]:
-    """Attribute -> how often a file gives one of that name a value; `ANY` where the name is no constant."""
-    found: Counter[str] = Counter()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            found[node.attr] += 1
-        elif getattr(node, "id", getattr(node, "attr", "")) in ("setattr", "__setattr__", "__dict__"):
-            found[ANY] += 1
-    return found
+def may_change(owner: Any, name: str, project: Project) -> bool:
+    """Whether a file gives an attribute of that name another value, once its object is made."""
+    whose = {"", *(owner.of if isinstance(owner, InstanceValue) else owner).kinds}
+    called = next(iter(whose - {""}), "")
+    return not whose.isdisjoint(project.changes(name) | project.changes(ANY, called))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +207,8 @@ class ClassValue:
     """Its attributes and methods."""
     node: ast.ClassDef | None = None
     """Its syntax."""
-    tree: ast.AST | None = None
-    """The syntax of its file."""
+    project: Project | None = None
+    """The files that it is among."""
 
     def find(self, name: str) -> Any:
         """An attribute or method, of its own or of a base."""
@@ -233,11 +223,15 @@ class ClassValue:
         own = [item.target for item in self.node.body if isinstance(item, ast.AnnAssign)] if self.node else []
         return [*dict.fromkeys([*around, *(target.id for target in own if isinstance(target, ast.Name))])]
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Its name and those of its bases."""
+        return (self.name, *(kind for base in self.bases if isinstance(base, ClassValue) for kind in base.kinds))
+
     def changes(self, name: str) -> bool:
-        """Whether something in its file, or a base's, may give an attribute of that name another value."""
-        found = stored_attributes(self.tree) if self.tree else {}
-        inherited = any(base.changes(name) for base in self.bases if isinstance(base, ClassValue))
-        return inherited or name in found or ANY in found
+        """Whether a file may give an attribute of that name another value, its own ``__init__`` too."""
+        project = cast("Project", self.project)
+        return may_change(self, name, project) or BEGUN in project.changes(name) | project.changes(ANY, self.name)
 
     @property
     def is_text_enum(self) -> bool:

@@ -9,10 +9,15 @@ import ast
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from loopwright.engine.proof.source import LOOKING, parameters
+from loopwright.engine.proof.source import FUNCTIONS, LOOKING, parameters
 
-ANY, KEPT, SHARED = "*", "[", "]"
-"""Of `changes_in`: any name; what is made as a list or table; and what may be changed under another name."""
+ANY, BEGUN = "*", "("
+"""Of `changes_in`: any name; and what an object gets from its own ``__init__``."""
+KEPT, FILLED, SHARED = "[", "+", "]"
+"""Of a list or table: that it is made, filled on the spot, and maybe changed by anybody."""
+
+CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", "clear", "remove", "discard", "insert"})
+"""Methods that change a container."""
 
 _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
 _HANDED_TO = frozenset({*LOOKING, "dict", "add_conditional_edges", "min", "max", "sum", "enumerate", "zip"})
@@ -23,10 +28,11 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     """What a file may change, whoever runs its code and when.
 
     Returns:
-        Name -> for an attribute, the classes whose methods give it to their own object after that was made, and an
-        empty text where it can be any object's; for a list or table, `KEPT` where it is made, and `SHARED` where more
-        is done with it than looking at it. `ANY` stands for attributes whose names cannot be told. Every name that
-        the file uses is there.
+        Name -> for an attribute, the classes whose methods give it to their own object after that was made, `BEGUN`
+        where ``__init__`` does, and an empty text where it can be any object's; for a list or table, `KEPT` where it is
+        made, and `SHARED` where more is done with it than looking at it, or than filling it in the file that makes it,
+        outside of any function. `ANY` stands for attributes whose names cannot be told. Every name that the file uses
+        is there.
     """
     found: dict[str, set[str]] = {}
     nodes = [*ast.walk(tree)]
@@ -37,24 +43,30 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict | ast.List | ast.Tuple)
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
     }
-    queue: list[tuple[ast.AST, str, dict[str, str | None]]] = [(tree, "", {})]
+    filling = {id(part) for node in nodes for part in _filled(node)}
+    queue: list[tuple[ast.AST, str, dict[str, str] | None]] = [(tree, "", None)]
     while queue:
         node, kind, own = queue.pop()
         if isinstance(node, ast.Name | ast.Attribute):
             marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
-            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else SHARED])
+            filled = own is None and id(node) in filling
+            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if filled else SHARED])
         for name, base in _stores(node, looked_at):
-            whose = own.get(getattr(base, "id", ""), "")
-            found.setdefault(name, set()).update([] if whose is None else [whose])
+            whose = (own or {}).get(getattr(base, "id", ""), "")
+            found.setdefault(name, set()).add(whose)
         if isinstance(node, ast.ClassDef):
             found.setdefault(node.name, set())
-            kind, own = node.name, {}
+            kind = node.name
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and kind:
             static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
-            whose = None if node.name in ("__init__", "__post_init__") else kind
+            whose = BEGUN if node.name in ("__init__", "__post_init__") else kind
             kind, own = "", dict.fromkeys([] if static else parameters(node)[:1], whose)
+        elif isinstance(node, FUNCTIONS):
+            own = own or {}
         queue += ((inner, kind, own) for inner in ast.iter_child_nodes(node))
-    return {name: frozenset(whose) for name, whose in found.items()}
+    for marks in found.values():
+        marks.update([SHARED] if FILLED in marks and KEPT not in marks else [])
+    return {name: frozenset(marks) for name, marks in found.items()}
 
 
 def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]:
@@ -77,6 +89,17 @@ def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]
             yield from ((alias.name, node) for alias in names if alias.asname not in (None, alias.name))
         case _:
             pass
+
+
+def _filled(node: ast.AST) -> list[ast.expr]:
+    """The list or table that a piece of the syntax changes, without giving it to anybody."""
+    match node:
+        case ast.Attribute(value=ast.Name() as value, attr=name) if name in CHANGING:
+            return [value]
+        case ast.Subscript(value=ast.Name() as value, ctx=ast.Store() | ast.Del()):
+            return [value]
+        case _:
+            return []
 
 
 def _looked_at(node: ast.AST) -> list[ast.expr]:

@@ -139,12 +139,15 @@ def goes_on_here(command: ast.Call) -> bool:
     if None in keywords:
         return True
     graph = keywords.get("graph")
-    return "goto" in keywords and (graph is None or (isinstance(graph, ast.Constant) and graph.value is None))
+    # LangGraph hands on what is for the parent; any other name it takes for its own.
+    parent = getattr(graph, "attr", getattr(graph, "value", "")) in ("PARENT", "__parent__")
+    return "goto" in keywords and not parent
 
 
 def goes_to_parent(command: ast.Call) -> bool:
     """Whether a Command is for another graph than its own, as far as its source says so."""
-    return any(keyword.arg == "graph" for keyword in command.keywords)
+    graph = next((keyword.value for keyword in command.keywords if keyword.arg == "graph"), None)
+    return graph is not None and getattr(graph, "value", "") is not None
 
 
 def _argument(call: ast.Call, place: int, name: str) -> ast.expr:

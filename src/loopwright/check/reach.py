@@ -1,0 +1,174 @@
+"""Who may jump out of a graph, told by names alone: never less than do, and more where two things share a name.
+
+A graph that a node calls may make a ``Command`` for the graph around it, however the node comes by it: a table, a
+helper, an attribute of its object.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from loopwright.engine.proof.source import FUNCTIONS, bindings, goes_to_parent
+
+_BUILDING = {"add_node", "add_sequence", "StateGraph", "create_agent", "create_react_agent", "create_deep_agent"}
+
+
+Words: TypeAlias = "frozenset[str] | None"
+"""Nodes; None: any node."""
+NO_WORDS: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Jumps:
+    """Where Commands for the graph around go."""
+
+    own: Words = NO_WORDS
+    """Those that something makes itself, or by a helper."""
+    inside: Words = NO_WORDS
+    """Those of graphs that it may call: where they go is a way in its own graph."""
+
+    def add(self, own: Words, inside: Words) -> bool:
+        """Add others, and say whether that changes anything."""
+        before = self.own, self.inside
+        self.own, self.inside = either(self.own, own), either(self.inside, inside)
+        return before != (self.own, self.inside)
+
+
+class Reach:
+    """Which names lead to a ``Command`` for the graph around.
+
+    Args:
+        trees: The syntax of all files.
+    """
+
+    def __init__(self, trees: Iterable[ast.AST]) -> None:
+        self._by_name: dict[str, Jumps] = defaultdict(Jumps)
+        trees = [*trees]
+        if not any(map(_jumping_out, trees)):
+            return
+        named: dict[ast.AST, list[str]] = defaultdict(list)
+        users: dict[str, list[ast.AST]] = defaultdict(list)
+        for tree in trees:
+            for name, values in _given_in(tree).items():
+                for value in values:
+                    named[value].append(name)
+        for value in named:
+            for name in _names_in(value):
+                users[name].append(value)
+        waiting = [value for value in named if _jumping_out(value)]
+        while waiting:  # from what makes such Commands to what mentions it, until no name leads to more
+            value = waiting.pop()
+            found = self.of(value)
+            for name in named[value]:
+                if self._by_name[name].add(found.own, found.inside):
+                    waiting += users[name]
+
+    def of(self, node: ast.AST, own: bool = True) -> Jumps:
+        """Where the Commands go that a piece of the syntax leads to, its own among them if asked for."""
+        words = _gotos(_jumping_out(node)) if own else NO_WORDS
+        found = Jumps(words, words if "ParentCommand" in _names_in(node) else NO_WORDS)  # raised, it may be for itself
+        for name in _names_in(node) & self._by_name.keys():
+            found.add(self._by_name[name].own, self._by_name[name].inside)
+        return found if _BUILDING.isdisjoint(_names_in(node)) else Jumps(NO_WORDS, either(found.own, found.inside))
+
+
+def either(first: Words, second: Words) -> Words:
+    """The nodes of both."""
+    return None if first is None or second is None else first | second
+
+
+def _gotos(commands: Iterable[ast.Call]) -> Words:
+    """Where Commands go by the constants in them."""
+    found: Words = NO_WORDS
+    for command in commands:
+        goto = next((word.value for word in command.keywords if word.arg in ("goto", None)), ast.Tuple([]))
+        parts = goto.elts if isinstance(goto, ast.Tuple | ast.List) else [goto]
+        names = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        found = either(found, frozenset(names) if len(names) == len(parts) else None)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _jumping_out(node: ast.AST) -> list[ast.Call]:
+    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    return [call for call in calls if _name_of(call.func) == "Command" and goes_to_parent(call)]
+
+
+def _name_of(called: ast.expr) -> str:
+    return getattr(called, "id", getattr(called, "attr", ""))
+
+
+@lru_cache(maxsize=16384)
+def _names_in(node: ast.AST) -> frozenset[str]:
+    """The names and attributes in a piece of the syntax, without a function's own variables; ``f()`` of a function."""
+    inner = [*ast.walk(node)]
+    named = {part.id for part in inner if isinstance(part, ast.Name)}
+    if isinstance(node, FUNCTIONS):
+        imported = {alias.name for part in inner if isinstance(part, ast.ImportFrom) for alias in part.names}
+        named = named - bindings(node).keys() | imported | {f"{getattr(node, 'name', '')}()"}
+    return frozenset(named | {part.attr for part in inner if isinstance(part, ast.Attribute)})
+
+
+@lru_cache(maxsize=512)
+def _given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
+    """Name -> what a file gives it or puts into it; ``f()`` -> what calls of it are given."""
+    found: dict[str, list[ast.AST]] = defaultdict(list)
+    waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
+    while waiting:
+        node, shared = waiting.pop()
+        for target, value in _targets(node):
+            if shared or not isinstance(target, ast.Name):
+                found[_name_of(target)].append(value)
+        match node:
+            case ast.Call(func=called, args=args, keywords=keywords):
+                found[f"{_name_of(called)}()"] += [*args, *(keyword.value for keyword in keywords)]
+            case ast.ImportFrom(names=names):
+                for alias in names:
+                    found[alias.asname or alias.name].append(ast.Name(alias.name))
+            case ast.ClassDef(name=name, body=body):
+                found[name].append(node)
+                for inner in body:  # what its object was made with, its methods may use
+                    found[getattr(inner, "name", "")].append(ast.Name(f"{name}()"))
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found[name].append(node)
+                # The variables of a function are seen by the functions inside it alone.
+                shared = any(isinstance(inner, FUNCTIONS) for inner in ast.walk(node) if inner is not node)
+            case _:
+                pass
+        waiting += ((inner, shared) for inner in ast.iter_child_nodes(node))
+    return found
+
+
+def _targets(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """The names and attributes that a piece of the syntax gives something, and what."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            pass
+        case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
+            targets = [target]
+        case ast.NamedExpr(target=target, value=value) | ast.For(target=target, iter=value):
+            targets = [target]
+        case ast.comprehension(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
+            targets = [target]
+        case ast.withitem(context_expr=value, optional_vars=target):
+            targets = [target]
+        case ast.Call(func=ast.Attribute(value=target)):  # it may keep what it is given
+            targets, value = [target], node
+        case _:
+            return
+    waiting = [*targets]
+    while waiting and value is not None:
+        match waiting.pop():
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                waiting += parts
+            case ast.Starred(value=inner) | ast.Subscript(value=inner):
+                waiting.append(inner)
+            case ast.Name() | ast.Attribute() as target:
+                yield target, value
+            case _:
+                pass
