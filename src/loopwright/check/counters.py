@@ -27,12 +27,12 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
         What to say of it, and the limit of a `Loop` that would replace it, as source code.
     """
     given = [pair for name in cycle if name in graph.nodes for pair in _given(graph.nodes[name].functions)]
-    counted = {key for key, value, function in given if value is None or _is_count(value, function)}
+    counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
     counted -= {key for key, value, _ in given if _number(value) not in (None, 1)}  # it is set back
-    for function in _deciders(cycle, graph):
+    for function in _with_helpers(_deciders(cycle, graph)):
         for one, other in _compared(function):
             limit = _limit(other, function)
-            length = isinstance(limit, int) and limit > 0 and _is_length(one)
+            length = isinstance(limit, int) and limit > 0 and _is_length(one, function)
             for key in _keys(one, function):
                 if length or key in counted:
                     named = f"len({key})" if length else key
@@ -54,7 +54,7 @@ def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
                     given.append(value)
                 case _:
                     pass
-        limit = max((_number(value) or 0 for value in given), default=0)
+        limit = max((int(_number(value) or 0) for value in given), default=0)
     return f"{limit + 1}" if limit else "..."
 
 
@@ -63,16 +63,25 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
         if route.source in cycle and len(set((route.targets or {"": "", " ": " "}).values())) > 1:
             yield from route.functions
     for name in cycle:
-        if name in graph.nodes and graph.nodes[name].words != frozenset():
+        if name in graph.nodes:  # it may note for the router whether that is enough
             yield from graph.nodes[name].functions
+
+
+def _with_helpers(functions: Iterable[FunctionValue], depth: int = 3) -> Iterator[FunctionValue]:
+    """Functions, and what they call."""
+    for function in functions:
+        yield function
+        called = (node.func for node in ast.walk(function.node) if isinstance(node, ast.Call) and depth)
+        inner = map(function.around, called)
+        yield from _with_helpers((each for each in inner if isinstance(each, FunctionValue)), depth - 1)
 
 
 def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What a function compares with what, both ways round."""
     for node in ast.walk(function.node):
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _ORDER):
-            yield node.left, node.comparators[0]
-            yield node.comparators[0], node.left
+        if isinstance(node, ast.Compare):
+            for op, one, other in zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False):
+                yield from ((one, other), (other, one)) if isinstance(op, _ORDER) else ()
 
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
@@ -80,10 +89,13 @@ def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
     known = node.value if isinstance(node, ast.Constant) else function.frame.settled(node)
     if isinstance(known, int):
         return known
-    return None if _is_length(node) else next(_keys(node, function), None)
+    return None if _is_length(node, function) else next(_keys(node, function), None)
 
 
-def _is_length(node: ast.expr) -> bool:
+def _is_length(node: ast.expr, function: FunctionValue) -> bool:
+    if isinstance(node, ast.Name):
+        given = values_given(function.node, node.id) or ()
+        return any(_is_length(value, function) for value in given if not isinstance(value, ast.Name))
     return any(getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(node))
 
 
@@ -125,14 +137,16 @@ def _given(functions: Iterable[FunctionValue]) -> Iterator[tuple[str, ast.expr |
                 pass
 
 
-def _number(value: ast.expr | None) -> int | None:
+def _number(value: ast.expr | None) -> int | float | None:
     known = value.value if isinstance(value, ast.Constant) else None
-    return known if isinstance(known, int) else None
+    return known if isinstance(known, int | float) else None
 
 
-def _is_count(value: ast.expr, function: FunctionValue) -> bool:
+def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
     match value:
-        case ast.BinOp(op=ast.Add() | ast.Sub()) | ast.Constant(value=1):
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return key in _keys(value, function)
+        case ast.Constant(value=1):  # for a reducer that adds
             return True
         case ast.Name(id=name):
             added = (node.target for node in own_nodes(function.node) if isinstance(node, ast.AugAssign))

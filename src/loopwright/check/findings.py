@@ -84,13 +84,16 @@ class Checker:
         self.reader.left = WORK
         named = [*self._named(frame, "", None)]
         instances: dict[ast.AST, InstanceValue] = {}
+        made: list[tuple[ast.AST, list[tuple[str, FoundGraph]]]] = []
         for node, around in functions_in(source.tree, frame):
             builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
             if builds and node not in self.reader.called:
-                named += self._read(node, around, frame, instances)
+                made.append((node, [*self._read(node, around, frame, instances)]))
         for node in source.tree.body:
             if isinstance(node, ast.If) and asks_for_main(node.test):
                 named += self._root(node, frame, None)
+        for node, graphs in made:
+            named += graphs if node not in self.reader.called else ()  # else who calls it goes on with them
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
@@ -159,8 +162,7 @@ class Checker:
         inside = {node.graph for graph in made for node in graph.nodes.values()}
         bounded = {
             graph.origin for graph in made
-            if (graph.frame is frame or graph in own)
-            and graph.origin and graph.origin.branch[: len(graph.branch)] == graph.branch
+            if graph.origin and graph.origin.branch[: len(graph.branch)] == graph.branch
             and not (graph.of_builder and names.get(graph.origin, (False, ""))[0])  # it is kept compiled plainly, too
         }  # fmt: skip
         for graph in made:

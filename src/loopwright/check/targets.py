@@ -78,7 +78,7 @@ def _check(target: str, checker: Checker, import_them: bool | None, outcome: Out
     if target.endswith((".py", NOTEBOOK)):
         if not path.is_file():
             raise GraphError(f"there is no file {path}")
-        return _check_file(path, checker, import_them, outcome)
+        return _check_file(path, checker, import_them, outcome, alone=True)
     if import_them is False:
         if not place.endswith(".py"):
             raise GraphError(f"{target} is a module, which must be imported; name its file, or leave --no-import away")
@@ -97,15 +97,33 @@ def _only(name: str, graphs: Iterable[CheckedGraph], place: str) -> list[Checked
     return found
 
 
-def _check_file(path: Path, checker: Checker, import_them: bool | None, outcome: Outcome) -> list[CheckedGraph]:
-    """Check a file; an error is noted, and the other files are checked all the same."""
+def _cycles(graph: CheckedGraph) -> set[tuple[str, ...]]:
+    return {finding.cycle for finding in graph.findings if finding.cycle}
+
+
+def _check_file(
+    path: Path, checker: Checker, import_them: bool | None, outcome: Outcome, alone: bool = False
+) -> list[CheckedGraph]:
+    """Check a file; an error is noted, and the other files are checked all the same.
+
+    Args:
+        path: The file.
+        checker: Reads it.
+        import_them: Whether to import it, too, if it has graphs.
+        outcome: Takes the error.
+        alone: Whether it was named itself: then it is imported without graphs as well.
+    """
     outcome.files += 1
     try:
         found = checker.check(path)
-        if import_them and found and path.suffix != NOTEBOOK:
+        if import_them and (found or alone) and path.suffix != NOTEBOOK:
             from loopwright.check.loading import check_imported
 
-            return check_imported(str(path), allow_empty=True)
+            exact = check_imported(str(path), allow_empty=True)
+            names, cycles = {graph.name for graph in exact}, {way for graph in exact for way in _cycles(graph)}
+            # An import makes no graph that only a call of some function makes: what was read of it stays.
+            untold = [graph for graph in found if graph.name not in names and not _cycles(graph) <= cycles]
+            return exact + untold if exact else found
         return found
     except LoopwrightError as error:
         outcome.errors.append(_one_line(error))

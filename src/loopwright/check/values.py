@@ -143,11 +143,12 @@ class FunctionValue:
 
     def values(self, expression: ast.expr) -> Any:
         """What `loopwright.engine.proof.source` finds around it."""
-        return _settled(self._around(expression))
+        return _settled(self.around(expression))
 
-    def _around(self, expression: ast.expr) -> Any:
+    def around(self, expression: ast.expr) -> Any:
+        """The value of a name or attribute that it finds around it, as the reader knows it."""
         if isinstance(expression, ast.Attribute):
-            owner, name = self._around(expression.value), expression.attr
+            owner, name = self.around(expression.value), expression.attr
             changes = isinstance(owner, Frame | ClassValue | InstanceValue) and may_change(owner, name, self.project)
             value = UNKNOWN if changes else member(owner, name)
             return UNKNOWN if isinstance(value, list | dict) and SHARED in self.project.changes(name) else value
@@ -165,7 +166,7 @@ class FunctionValue:
     def graphs(self) -> Iterator[GraphValue]:
         """The graphs that it names, which it may call."""
         for node in ast.walk(self.node):
-            if isinstance(node, ast.Name | ast.Attribute) and isinstance(value := self._around(node), GraphValue):
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(value := self.around(node), GraphValue):
                 yield value
 
 

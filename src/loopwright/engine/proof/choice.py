@@ -76,6 +76,8 @@ MOST_CYCLES = 200
 
 def loop_name(target: str, graph: str | None) -> str:
     """What to call the loop at a node: the node's name, or the agent's where the node is a middleware's hook."""
+    if target == "run":  # a loop's scope of that name is the whole run
+        return "run again"
     if "." not in target and not target.startswith("_"):
         return target
     return graph if graph and graph != "LangGraph" else "agent"

@@ -351,7 +351,7 @@ class _Reading:
             return self.local(name.id, part)
         if router:
             raise Unreadable
-        return set() if isinstance(name, ast.Attribute) and self.doubts is not None else self.doubt(name)
+        return self.doubt(name)
 
     def local(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values that a name of the function's own can have."""
