@@ -198,6 +198,21 @@ COUNTERS = {
 }
 
 
+HELD_ELSEWHERE = {
+    "in a helper": "def much(s): return s['tries'] > 3\ndef route(state):\n    if much(state): return END",
+    "in a variable": "def route(state):\n    n = len(state['tries'])\n    if n >= 3: return END",
+    "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
+}
+
+
+@pytest.mark.parametrize("case", HELD_ELSEWHERE)
+def test_a_counter_may_be_compared_elsewhere(case: str, tmp_path: Path) -> None:
+    source = COUNTED.format(key="tries", before="", test="pass").replace(
+        "def route(state):\n    pass", HELD_ELSEWHERE[case]
+    )
+    assert checked(tmp_path, source)["app"].verdict == "not proven"
+
+
 @pytest.mark.parametrize("case", COUNTERS)
 def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
     before, test, limit = COUNTERS[case]
@@ -214,13 +229,14 @@ def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
     [
         "if state['score'] > 7: return END", "if state['tries'] is None: return END", "if state['ok']: return END",
         "if state['reset'] > 7: return END",  # which the node also sets back
+        "if state['other'] > 7: return END",  # what is counted is another key's value
         "if state['aside'] > 7: return END",  # counted by a node that is not on the cycle
         "state['own'] = state['own'] + 1\n    if state['own'] > 7: return END",  # what a router writes is lost
     ],
 )  # fmt: skip
 def test_what_nobody_counts_up_is_no_counter(test: str, tmp_path: Path) -> None:
     before = "def aside(state): return {'aside': state['aside'] + 1}\n"
-    before += "def work(state): return {'reset': 0} if state['ok'] else {'reset': state['reset'] + 1}\n"
+    before += "def work(state): return {'reset': 0.5} if state['ok'] else {'reset': state['reset'] + 1, 'other': state['n'] + 1}\n"
     source = COUNTED.format(key="tries", before=before, test=test)
     source = source.replace("app =", "g.add_node('aside', aside)\ng.add_edge(START, 'aside')\napp =")
     assert checked(tmp_path, source)["app"].verdict == "unbounded"

@@ -112,6 +112,42 @@ ROUND = {
 }
 
 
+OUT = """
+def out(state): return Command(goto='work', graph=Command.PARENT)
+inner = StateGraph(State).add_node('out', out).add_edge(START, 'out').compile()
+"""
+"""A graph that jumps out; where a node calls it, however it comes by it, the graph around may go round."""
+
+CALLED = {
+    "by its name": "def jump(state): return inner.invoke(state)",
+    "out of a table": "AGENTS = {'x': inner}\ndef jump(state): AGENTS['x'].invoke(state)",
+    "out of a list": "AGENTS = [inner]\ndef jump(state):\n    for each in AGENTS: each.invoke(state)",
+    "in a helper": "def ask(state): return inner.invoke(state)\ndef jump(state): ask(state)",
+    "made by a factory": (
+        "def make():\n    g = StateGraph(State).add_node('out', out).add_edge(START, 'out')\n    return g.compile()\n"
+        "def jump(state): make().invoke(state)"
+    ),
+    "from a registry": (
+        "class R:\n    def __init__(self): self.items = {}\n    def get(self, k): return self.items[k]\n"
+        "r = R()\nr.items['x'] = inner\ndef jump(state): r.get('x').invoke(state)"
+    ),
+    "in an object": (
+        "class S:\n    def __init__(self, graph): self.graph = graph\n    def ask(self, s): return self.graph.invoke(s)\n"
+        "s = S(inner)\ndef jump(state): s.ask(state)"
+    ),
+    "raised": (
+        "from langgraph.errors import ParentCommand\n"
+        "def leave(to): raise ParentCommand(Command(graph='jump', goto=to))\ndef jump(state): leave('work')"
+    ),
+    "for a graph of another name": "def jump(state): return Command(goto='work', graph='elsewhere')",
+}
+
+
+@pytest.mark.parametrize("case", CALLED)
+def test_a_graph_that_a_node_calls_may_jump_out(case: str, tmp_path: Path) -> None:
+    assert checked(tmp_path, OUT + CALLED[case] + JUMP.format("jump"))["app"].verdict == "unbounded"
+
+
 @pytest.mark.parametrize("case", ROUND)
 def test_a_jump_is_followed_to_where_it_is_made(case: str, tmp_path: Path) -> None:
     before, node = ROUND[case]
@@ -199,6 +235,14 @@ MAY_JUMP = {
     "a table of Commands": "WAYS = {'x': Command(goto='work')}\ndef jump(state): return WAYS[state['x']]",
     "a changed Command": "import dataclasses\ndef jump(state): return dataclasses.replace(Command(), goto='work')",
     "the state": "def jump(state): return state['next']",
+    "an exception": "def jump(state):\n    try: work(state)\n    except OSError as error: return error.command",
+    "an attribute of a module": (
+        "import settings\ndef jump(state):\n    settings.NEXT = 'work'\n    return Command(goto=settings.NEXT)"
+    ),
+    "an attribute that a node sets": (
+        "class N:\n    def __init__(self): self.to = END\n    def jump(self, state): return Command(goto=self.to)\n"
+        "n = N()\ndef jump(state):\n    n.to = 'work'\n    return n.jump(state)"
+    ),
     "a map": "def jump(state): return list(map(go, [state]))",
     "a default": "def jump(state, back=go): return back(state)",
     "a pair": "def two(state): return go(state), 1\ndef jump(state):\n    c, n = two(state)\n    return c",
@@ -209,6 +253,7 @@ MAY_JUMP = {
 
 @pytest.mark.parametrize("case", MAY_JUMP)
 def test_what_may_be_a_command_is_not_called_none(case: str, tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("NEXT = '__end__'\n")
     source = f"def go(state): return Command(goto='work')\n{MAY_JUMP[case]}\n" + JUMP.format("jump")
     assert checked(tmp_path, source)["app"].verdict in ("not read", "unbounded")
 
@@ -440,11 +485,6 @@ def test_a_compiled_graph_may_be_given_a_name(tmp_path: Path) -> None:
 def test_a_builder_that_is_taken_from_a_compiled_graph_is_gone_on_with(tmp_path: Path) -> None:
     source = JUMP.format("check") + "app.builder.add_edge('jump', 'work')\nagain = app.builder.compile()\n"
     assert "unbounded" in {graph.verdict for graph in checked(tmp_path, source).values()}
-
-
-def test_a_graph_that_is_called_in_a_node_may_jump_out(tmp_path: Path) -> None:
-    before = ROUND["a graph that jumps out"][0] + "\ndef jump(state): return inner.invoke(state)\n"
-    assert checked(tmp_path, before + JUMP.format("jump"))["app"].verdict == "unbounded"
 
 
 def test_a_table_that_a_function_changes_is_not_known(tmp_path: Path) -> None:

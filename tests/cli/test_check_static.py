@@ -308,6 +308,20 @@ def main():
     assert {name: graph.verdict for name, graph in found.items()} == {"app": "unbounded", "main.safe": "bounded"}
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "def main():\n    app = bounded(make(), limit=3)",
+        "def build():\n    return bounded(make(), limit=3)\napp = build()",
+    ],
+)
+def test_a_factory_is_checked_where_its_graph_is_bounded(use: str, tmp_path: Path) -> None:
+    cycle = 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])\nreturn g'
+    factory = "def make():\n" + textwrap.indent(f"{THREE}{cycle}", "    ")
+    found = checked(tmp_path, f"from loopwright import bounded\n{factory}\n{use}\n")
+    assert {graph.verdict for graph in found.values()} == {"bounded"}
+
+
 def test_an_empty_builder_is_told_where_it_is_filled(tmp_path: Path) -> None:
     (tmp_path / "common.py").write_text(HEAD + "def new(): return StateGraph(State)\n")
     (tmp_path / "main.py").write_text(
