@@ -80,7 +80,7 @@ def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_be
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    words = ["serve", "mine.py", "--port", str(port), "--no-demo", "--reload"]
+    words = ["serve", "mine.py", "--port", str(port), "--reload"]
     serving = subprocess.Popen([sys.executable, "-m", "loopwright", *words], cwd=tmp_path, env=environment)
 
     def nodes() -> list[str]:

@@ -262,7 +262,7 @@ class Launcher(RunReader):
         saved = await self._last(run_id, checkpoint_id)
         if saved is None:
             what = f"checkpoint {checkpoint_id!r} of run {run_id!r}" if checkpoint_id else f"a checkpoint of {run_id!r}"
-            raise InputError(f"{what} is not kept here: it is unknown, was deleted, or the run came from a file")
+            raise InputError(f"{what} is not kept here: it is unknown, or was deleted")
         return saved
 
     def _changed(self, graph: BoundedGraph, changes: RunChanges, parent: Parent | None = None) -> BoundedGraph:
@@ -276,7 +276,6 @@ class Launcher(RunReader):
 
     async def _origin(self, record: RunRecord, graph: BoundedGraph, *, begun: bool) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
-        begun = begun or record.source != "here"
         saved = await self.saved(record.id, None) if begun else await self._last(record.id)
         if saved:
             try:

@@ -1875,12 +1875,6 @@ export interface components {
             asked: components["schemas"]["Asked"][];
             parent?: components["schemas"]["Parent"] | null;
             /**
-             * Source
-             * @default here
-             * @enum {string}
-             */
-            source: "here" | "imported" | "demo";
-            /**
              * Tags
              * @default []
              */
@@ -2046,12 +2040,6 @@ export interface components {
              */
             asked: components["schemas"]["Asked"][];
             parent?: components["schemas"]["Parent"] | null;
-            /**
-             * Source
-             * @default here
-             * @enum {string}
-             */
-            source: "here" | "imported" | "demo";
             /**
              * Tags
              * @default []
