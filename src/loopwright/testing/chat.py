@@ -55,9 +55,9 @@ class Call:
 class ScriptedChatModel(BaseChatModel):
     """Replies in the order of a script, and records every call.
 
-    It works wherever a LangChain chat model does: sync, async, streamed, with tools and with structured output. There
-    it claims to enforce JSON schemas, and sends the script's next reply whatever the schema says. Calls from several
-    threads each get their own reply, in the order of arrival.
+    It works wherever a LangChain chat model does: sync, async, streamed, with images, tools and structured output.
+    There it claims to enforce JSON schemas, and sends the script's next reply whatever the schema says. Calls from
+    several threads each get their own reply, in the order of arrival.
 
     Example:
         >>> model = ScriptedChatModel("no", {"answer": 42})
@@ -87,7 +87,7 @@ class ScriptedChatModel(BaseChatModel):
             script: The replies in order.
             settings: `model_name`, `repeat_last`, `delay`, `report_usage`, and the fields of LangChain's base class.
         """
-        super().__init__(**settings)
+        super().__init__(**{"profile": {"image_inputs": True}, **settings})
         self._script = script
 
     @property
