@@ -87,7 +87,8 @@ class ScriptedChatModel(BaseChatModel):
             script: The replies in order.
             settings: `model_name`, `repeat_last`, `delay`, `report_usage`, and the fields of LangChain's base class.
         """
-        super().__init__(**{"profile": {"image_inputs": True}, **settings})
+        settings.setdefault("profile", {"image_inputs": True})
+        super().__init__(**settings)
         self._script = script
 
     @property
