@@ -16,12 +16,11 @@ from loopwright.runs.schemas import PromptVersion
 from loopwright.server.changes import check_text
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Author, Note
-from loopwright.server.problems import PROBLEM, Problem
+from loopwright.server.problems import MISSING, PROBLEM, Problem
 from loopwright.workflows.api import Workflow
 
 router = APIRouter(prefix="/workflows/{workflow}/prompts", tags=["prompts"])
 
-MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 CONFLICT: dict[int | str, dict[str, Any]] = {404: PROBLEM, 409: PROBLEM}
 
 
