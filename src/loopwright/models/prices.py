@@ -13,11 +13,14 @@ from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.errors import ModelError
 
 
-def kept_prices() -> PriceTable:
+def kept_prices(provider: str | None = None) -> PriceTable:
     """The prices, in US dollars, that the package ``genai-prices`` (MIT) ships; nothing is fetched.
 
     A provider may charge more for long prompts. A usage of several calls is therefore priced as that many calls of the
     same length.
+
+    Args:
+        provider: Whose prices, for example ``"openai"``; None guesses from the model's name.
 
     Returns:
         The price table. It knows no local model.
@@ -38,7 +41,7 @@ def kept_prices() -> PriceTable:
             input_tokens=round(usage.input_tokens / calls), output_tokens=round(usage.output_tokens / calls)
         )
         try:
-            return calls * float(kept.calc_price(tokens, model).total_price)
+            return calls * float(kept.calc_price(tokens, model, provider_id=provider).total_price)
         except LookupError:
             return None
 

@@ -23,7 +23,7 @@ from loopwright.engine import BoundedGraph
 from loopwright.engine.ledger import HIDDEN
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.checkpoints import START, copied, thread
-from loopwright.runs.plain import REST, is_shortened
+from loopwright.runs.plain import is_shortened
 from loopwright.runs.recording import Recorder
 from loopwright.workflows.api import Run
 from loopwright.workflows.user_graph import holds_messages, without_marks
@@ -151,38 +151,32 @@ def restored(given: Any, shown: Any, value: Any, place: str) -> Any:
     if _same(given, shown):
         return value
     if isinstance(given, dict) and isinstance(shown, dict):
-        now, before = cast("dict[str, Any]", given), cast("dict[str, Any]", shown)
-        if isinstance(value, Mapping):
-            return _mapping(now, before, cast("Mapping[Any, Any]", value), place)
-        if (fields := _fields(value)) is not None:
-            return _model(now, before, fields, place)
+        fields = _fields(value)
+        if (known := value if fields is None else fields) is not None and isinstance(known, Mapping):
+            now, before = cast("dict[str, Any]", given), cast("dict[str, Any]", shown)
+            return _named(now, before, cast("Mapping[Any, Any]", known), place, fixed=fields is not None)
     if isinstance(given, list) and isinstance(shown, list) and isinstance(value, list | tuple):
         return _sequence(cast("list[Any]", given), cast("list[Any]", shown), cast("Sequence[Any]", value), place)
     return _whole(given, place)
 
 
-def _mapping(given: dict[str, Any], shown: dict[str, Any], value: Mapping[Any, Any], place: str) -> dict[Any, Any]:
+def _named(
+    given: dict[str, Any], shown: dict[str, Any], value: Mapping[Any, Any], place: str, *, fixed: bool
+) -> dict[Any, Any]:
+    """A mapping, or the fields of a model, to which no other can be added; what people did not see of it stays."""
     keys = {str(key): key for key in value}
-    made: dict[Any, Any] = {}
+    made = {value_key: value[value_key] for name, value_key in keys.items() if name not in shown}
     for name, item in given.items():
-        if name == REST and _same(item, shown.get(REST)):
-            made |= {key: value[key] for known, key in keys.items() if known not in shown}
-        elif name in shown and name in keys:
+        if name in keys and name in shown:
             made[keys[name]] = restored(item, shown[name], value[keys[name]], f"{place}.{name}")
-        else:
-            made[name] = _whole(item, f"{place}.{name}")
-    return made
-
-
-def _model(given: dict[str, Any], shown: dict[str, Any], fields: dict[str, Any], place: str) -> dict[str, Any]:
-    made = {name: field for name, field in fields.items() if name not in shown}
-    for name, item in given.items():
-        if name in fields:
-            made[name] = restored(item, shown.get(name), fields[name], f"{place}.{name}")
-        elif not _same(item, shown.get(name)):
+        elif name in shown and _same(item, shown[name]):
+            continue  # what is left out, in words, or what is shown of several fields together
+        elif fixed and name not in keys:
             raise InputError(
                 f"the state's {place}.{name} cannot be edited: it is shown in short, and no field of what the state has"
             )
+        else:
+            made[keys.get(name, name)] = _whole(item, f"{place}.{name}")
     return made
 
 
