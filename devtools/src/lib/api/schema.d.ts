@@ -613,7 +613,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description What runs did and the server was asked, since it was started, as figures for Prometheus.
+         * @description What runs did since the server was started, as figures for Prometheus.
          */
         get: operations["get_metrics"];
         put?: never;
