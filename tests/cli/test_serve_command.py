@@ -57,15 +57,6 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path):
         assert store.get(run["id"]) is None
 
 
-def test_a_graph_that_never_stops_is_bounded_where_it_is_served(tmp_path):
-    (tmp_path / "endless.py").write_text(
-        GRAPH.replace('builder.add_edge("answer", END)', 'builder.add_edge("answer", "answer")')
-    )
-    with serving(PROGRAM, tmp_path, "endless.py") as (_process, client):
-        run = run_of(client, "endless-graph", {"question": "Why?"})
-        assert run["status"] == "finished" and run["stop_reason"]
-
-
 @pytest.mark.slow
 def test_without_a_target_everything_installed_is_served(tmp_path):
     with serving(PROGRAM, tmp_path) as (_process, client):

@@ -103,13 +103,6 @@ def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_be
     assert nodes() == []
 
 
-def test_two_that_load_at_the_same_time_do_not_both_begin():
-    with reserve("127.0.0.1", 0) as first:
-        host, port = first.getsockname()
-        with pytest.raises(ConfigError, match=f"{host} port {port}: .*another program has it"):
-            reserve(host, port)
-
-
 @pytest.mark.parametrize(
     ("host", "port", "told"),
     [("192.0.2.1", 1, "this machine has no such address"), ("no.such.host.invalid", 0, "give another address")],
