@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Generator, Sequence
+import math
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
+from operator import itemgetter
+from typing import Any, Generic, NoReturn, TypedDict, TypeVar, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
@@ -18,7 +20,8 @@ from langchain_core.messages import (
     SystemMessage,
     convert_to_messages,
 )
-from langchain_core.runnables import Runnable, RunnableParallel, RunnableSequence
+from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
+from langchain_core.runnables import Runnable, RunnableParallel, RunnablePassthrough, RunnableSequence
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -26,7 +29,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models.factory import STRUCTURED_KEY
 from loopwright.models.fallback import chain_of
-from loopwright.models.replies import find_json_object, reply_text
 from loopwright.models.spec import StructuredMethod
 from loopwright.models.usage import UsageRecorder, model_name
 from loopwright.models.validation import problem_lines
@@ -80,6 +82,25 @@ def _without_parser(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
     if isinstance(first, RunnableParallel) and set(first.steps__) == {"raw"}:
         return first.steps__["raw"]
     return runnable
+
+
+def parsed(model: Runnable[Any, Any], schema: dict[str, Any] | type, *, include_raw: bool) -> Runnable[Any, Any]:
+    """A model whose replies are JSON of a schema, with a parser behind it, as LangChain's own classes have it.
+
+    Args:
+        model: The model, bound to the schema.
+        schema: A pydantic class, or a JSON schema.
+        include_raw: Whether the result is a mapping with ``raw``, ``parsed`` and ``parsing_error``; else a reply that
+            does not fit raises.
+    """
+    parser: Any = JsonOutputParser()
+    if isinstance(schema, type):
+        parser = PydanticOutputParser(pydantic_object=cast("type[BaseModel]", schema))
+    if not include_raw:
+        return model | parser
+    read = RunnablePassthrough.assign(parsed=itemgetter("raw") | parser, parsing_error=lambda _: None)
+    failed = RunnablePassthrough.assign(parsed=lambda _: None)
+    return RunnableParallel(raw=model) | read.with_fallbacks([failed], exception_key="parsing_error")
 
 
 def with_instruction(messages: list[BaseMessage], instruction: str) -> list[BaseMessage]:
@@ -289,3 +310,80 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
         else:
             if answer is not None:
                 return answer.reply
+
+
+# One JSON object in what a model wrote
+
+
+def reply_text(message: BaseMessage) -> str:
+    """The reply as text: the arguments of its first tool call if it made one, else what it wrote."""
+    if isinstance(message, AIMessage):
+        if message.tool_calls:
+            return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
+        if message.invalid_tool_calls:
+            return message.invalid_tool_calls[0]["args"] or ""
+    return str(message.text)
+
+
+def find_json_object(text: str) -> str:
+    """Find the first JSON object in a text: prose and code fences around it are skipped.
+
+    An object that does not end is never mended, and nothing inside of it is taken instead: a truncated reply must not
+    be read as a decision. Works in linear time.
+
+    Returns:
+        The part of the text that is the object.
+
+    Raises:
+        ValueError: If there is none; the message tells a model what was wrong.
+    """
+    problem = "the reply contains no JSON object"
+    for span in _balanced(text):
+        if span is None:
+            problem = "the JSON object does not end: the reply was cut off, or a brace or quote is missing"
+            break
+        try:
+            json.loads(span, parse_constant=_refuse_constant, parse_float=_finite)
+        except RecursionError:
+            problem = "the JSON object is nested too deeply"
+        except ValueError as error:
+            problem = f"the reply is not valid JSON: {error}"
+        else:
+            return span
+    raise ValueError(problem)
+
+
+def _balanced(text: str) -> Iterator[str | None]:
+    """Each outermost ``{...}`` of the text; None at the end if the last one is not closed."""
+    depth, start, quoted, escaped = 0, 0, False, False
+    for position, character in enumerate(text):
+        if depth and quoted:
+            if escaped:
+                escaped = False
+            elif character == "\\":
+                escaped = True
+            elif character == '"':
+                quoted = False
+        elif depth and character == '"':
+            quoted = True
+        elif character == "{":
+            if not depth:
+                start = position
+            depth += 1
+        elif character == "}" and depth:
+            depth -= 1
+            if not depth:
+                yield text[start : position + 1]
+    if depth:
+        yield None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError(f"{number} is too large for a number")
+    return value
