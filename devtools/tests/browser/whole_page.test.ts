@@ -40,6 +40,7 @@ describe('a first visit', () => {
       await shot(page, 'first-visit-light');
       await page.getByRole('link', { name: 'Essay' }).last().click();
       await page.getByRole('form', { name: 'Run Essay' }).waitFor();
+      await page.close(); // before its server
     }, '#/runs');
   });
 });
