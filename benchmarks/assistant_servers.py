@@ -33,7 +33,7 @@ def serve_chats(ready: Connection, schedule: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = ServerSettings(data=Path(folder), reads_per_minute=0, starts_per_minute=0)
         serve(
-            Serving(workflows=[workflow], settings=settings, demos=False, max_running=1000),
+            Serving(workflows=[workflow], settings=settings, max_running=1000),
             port=0,
             started=lambda address: ready.send(int(address.rpartition(":")[2])),
         )

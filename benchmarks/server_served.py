@@ -81,7 +81,7 @@ def serve_history(ready: Connection, folder: str, workflows: str) -> None:
     settings = ServerSettings(data=Path(folder), reads_per_minute=0, starts_per_minute=0)
     served = [ticker()] if workflows == "ticker" else samples()
     serve(
-        Serving(workflows=served, settings=settings, demos=workflows == "samples"),
+        Serving(workflows=served, settings=settings),
         port=0,
         started=lambda address: ready.send(int(address.rpartition(":")[2])),
     )

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
+from pathlib import Path
 
-from loopwright.runs.demonstrations import RecordedRun, keep_recorded, recorded_run
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from recorded_runs import RecordedRun
+
 from loopwright.runs.store import open_runs
 
 if __name__ == "__main__":
     with closing(open_runs(f"sqlite:{sys.argv[1]}/runs.db")) as store:
         if len(sys.argv) > 2:
-            print(json.dumps(recorded_run(store, sys.argv[2]).model_dump(mode="json")))
+            print(json.dumps(RecordedRun.of(store, sys.argv[2]).model_dump(mode="json")))
         else:
-            keep_recorded(store, RecordedRun.model_validate_json(sys.stdin.buffer.read()))
+            RecordedRun.model_validate_json(sys.stdin.buffer.read()).keep(store)

@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/headline"
 
 from conferences import sample_services
 from headline import HeadlineWorkflow
+from recorded_runs import keep_all
 
 from loopwright.engine import bounded
 from loopwright.engine.events.schema import emit
@@ -77,6 +78,7 @@ def main() -> None:
     given = parser.parse_args()
     # The tests end with this pipe, however they end.
     threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
+    keep_all(f"sqlite:{given.data / 'runs.db'}")
     with (
         sample_services() as assistant,
         sample_store() as documents,

@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 from conferences import sample_services
+from recorded_runs import keep_all
 from run_page_graphs import Mechanical, desk, laps, parcel, permit
 
 from loopwright.engine import Loop, bounded
@@ -112,6 +113,7 @@ def main() -> None:
     given = parser.parse_args()
     # The tests end with this pipe, however they end.
     threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
+    keep_all(given.runs or f"sqlite:{given.data / 'runs.db'}")
     model = ScriptedChatModel(REFLECTION, repeat_last=True)
     with (
         sample_services({"reflect_and_replan": model}) as services,

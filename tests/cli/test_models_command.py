@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -94,14 +93,3 @@ def test_pull_shows_the_licence_first_and_refuses_another_content(tmp_path: Path
     assert done.stdout.startswith(f"{XENOVA.name}: 35 MB, licence MIT, from {XENOVA.published.repository} at ea104da")
     assert "was refused and removed" in done.stderr
     assert not list(tmp_path.rglob("*.onnx"))
-
-
-@pytest.mark.slow
-def test_pull_brings_a_known_model(tmp_path: Path) -> None:
-    pytest.importorskip("huggingface_hub")
-    file = CHAT.files[0]
-    with hub({}) as server:
-        serve(server, CHAT.name, real(CHAT.name).files[file.name].read_bytes(), file.remote)
-        done = pull_in_a_process(server.url, tmp_path, CHAT.name)
-    shutil.rmtree(tmp_path / CHAT.name)
-    assert done.stdout.splitlines()[-1] == f"{CHAT.name}: in {tmp_path / CHAT.name}", done.stderr

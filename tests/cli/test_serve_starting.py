@@ -80,7 +80,7 @@ def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_be
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    words = ["serve", "mine.py", "--port", str(port), "--no-demo", "--reload"]
+    words = ["serve", "mine.py", "--port", str(port), "--reload"]
     serving = subprocess.Popen([sys.executable, "-m", "loopwright", *words], cwd=tmp_path, env=environment)
 
     def nodes() -> list[str]:
@@ -101,13 +101,6 @@ def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_be
         serving.terminate()
         serving.wait(timeout=60)
     assert nodes() == []
-
-
-def test_two_that_load_at_the_same_time_do_not_both_begin():
-    with reserve("127.0.0.1", 0) as first:
-        host, port = first.getsockname()
-        with pytest.raises(ConfigError, match=f"{host} port {port}: .*another program has it"):
-            reserve(host, port)
 
 
 @pytest.mark.parametrize(

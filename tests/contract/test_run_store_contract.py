@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -68,7 +67,6 @@ def everything() -> RunRecord:
         passes={"replan": 2},
         events=7,
         parent=forked_from("gone"),
-        source="imported",
         input={"question": "日本\x00語", "deep": [{"a": None, "b": 1.5, "c": True}]},
         changes=RunChanges(models={"plan": None}, prompts={"p": 3, "q": "draft"}),
         outcome=Outcome(
@@ -282,22 +280,6 @@ def test_evaluations_are_kept_by_set_and_version_newest_first(store: RunStore) -
     assert store.evaluations("w") == [other, second]
 
 
-def test_a_history_of_the_format_before_gets_what_it_lacks(open_history: Open, request: pytest.FixtureRequest) -> None:
-    if "memory" in request.node.callspec.id:
-        pytest.skip("it is gone when it is closed")
-    with closing(open_history()) as store:
-        store.create(a_run("old", title="kept"), shown())
-        with store._database.writing() as connection:
-            for statement in ("DROP TABLE run_tags", "DROP TABLE evaluations", "UPDATE run_history SET format = 2"):
-                connection.exec_driver_sql(statement)
-    for _ in range(2):
-        with closing(open_history()) as store:
-            store.set_tags("old", ["baseline"])
-            store.keep_evaluation(evaluation("1", 0))
-            assert store.get("old").title == "kept"
-            assert store.list(RunFilter(tag="baseline")).total == 1
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -375,24 +357,22 @@ def test_forgetting_a_run_takes_its_events(store: RunStore) -> None:
 def test_pruning_by_age(store: RunStore) -> None:
     for minute in range(4):
         store.create(a_run(f"r{minute}", minute=minute), shown())
-    store.create(a_run("demo", minute=-1, source="demo"), shown())
     store.create(a_run("running", minute=-1, status="running"), shown())
     store.create(a_run("waiting", minute=-1, status="waiting"), shown())
     assert store.prune() == ()
     assert list(store.prune(older_than=BEGIN + timedelta(minutes=2))) == ["waiting", "r0", "r1"]
-    assert [run.id for run in store.list(RunFilter()).runs] == ["r3", "r2", "running", "demo"]
+    assert [run.id for run in store.list(RunFilter()).runs] == ["r3", "r2", "running"]
     assert list(store.prune(older_than=datetime(2026, 3, 1, 12, 2, 1))) == ["r2"]  # UTC, though it does not say so
 
 
 def test_pruning_keeps_the_newest_of_each_workflow(store: RunStore) -> None:
     for number in range(8):
         store.create(a_run(f"r{number}", minute=number, workflow="vw"[number % 2]), shown())
-    store.create(a_run("demo", minute=20, source="demo"), shown())
     store.create(a_run("running", minute=20, status="running"), shown())
     assert list(store.prune(keep=2)) == ["r0", "r1", "r2", "r3"]
     assert store.prune(keep=2) == ()
     assert list(store.prune(older_than=BEGIN + timedelta(minutes=5), keep=1)) == ["r4", "r5"]
-    assert [run.id for run in store.list(RunFilter()).runs] == ["running", "demo", "r7", "r6"]
+    assert [run.id for run in store.list(RunFilter()).runs] == ["running", "r7", "r6"]
 
 
 def test_one_server_has_a_history_at_a_time(open_history: Open, request: pytest.FixtureRequest) -> None:

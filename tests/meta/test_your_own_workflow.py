@@ -85,7 +85,7 @@ def loopwright(python, tmp_path):
 def client(python, tmp_path_factory) -> Iterator[httpx.Client]:
     """A client of ``loopwright serve headline`` in that environment."""
     folder, without = tmp_path_factory.mktemp("served"), ("PYTHONPATH", "LOOPWRIGHT_TOKEN")
-    with serving([python, "-c", PROGRAM], folder, "headline", "--no-demo", without=without) as (_process, made):
+    with serving([python, "-c", PROGRAM], folder, "headline", without=without) as (_process, made):
         yield made
 
 

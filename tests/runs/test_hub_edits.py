@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, bounded
 from loopwright.errors import InputError
-from loopwright.runs.restoring import restored
+from loopwright.runs.editing import restored
 from loopwright.runs.schemas import RunFilter
 from loopwright.workflows.user_graph import UserGraph
 

@@ -102,10 +102,9 @@ async def test_what_has_no_checkpoint_cannot_be_forked(tmp_path: Path) -> None:
         parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
         with pytest.raises(InputError, match=r"checkpoint 'nope' of run .* is not kept here"):
             await hub.fork(parent.id, "nope")
-        imported = parent.model_copy(update={"id": "imported", "source": "imported"})
-        hub.store.create(imported, hub.store.graph(parent.id))
-        with pytest.raises(InputError, match="came from a file"):
-            await hub.fork("imported", await place(hub, parent.id, "plan"))
+        hub.store.create(parent.model_copy(update={"id": "other"}), hub.store.graph(parent.id))
+        with pytest.raises(InputError, match=r"run 'other' is not kept here: it is unknown, or was deleted"):
+            await hub.fork("other", await place(hub, parent.id, "plan"))
 
 
 @SAVERS

@@ -42,21 +42,6 @@ async def test_a_run_that_cannot_be_made_ready_leaves_its_place(tmp_path: Path) 
         assert (await hub.until_ended((await hub.start("walk", FREE)).id)).status == "finished"
 
 
-async def test_runs_that_wait_are_begun_in_order_after_a_shutdown(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
-        lives = [await hub.start("walk", HELD) for _ in range(4)]
-        await until(lambda: desk.waiting["plan"])
-    assert desk.begun["plan"] == 1, "nothing begins while the server stops"
-    again = Desk()
-    async with opened(tmp_path, Walk(again), limits=ONE) as hub:
-        await until(lambda: again.waiting["plan"])
-        assert [hub.store.get(live.id).status for live in lives] == ["running", "queued", "queued", "queued"]
-        assert again.begun["plan"] == 1
-        again.opened.add("plan")
-        assert [(await hub.until_ended(live.id, 60)).status for live in lives] == ["finished"] * 4
-
-
 async def test_a_run_that_waited_and_cannot_begin_any_more_says_why_at_once(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(reading, "LOOK", 60.0)
     async with opened(tmp_path, Walk()) as hub:

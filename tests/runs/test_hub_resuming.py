@@ -11,6 +11,7 @@ from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
 from loopwright.errors import InputError
 from loopwright.runs import states
+from loopwright.runs.store import NewEvents
 from loopwright.runs.tally import Tally
 from loopwright.testing import ScriptedChatModel
 
@@ -110,8 +111,9 @@ async def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path: Path) -
         live = await hub.start("walk", {**ASKED, "hold": "plan#1"})
         with pytest.raises(InputError, match="what can be resumed is"):
             await hub.resume(live.id)
-        lost = finished.model_copy(update={"id": "lost", "status": "interrupted", "source": "imported"})
+        lost = finished.model_copy(update={"id": "lost", "status": "interrupted"})
         hub.store.create(lost, hub.store.graph(finished.id))
+        hub.store.write([], [NewEvents("lost", "run", hub.store.events(finished.id), lost.epoch)])
         with pytest.raises(InputError, match="is not kept here"):
             await hub.resume("lost")
         assert hub.store.get("lost").status == "interrupted"

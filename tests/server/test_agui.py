@@ -32,7 +32,7 @@ def page(tmp_path_factory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("graphs")
     (folder / "graphs.py").write_text(GRAPHS)
     targets = [f"graphs.py:{name}" for name in ("chat", "drafts", "asking")]
-    with serving(PROGRAM, folder, *targets, "--no-demo") as (_process, client):
+    with serving(PROGRAM, folder, *targets) as (_process, client):
         yield client
 
 

@@ -27,7 +27,7 @@ def page(tmp_path_factory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "graphs.py").write_text(GRAPHS)
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": NAMES}))
-    with serving(PROGRAM, folder, "--no-demo") as (_process, client):
+    with serving(PROGRAM, folder) as (_process, client):
         yield client
 
 

@@ -186,7 +186,7 @@ def test_a_body_that_comes_too_slowly_is_refused(serve_script):
     assert answered.status_code == 200
 
 
-def test_what_nobody_foresaw_has_the_headers_and_the_figures_of_every_reply(serve_script):
+def test_what_nobody_foresaw_has_the_headers_of_every_reply(serve_script):
     served = serve_script(cors=["https://conference.example"])
 
     @served.app.get("/broken")
@@ -198,8 +198,6 @@ def test_what_nobody_foresaw_has_the_headers_and_the_figures_of_every_reply(serv
     assert "hunter2" not in reply.text
     assert reply.headers["x-content-type-options"] == "nosniff"
     assert reply.headers["access-control-allow-origin"] == "https://conference.example"
-    figures = httpx.get(served.url + "/metrics").text
-    assert 'loopwright_http_requests_total{method="GET",route="/broken",status="500"} 1.0' in figures
 
 
 def test_ids_of_runs_cannot_be_guessed(served):

@@ -48,7 +48,7 @@ graph = bounded(builder)
 def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """`loopwright serve` as a process of its own, with a graph that waits for files."""
     (folder / "own.py").write_text(OWN, encoding="utf-8")
-    with serving_program(PROGRAM, folder, "own.py:graph", "--no-demo", "--data", "kept", *options) as served:
+    with serving_program(PROGRAM, folder, "own.py:graph", "--data", "kept", *options) as served:
         yield served
 
 

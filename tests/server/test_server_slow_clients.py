@@ -60,7 +60,7 @@ def silent(url: str, path: str, connection: str = "keep-alive") -> Iterator[sock
 def test_clients_that_take_nothing_hold_little_of_the_servers_memory(tmp_path):
     with closing(open_runs(f"sqlite:{tmp_path / 'runs.db'}")) as store:
         keep_big(store, events=30, characters=500_000)
-    with serving(PROGRAM, tmp_path, "assistant", "--no-demo", "--data", ".") as (served, client):
+    with serving(PROGRAM, tmp_path, "assistant", "--data", ".") as (served, client):
         process, url = served.pid, str(client.base_url)
         client.get("/runs/big").raise_for_status()
         client.get("/openapi.json").raise_for_status()

@@ -127,7 +127,7 @@ class Hosts:
     def server(self, *options: str, alone: bool = False) -> Process:
         """A server; `alone` keeps everything in this folder."""
         runs = ["--data", "kept"] if alone else ["--runs", self.url]
-        words = ["serve", "own.py:graph", *runs, "--port", "0", "--no-demo", *options]
+        words = ["serve", "own.py:graph", *runs, "--port", "0", *options]
         return self.started_as(words)
 
     def started_as(self, words: list[str], more: dict[str, str] | None = None) -> Process:

@@ -71,9 +71,16 @@ class ProviderServer(LoopbackServer):
         return self.address + ("/v1" if self.dialect == "openai" else "")
 
     def spec(self, model: str = "test-model", **more: Any) -> dict[str, Any]:
-        """The server as a configuration names it, with a key where its format has one."""
+        """The server as a configuration names it, which sees images, with a key where its format has one."""
         key = {} if self.dialect == "ollama" else {"api_key": SECRET}
-        return {"model": f"{self.dialect}:{model}", "base_url": self.base_url, "timeout": 20, **key, **more}
+        return {
+            "model": f"{self.dialect}:{model}",
+            "base_url": self.base_url,
+            "timeout": 20,
+            "vision": True,
+            **key,
+            **more,
+        }
 
     def images(self, call: int = 0) -> list[tuple[str | None, bytes]]:
         """The media type (which Ollama's format lacks) and the bytes of each image of a request."""

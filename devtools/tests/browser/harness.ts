@@ -112,7 +112,7 @@ export async function shot(page: Page, name: string): Promise<void> {
 export const keptRun = <T>(server: Server, id: string): T =>
   JSON.parse(execFileSync(PYTHON, [join(SCRIPTS, 'keep_run.py'), server.data, id], { encoding: 'utf-8' })) as T;
 
-/** Keep such a run, as a demonstration: one that did not run here. */
+/** Keep such a run: one that did not run here. */
 export const keepRun = (server: Server, run: unknown): void =>
   void execFileSync(PYTHON, [join(SCRIPTS, 'keep_run.py'), server.data], { input: JSON.stringify(run) });
 

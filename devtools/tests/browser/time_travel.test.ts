@@ -129,16 +129,3 @@ describe('a counterfactual', () => {
     await page.waitForURL((url) => url.hash.startsWith('#/compare?') && url.hash.includes(run.id));
   });
 });
-
-describe('a run that did not happen here', () => {
-  it('offers no time travel: it has no checkpoints here', async () => {
-    const page = await browser.open('#/runs/demo-assistant-thought-over-twice');
-    await page.getByRole('button', { name: 'More ▾' }).click();
-    await page.getByRole('button', { name: 'Save as one page (HTML)' }).waitFor();
-    await expect.poll(() => page.getByRole('button', { name: /^What if/ }).count()).toBe(0);
-    await node(page, NODE).click();
-    await page.getByRole('heading', { name: /Reflect & Replan visit/ }).waitFor();
-    await expect.poll(() => page.getByRole('button', { name: /^Fork/ }).count()).toBe(0);
-    await expect.poll(() => page.getByRole('button', { name: 'Resume' }).count()).toBe(0);
-  });
-});

@@ -51,7 +51,7 @@ export function recordOf(more: Partial<RunRecord> = {}): RunRecord {
   return {
     id: 'r1', workflow: 'demo', title: 'What is on?', status: 'finished', outcome_status: 'answered', stop_reason: null,
     started_at: '2026-03-07T10:00:00Z', ended_at: '2026-03-07T10:00:02Z', seconds: 2, model_calls: 0, unmetered_calls: 0, tokens: 0, cost: null,
-    quality: null, passes: {}, events: 0, asked: [], parent: null, source: 'here', tags: [], input: { message: 'What is on?' },
+    quality: null, passes: {}, events: 0, asked: [], parent: null, tags: [], input: { message: 'What is on?' },
     changes: { models: {}, prompts: {}, pause_before: [], pause_after: [] }, outcome: null, error: null, error_type: null, error_node: null, error_frames: [], models: {}, prompts: {},
     usage: [], loops: [], path: [], children: [], epoch: 1, request: null, priority: 0, lost: 0, lost_at: null, ...more,
   };

@@ -62,7 +62,6 @@ KeepDays = Annotated[float | None, typer.Option(min=0, help="Keep runs for so ma
 Running = Annotated[int, typer.Option(min=1, help="Runs that go on at the same time; further ones wait their turn.")]
 Reads = Annotated[int, typer.Option(min=0, help="Reading requests that a client may send in a minute; 0: any number.")]
 Starts = Annotated[int, typer.Option(min=0, help="The same for requests that begin or change something.")]
-Demos = Annotated[bool, typer.Option("--demo/--no-demo", help="Show recorded runs where there are none yet.")]
 Reload = Annotated[
     bool, typer.Option("--reload", help="Begin anew whenever a Python file beside what is served changes.")
 ]
@@ -92,7 +91,6 @@ def serve(
     work: Work = True,
     reads_per_minute: Reads = 6000,
     starts_per_minute: Starts = 3000,
-    demo: Demos = True,
     reload: Reload = False,
     open: Open = False,
 ) -> None:
@@ -127,7 +125,6 @@ def serve(
             max_running=max_running,
             works=work,
             allowances=allowances(config),
-            demos=demo,
         )
         exits.enter_context(exporting())
         serve_until_told(serving, host, port, token, cors or (), reserved=address, started=started)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Generator, Sequence
+import math
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
+from operator import itemgetter
+from typing import Any, Generic, NoReturn, TypedDict, TypeVar, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
@@ -18,7 +20,8 @@ from langchain_core.messages import (
     SystemMessage,
     convert_to_messages,
 )
-from langchain_core.runnables import Runnable, RunnableParallel, RunnableSequence
+from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
+from langchain_core.runnables import Runnable, RunnableParallel, RunnablePassthrough, RunnableSequence
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -26,12 +29,10 @@ from pydantic.json_schema import GenerateJsonSchema
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models.factory import STRUCTURED_KEY
 from loopwright.models.fallback import chain_of
-from loopwright.models.guard import redact
-from loopwright.models.replies import find_json_object, reply_text
 from loopwright.models.spec import StructuredMethod
 from loopwright.models.usage import UsageRecorder, model_name
 from loopwright.models.validation import problem_lines
-from loopwright.models.vision import has_images, image_refusal, remember_blindness, sees, without_images
+from loopwright.models.vision import has_images, sees, without_images
 
 logger = logging.getLogger(__name__)
 
@@ -40,15 +41,8 @@ T = TypeVar("T", bound=BaseModel)
 Messages = str | Sequence[MessageLikeRepresentation]
 """One text, or messages in any form that LangChain accepts."""
 
-REFUSALS = 1
-"""How often a provider can refuse what a question is sent with, beside its repairs: its images, which are then left
-out."""
-
 _SHOWN_BACK = 4000
 """So many characters of a bad reply are shown to the model again, to keep the prompt short."""
-
-_SHOWN_ERROR = 300
-"""So many characters of a provider's refusal are shown."""
 
 
 def json_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
@@ -88,6 +82,25 @@ def _without_parser(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
     if isinstance(first, RunnableParallel) and set(first.steps__) == {"raw"}:
         return first.steps__["raw"]
     return runnable
+
+
+def parsed(model: Runnable[Any, Any], schema: dict[str, Any] | type, *, include_raw: bool) -> Runnable[Any, Any]:
+    """A model whose replies are JSON of a schema, with a parser behind it, as LangChain's own classes have it.
+
+    Args:
+        model: The model, bound to the schema.
+        schema: A pydantic class, or a JSON schema.
+        include_raw: Whether the result is a mapping with ``raw``, ``parsed`` and ``parsing_error``; else a reply that
+            does not fit raises.
+    """
+    parser: Any = JsonOutputParser()
+    if isinstance(schema, type):
+        parser = PydanticOutputParser(pydantic_object=cast("type[BaseModel]", schema))
+    if not include_raw:
+        return model | parser
+    read = RunnablePassthrough.assign(parsed=itemgetter("raw") | parser, parsing_error=lambda _: None)
+    failed = RunnablePassthrough.assign(parsed=lambda _: None)
+    return RunnableParallel(raw=model) | read.with_fallbacks([failed], exception_key="parsing_error")
 
 
 def with_instruction(messages: list[BaseMessage], instruction: str) -> list[BaseMessage]:
@@ -157,33 +170,19 @@ class Conversation(Generic[T]):
 
     def _begin(self) -> None:
         """Begin the conversation with the model at `position`, or with the next one if that cannot see what it must."""
-        self.notes: list[str] = []
-        self.left_out: str | None = None
+        self.notes: tuple[str, ...] = ()
         self.bad_replies = 0
         model = self.chain.links[self.position].model
-        self.model = model_name(model)
-        if has_images(self.asked) and sees(model) is False:
+        self.model, asked = model_name(model), self.asked
+        if has_images(asked) and not sees(model):
+            why = f"model {self.model!r} sees no images as far as is known (vision: true in its settings if it does)"
             if self.options.get("needs_images"):
-                self._pass_over_blind()
-                return
-            self._leave_out_images(f"model {self.model!r} sees no images")
-        self._prepare(model)
-
-    def _pass_over_blind(self) -> None:
-        if self.position + 1 == len(self.chain.links):
-            raise ModelError(
-                f"model {self.model!r} sees no images, and this question is about one. Configure a model that does, "
-                "or say vision: true if it does."
-            )
-        self.position += 1
-        self._begin()
-
-    def _leave_out_images(self, why: str) -> None:
-        self.left_out = why
-        self.notes.append(f"The image was not sent: {why}")
-
-    def _prepare(self, model: BaseChatModel) -> None:
-        """Make the runnable and the first messages for one model; the repairs that it had stay spent."""
+                if self.position + 1 == len(self.chain.links):
+                    raise ModelError(f"{why}, and this question is about one: configure a model that does")
+                self.position += 1
+                return self._begin()
+            self.notes = (f"The image was not sent: {why}",)
+            asked = without_images(asked, f"model {self.model!r} sees no images")
         wanted = self.options.get("method") or declared_method(model)
         enforced = None if wanted == "prompt" else enforce(model, self.json_schema)
         if enforced is None and wanted == "json_schema":
@@ -194,46 +193,17 @@ class Conversation(Generic[T]):
             self.json_schema, ensure_ascii=False, separators=(",", ":")
         )
         self.runnable: Runnable[Any, Any] = enforced or model
-        asked = without_images(self.asked, self.left_out) if self.left_out else self.asked
         self.first = asked if enforced else with_instruction(asked, instruction)
         # A server may ignore the schema that it was sent; then the model has not seen it yet.
         self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
         self.prompt: list[BaseMessage] = self.first
 
     def goes_on_after(self, error: Exception) -> bool:
-        """Whether the question is sent again after an error: without what was refused, or to a fallback.
-
-        A fallback gets the question afresh, with repairs of its own.
-        """
-        if self._goes_on_without(error):
-            return True
+        """Whether the question is sent to a fallback after an error, afresh and with repairs of its own."""
         if not self.chain.leaves(self.position, error, self.node):
             return False
         self.position += 1
         self._begin()
-        return True
-
-    def _goes_on_without(self, error: Exception) -> bool:
-        link = self.chain.links[self.position]
-        refusal = image_refusal(error) if has_images(self.prompt) else None
-        if refusal is None:
-            return False
-        if refusal == "model":
-            remember_blindness(link.model)
-        if self.options.get("needs_images"):
-            if refusal == "image" or self.position + 1 == len(self.chain.links):
-                return False
-            self._pass_over_blind()
-            return True
-        said = redact(" ".join(str(error).split()), [*link.secrets])[:_SHOWN_ERROR]
-        lasting = "; it is asked without images from now on" if refusal == "model" else ""
-        logger.warning("node %r: model %r refused the image%s: %s", self.node, self.model, lasting, said)
-        self._leave_out_images(
-            f"model {self.model!r} takes no images"
-            if refusal == "model"
-            else f"model {self.model!r} refused it: {said}"
-        )
-        self._prepare(link.model)
         return True
 
     @contextmanager
@@ -255,7 +225,7 @@ class Conversation(Generic[T]):
             self.usage.record(message, model=self.model, node=self.node)
         text = reply_text(message)
         try:
-            return Answer(self.schema.model_validate_json(find_json_object(text)), (*self.notes,))
+            return Answer(self.schema.model_validate_json(find_json_object(text)), self.notes)
         except ValidationError as error:
             problems = problem_lines(error)
         except ValueError as error:
@@ -290,8 +260,7 @@ def ask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Un
     fallback, the fallback is asked instead.
 
     Images in the messages are LangChain's standard blocks (``{"type": "image", "base64": ..., "mime_type": ...}``). A
-    model that is known to see none is asked without them; one whose provider refuses them is asked again without them,
-    with a warning, and from then on at once. The model reads in their place that they are missing.
+    model that is not known to see any is asked without them, and reads in their place that they are missing.
 
     Args:
         model: The chat model.
@@ -341,3 +310,80 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
         else:
             if answer is not None:
                 return answer.reply
+
+
+# One JSON object in what a model wrote
+
+
+def reply_text(message: BaseMessage) -> str:
+    """The reply as text: the arguments of its first tool call if it made one, else what it wrote."""
+    if isinstance(message, AIMessage):
+        if message.tool_calls:
+            return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
+        if message.invalid_tool_calls:
+            return message.invalid_tool_calls[0]["args"] or ""
+    return str(message.text)
+
+
+def find_json_object(text: str) -> str:
+    """Find the first JSON object in a text: prose and code fences around it are skipped.
+
+    An object that does not end is never mended, and nothing inside of it is taken instead: a truncated reply must not
+    be read as a decision. Works in linear time.
+
+    Returns:
+        The part of the text that is the object.
+
+    Raises:
+        ValueError: If there is none; the message tells a model what was wrong.
+    """
+    problem = "the reply contains no JSON object"
+    for span in _balanced(text):
+        if span is None:
+            problem = "the JSON object does not end: the reply was cut off, or a brace or quote is missing"
+            break
+        try:
+            json.loads(span, parse_constant=_refuse_constant, parse_float=_finite)
+        except RecursionError:
+            problem = "the JSON object is nested too deeply"
+        except ValueError as error:
+            problem = f"the reply is not valid JSON: {error}"
+        else:
+            return span
+    raise ValueError(problem)
+
+
+def _balanced(text: str) -> Iterator[str | None]:
+    """Each outermost ``{...}`` of the text; None at the end if the last one is not closed."""
+    depth, start, quoted, escaped = 0, 0, False, False
+    for position, character in enumerate(text):
+        if depth and quoted:
+            if escaped:
+                escaped = False
+            elif character == "\\":
+                escaped = True
+            elif character == '"':
+                quoted = False
+        elif depth and character == '"':
+            quoted = True
+        elif character == "{":
+            if not depth:
+                start = position
+            depth += 1
+        elif character == "}" and depth:
+            depth -= 1
+            if not depth:
+                yield text[start : position + 1]
+    if depth:
+        yield None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError(f"{number} is too large for a number")
+    return value

@@ -6,7 +6,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -14,13 +13,13 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage, convert_to_openai_messages
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable, RunnableMap, RunnablePassthrough
+from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_json_schema
-from pydantic import BaseModel, Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from loopwright.engine.nodes.timeout import given_up
+from loopwright.models.conversation import parsed
 from loopwright.models.embedded.llama import Opening, complete, find_file, require_runtime
 
 _END = None
@@ -87,14 +86,7 @@ class LocalChatModel(BaseChatModel):
         if method != "json_schema" or kwargs:
             raise ValueError(f"a local model enforces a schema by method='json_schema'; given {method!r}, {kwargs}")
         response_format = {"type": "json_schema", "json_schema": {"schema": convert_to_json_schema(schema)}}
-        model = self.bind(response_format=response_format)
-        is_class = isinstance(schema, type) and issubclass(schema, BaseModel)
-        parser: Any = PydanticOutputParser(pydantic_object=schema) if is_class else JsonOutputParser()
-        if not include_raw:
-            return model | parser
-        parsed = RunnablePassthrough.assign(parsed=itemgetter("raw") | parser, parsing_error=lambda _: None)
-        failed = RunnablePassthrough.assign(parsed=lambda _: None)
-        return RunnableMap(raw=model) | parsed.with_fallbacks([failed], exception_key="parsing_error")
+        return parsed(self.bind(response_format=response_format), schema, include_raw=include_raw)
 
     def _generate(
         self,

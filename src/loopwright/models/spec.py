@@ -69,8 +69,7 @@ class ModelSpec(BaseModel):
     structured: StructuredMethod = "auto"
     """How structured replies are asked for."""
     vision: bool | None = None
-    """Whether it sees images. None: as LangChain's profile of the model says; a model without a profile is sent them,
-    and no more once its provider has refused one."""
+    """Whether it sees images. None: as LangChain's profile of the model says; one without a profile is sent none."""
     image_side: int = Field(default=IMAGE_SIDE, ge=64)
     """The longest side of an image that it is sent, in pixels; larger ones are made smaller, and it is told so."""
     fallback: tuple[ModelSpec, ...] = ()

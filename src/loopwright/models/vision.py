@@ -1,22 +1,19 @@
 """Which chat models see images, and what is asked of those that do not.
 
-LangChain's profile of a model says whether it takes images; a model on somebody's own server has no profile. There it
-is tried, and what the provider answers to the first image decides for this model object from then on.
+LangChain's profile of a model says whether it takes images; a model on somebody's own server has no profile, and is
+sent none unless the configuration says that it sees them: providers refuse them in words of their own, or drop them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from loopwright.engine.nodes.failures import status_code
-
 VISION_KEY = "loopwright_vision"
-"""In a model's ``metadata``: whether it sees images, as declared in its `ModelSpec` or learned from a refusal."""
+"""In a model's ``metadata``: whether it sees images, as declared in its `ModelSpec`."""
 
 IMAGE_SIDE_KEY = "loopwright_image_side"
 """In a model's ``metadata``: the longest side of an image that it is sent, in pixels."""
@@ -29,35 +26,11 @@ an image into 2048 x 2048 or into a number of patches, Google's cut it into tile
 the model and to the reader; one that the provider makes is not.
 """
 
-Refusal = Literal["model", "image"]
-"""What a provider refused: images for this model altogether, or only the image that it was sent."""
 
-_NO_VISION = re.compile(
-    r"not (support|accept|take)[^.]{0,30}\b(image|vision|multi-?modal)"
-    r"|image (input )?is not supported|image_url is only supported|support(s)? image input"
-    r"|not a multi-?modal model|not (compiled for )?multi-?modal|at most 0 image"
-    r"|unsupported content part type|unknown variant .?image_url|content must be a string|image support is not",
-    re.IGNORECASE,
-)
-"""How OpenAI, Anthropic, Google, Ollama, llama.cpp, vLLM, LM Studio, OpenRouter and DeepSeek say it, as far as their
-sources and users' reports show."""
-
-_BAD_IMAGE = re.compile(r"\bimage", re.IGNORECASE)
-
-_REFUSING = frozenset({400, 404, 413, 415, 422, 500, 501})
-"""500 because llama.cpp and vLLM answered so for long; their text must then be one of `_NO_VISION`."""
-
-_CHAIN = 10
-
-
-def sees(model: BaseChatModel) -> bool | None:
-    """Whether a model sees images.
-
-    Returns:
-        What its `ModelSpec` declares or a refusal has shown, else what LangChain's profile says; None if nobody knows.
-    """
+def sees(model: BaseChatModel) -> bool:
+    """Whether a model sees images, as its `ModelSpec` declares, else as LangChain's profile says."""
     declared = (model.metadata or {}).get(VISION_KEY)
-    return declared if isinstance(declared, bool) else (model.profile or {}).get("image_inputs")
+    return declared if isinstance(declared, bool) else bool((model.profile or {}).get("image_inputs"))
 
 
 def image_side(model: BaseChatModel) -> int:
@@ -68,31 +41,6 @@ def image_side(model: BaseChatModel) -> int:
     """
     declared = (model.metadata or {}).get(IMAGE_SIDE_KEY)
     return declared if isinstance(declared, int) else IMAGE_SIDE
-
-
-def remember_blindness(model: BaseChatModel) -> None:
-    """Note that a model takes no images, so that the next question is sent without."""
-    model.metadata = {**(model.metadata or {}), VISION_KEY: False}
-
-
-def image_refusal(error: BaseException) -> Refusal | None:
-    """Whether an exception is a provider's refusal of images, rather than of the question or the key.
-
-    Returns:
-        ``"model"`` if this model takes no images, ``"image"`` if it does not take this one (too large, broken, of a
-        format that it does not know); None for anything else.
-    """
-    link: BaseException | None = error
-    for _ in range(_CHAIN):
-        if link is None:
-            return None
-        status, said = status_code(link), str(link)
-        if status in _REFUSING and _NO_VISION.search(said):
-            return "model"
-        if status in _REFUSING and status < 500 and _BAD_IMAGE.search(said):
-            return "image"
-        link = link.__cause__
-    return None
 
 
 def has_images(messages: Sequence[BaseMessage]) -> bool:

@@ -137,8 +137,8 @@ def compare(
     whole_b, took_b = whole(b, b_events, a, a_events)
     figures, verdict = figure_rows(whole_a, whole_b), judged(a, b)
     return Comparison(
-        a=summary_of(a),
-        b=summary_of(b),
+        a=a,
+        b=b,
         a_path=whole_a.path,
         b_path=whole_b.path,
         shared=(took_a or 0) + (took_b or 0),
@@ -153,11 +153,6 @@ def compare(
         loop_effect=loop_effect(a, b, verdict, figures),
         notes=tuple(_notes(a, took_a, b, took_b)),
     )
-
-
-def summary_of(run: RunRecord) -> RunSummary:
-    """The part of a run that lists show."""
-    return RunSummary(**{name: getattr(run, name) for name in RunSummary.model_fields})
 
 
 def _answer(run: RunRecord) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import linecache
 import logging
+import sysconfig
+import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from math import isfinite
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -18,6 +22,7 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
+import loopwright
 from loopwright.checkpoints.archive import EPOCH
 from loopwright.engine import BoundedGraph, RunResult
 from loopwright.engine.budget.budget import PriceTable
@@ -41,9 +46,8 @@ from loopwright.runs.callbacks import Attempts, ModelCalls, model_calls, repeats
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
-from loopwright.runs.schemas import Asked, RunRecord, RunStatus
+from loopwright.runs.schemas import Asked, Frame, RunRecord, RunStatus
 from loopwright.runs.tally import Tally, with_figures
-from loopwright.runs.tracing import frames_of
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Setting
 
 logger = logging.getLogger(__name__)
@@ -53,6 +57,17 @@ PAUSED = "Paused"
 
 _OUTCOME = Bounds(text=200_000, items=2_000)
 """How much is kept of a run's outcome."""
+
+FRAMES = 8
+"""Frames that are kept, the innermost ones."""
+
+AROUND = 8
+"""Lines that are shown before and behind the one that failed."""
+
+_WIDEST = 300
+_LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_OURS = str(Path(loopwright.__file__).parent)
+_SHIPPED = str(Path(_OURS, "workflows"))
 
 
 @dataclass
@@ -276,3 +291,25 @@ def _in_words(value: Any) -> str:
     if isinstance(value, str):
         return shortened(value, MESSAGE)
     return shortened(str(plain(value)), MESSAGE)
+
+
+def frames_of(error: BaseException) -> tuple[Frame, ...]:
+    """The frames that an error passed on its way, the innermost last; those of libraries and of the engine left out.
+
+    Args:
+        error: What ended a run; of one that wraps another, that one tells.
+    """
+    passed = traceback.extract_tb(cause_of(error).__traceback__, limit=-200)
+    return tuple(_frame(frame) for frame in [each for each in passed if _is_own(each.filename)][-FRAMES:])
+
+
+def _is_own(file: str) -> bool:
+    return not file.startswith((*_LIBRARIES, "<")) and (file.startswith(_SHIPPED) or not file.startswith(_OURS))
+
+
+def _frame(frame: traceback.FrameSummary) -> Frame:
+    path, line = Path(frame.filename), frame.lineno or 1
+    first, lines = max(1, line - AROUND), linecache.getlines(frame.filename)
+    code = [shortened(each.rstrip(), _WIDEST) for each in lines[first - 1 : line + AROUND]]
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(path.name)
+    return Frame(file=str(shown), line=line, function=frame.name, first=first, code=(*code,))

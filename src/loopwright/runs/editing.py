@@ -1,25 +1,30 @@
-"""Edited values of a state: read back from the plain JSON that people see, and put into a copy of a checkpoint."""
+"""Edited values of a state: read back from the plain JSON that people see, and put into a copy of a checkpoint.
+
+What people see of a state is shortened, and without secrets. Who changes one item of a list sends the whole list back,
+with everything that was left out of it: what was not edited stays as the state has it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_type_hints
 
-from langchain_core.messages import convert_to_messages
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.channels import BinaryOperatorAggregate
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Overwrite
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.ledger import HIDDEN
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.checkpoints import START, copied, thread
+from loopwright.runs.plain import is_shortened
 from loopwright.runs.recording import Recorder
-from loopwright.runs.restoring import restored
 from loopwright.workflows.api import Run
 from loopwright.workflows.user_graph import holds_messages, without_marks
 
@@ -129,3 +134,101 @@ def _read(key: str, value: Any, hint: Any) -> Any:
         raise InputError(f"the state's {key} cannot be edited: values of its type cannot be read from JSON") from error
     except (ValueError, NotImplementedError, TypeError) as error:
         raise InputError(f"the state's {key} cannot be read: {error}") from error
+
+
+def restored(given: Any, shown: Any, value: Any, place: str) -> Any:
+    """An edited value with everything that was not changed as the state has it.
+
+    Args:
+        given: The edited value in plain JSON.
+        shown: What people saw of the value before, in plain JSON.
+        value: The value before, as the state has it.
+        place: Where it stands in the state, for the message.
+
+    Raises:
+        InputError: If a part that was changed is, or holds, only a shortened view of a value.
+    """
+    if _same(given, shown):
+        return value
+    if isinstance(given, dict) and isinstance(shown, dict):
+        fields = _fields(value)
+        if (known := value if fields is None else fields) is not None and isinstance(known, Mapping):
+            now, before = cast("dict[str, Any]", given), cast("dict[str, Any]", shown)
+            return _named(now, before, cast("Mapping[Any, Any]", known), place, fixed=fields is not None)
+    if isinstance(given, list) and isinstance(shown, list) and isinstance(value, list | tuple):
+        return _sequence(cast("list[Any]", given), cast("list[Any]", shown), cast("Sequence[Any]", value), place)
+    return _whole(given, place)
+
+
+def _named(
+    given: dict[str, Any], shown: dict[str, Any], value: Mapping[Any, Any], place: str, *, fixed: bool
+) -> dict[Any, Any]:
+    """A mapping, or the fields of a model, to which no other can be added; what people did not see of it stays."""
+    keys = {str(key): key for key in value}
+    made = {value_key: value[value_key] for name, value_key in keys.items() if name not in shown}
+    for name, item in given.items():
+        if name in keys and name in shown:
+            made[keys[name]] = restored(item, shown[name], value[keys[name]], f"{place}.{name}")
+        elif name in shown and _same(item, shown[name]):
+            continue  # what is left out, in words, or what is shown of several fields together
+        elif fixed and name not in keys:
+            raise InputError(
+                f"the state's {place}.{name} cannot be edited: it is shown in short, and no field of what the state has"
+            )
+        else:
+            made[keys.get(name, name)] = _whole(item, f"{place}.{name}")
+    return made
+
+
+def _sequence(given: list[Any], shown: list[Any], value: Sequence[Any], place: str) -> list[Any]:
+    made: list[Any] = []
+    for at, item in enumerate(given):
+        if shown and len(value) >= len(shown) and is_shortened(item) and _same(item, shown[-1]):
+            made += value[len(shown) - 1 :]  # the rest of the list, or the one long text at its end
+            continue
+        # Items may have been put in or taken out: one that is seen unchanged anywhere is that one.
+        same = next((number for number, one in enumerate(shown[: len(value)]) if _same(item, one)), None)
+        if same is not None:
+            made.append(value[at if at < len(shown) and _same(item, shown[at]) else same])
+        elif len(given) == len(shown) and at < len(value):
+            made.append(restored(item, shown[at], value[at], f"{place}.{at}"))
+        else:
+            made.append(_whole(item, f"{place}.{at}"))
+    return made
+
+
+def _whole(given: Any, place: str) -> Any:
+    """A part that is new; it must not be what stands in the place of another value."""
+    if is_shortened(given):
+        raise InputError(
+            f"the state's {place} cannot be {str(given)[-60:]!r}: that is a shortened view of a value; leave it as it "
+            "was, or give the whole value"
+        )
+    if isinstance(given, dict):
+        for name, item in cast("dict[str, Any]", given).items():
+            _whole(item, f"{place}.{name}")
+    elif isinstance(given, list):
+        for at, item in enumerate(cast("list[Any]", given)):
+            _whole(item, f"{place}.{at}")
+    return given
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    if isinstance(value, BaseMessage):  # people see it in the form that chat models take
+        return None
+    if isinstance(value, BaseModel):
+        return dict(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
+
+
+def _same(a: Any, b: Any) -> bool:
+    """JSON that was edited in a browser may have ``1`` for ``1.0``; True is no number."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        one, other = cast("dict[str, Any]", a), cast("dict[str, Any]", b)
+        return one.keys() == other.keys() and all(_same(item, other[key]) for key, item in one.items())
+    if isinstance(a, list) and isinstance(b, list):
+        listed, others = cast("list[Any]", a), cast("list[Any]", b)
+        return len(listed) == len(others) and all(map(_same, listed, others))
+    return a == b and isinstance(a, bool) == isinstance(b, bool)

@@ -16,13 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.config import Allowance
 from loopwright.engine.budget.budget import PriceTable
-from loopwright.engine.events.schema import NodeStarted, StateSaved
-from loopwright.engine.gate import is_engine_node
-from loopwright.engine.ledger import LEDGER
 from loopwright.errors import (
     AttemptLost,
     BackendError,
@@ -42,8 +39,7 @@ from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
 from loopwright.runs.live import LiveRun
-from loopwright.runs.schemas import ENDED, RESUMABLE, Parent, RunLimits, RunRecord
-from loopwright.runs.states import logged
+from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
@@ -261,11 +257,7 @@ class RunHub(Launcher):
         record, fork_id = await self.known(run_id), fork_id or uuid.uuid4().hex
         with self._reserved_for(fork_id):
             saved = await self.saved(run_id, checkpoint_id)
-            parent = Parent(
-                run_id=run_id, checkpoint_id=checkpoint_id, step=_step(saved), kind="fork",
-                edited=(*sorted(state or {}),), **await asyncio.to_thread(self._taken_over, record, saved),
-            )  # fmt: skip
-            return await self._submitted(await self.branch(record, parent, saved, changes, fork_id, state=state))
+            return await self._submitted(await self.branch(record, saved, changes, fork_id, kind="fork", state=state))
 
     async def continued(
         self,
@@ -292,8 +284,7 @@ class RunHub(Launcher):
         record = await self.known(run_id)
         with self._reserved_for(turn):
             saved = await self.saved(run_id, checkpoint_id)
-            parent = Parent(run_id=run_id, checkpoint_id=saved.checkpoint["id"], step=_step(saved), kind="turn")
-            made = await self.branch(record, parent, saved, changes, turn, given=given)
+            made = await self.branch(record, saved, changes, turn, kind="turn", given=given)
             return await self._submitted(made, given=given)
 
     async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> RunRecord:
@@ -321,11 +312,8 @@ class RunHub(Launcher):
                 raise InputError(told)
             without_passes(graph, loop)  # says if it cannot be compared
             saved = await self.saved(run_id, before.checkpoint_id)
-            parent = Parent(
-                run_id=run_id, checkpoint_id=before.checkpoint_id, step=before.step, kind="counterfactual", loop=loop,
-                kept=kept, **await asyncio.to_thread(self._taken_over, record, saved),
-            )  # fmt: skip
-            return await self._submitted(await self.branch(record, parent, saved, UNCHANGED, new_id))
+            made = await self.branch(record, saved, UNCHANGED, new_id, kind="counterfactual", loop=loop, kept=kept)
+            return await self._submitted(made)
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
@@ -372,18 +360,6 @@ class RunHub(Launcher):
             yield
         finally:
             self._reserved.discard(run_id)
-
-    def _taken_over(self, origin: RunRecord, saved: CheckpointTuple) -> dict[str, Any]:
-        """What a fork goes on with: passes that the checkpoint's ledger had spent, and nodes that had run; blocks."""
-        ledger: Mapping[str, Any] = saved.checkpoint["channel_values"].get(LEDGER) or {}
-        nodes = dict.fromkeys(origin.parent.nodes if origin.parent else ())
-        for event in logged(self.store, origin.id):
-            if isinstance(event, StateSaved) and event.checkpoint_id == saved.checkpoint["id"]:
-                break
-            if isinstance(event, NodeStarted) and not is_engine_node(event.node):
-                nodes[event.node] = None
-        passes = {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}
-        return {"passes": passes, "nodes": (*nodes,)}
 
     async def _submitted(self, record: RunRecord, **more: Any) -> RunRecord:
         await self._jobs.submit(_job(record, **more))
@@ -514,10 +490,6 @@ class RunHub(Launcher):
         self._leave(drive)
         if not task.cancelled() and (error := task.exception()):
             logger.error("run %s could not be brought to its end", drive.live.id, exc_info=error)
-
-
-def _step(saved: CheckpointTuple) -> int:
-    return int(saved.metadata.get("step", -1))
 
 
 def _job(record: RunRecord, **more: Any) -> Job:

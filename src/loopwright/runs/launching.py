@@ -18,7 +18,10 @@ from loopwright.config import Allowance
 from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
+from loopwright.engine.events.schema import NodeStarted, StateSaved
 from loopwright.engine.fingerprint import require_same_graph
+from loopwright.engine.gate import is_engine_node
+from loopwright.engine.ledger import LEDGER
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import editing, states
 from loopwright.runs.allowances import RunAllowances
@@ -170,26 +173,33 @@ class Launcher(RunReader):
     async def branch(
         self,
         origin: RunRecord,
-        parent: Parent,
         saved: CheckpointTuple,
         changes: RunChanges,
         run_id: str,
         *,
         given: Mapping[str, Any] | None = None,
         state: Mapping[str, Any] | None = None,
+        **about: Any,
     ) -> RunRecord:
         """Make a new run that begins at a checkpoint of another one, and waits for its turn.
 
         Args:
             origin: The other run.
-            parent: Where in it.
             saved: The checkpoint.
             changes: What the new run does otherwise than the other one.
             run_id: Names the new run.
             given: Its own input; None goes on with the other run's.
             state: Key of the state -> its new value in plain JSON.
+            **about: The ``kind`` of its `Parent`, and what belongs to that.
         """
         hosted = self.hosted(origin.workflow)
+        # A turn begins with new books.
+        taken = {} if about["kind"] == "turn" else await asyncio.to_thread(self._taken_over, origin, saved)
+        step = int(saved.metadata.get("step", -1))
+        parent = Parent(
+            run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=step, edited=(*sorted(state or {}),), **about,
+            **taken,
+        )  # fmt: skip
         before = origin.changes
         both = {"models": {**before.models, **changes.models}, "prompts": {**before.prompts, **changes.prompts}}
         all_changes = changes.model_copy(update=both)
@@ -205,6 +215,18 @@ class Launcher(RunReader):
             await copied(self.saver, saved, run_id)
         as_before = {"input": origin.input, "title": origin.title} if given is None else {}
         return await self._create(record.model_copy(update={"parent": parent, **as_before}), hosted)
+
+    def _taken_over(self, origin: RunRecord, saved: CheckpointTuple) -> dict[str, Any]:
+        """What a fork goes on with: passes that the checkpoint's ledger had spent, and nodes that had run; blocks."""
+        ledger: Mapping[str, Any] = saved.checkpoint["channel_values"].get(LEDGER) or {}
+        nodes = dict.fromkeys(origin.parent.nodes if origin.parent else ())
+        for event in states.logged(self.store, origin.id):
+            if isinstance(event, StateSaved) and event.checkpoint_id == saved.checkpoint["id"]:
+                break
+            if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+                nodes[event.node] = None
+        passes = {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}
+        return {"passes": passes, "nodes": (*nodes,)}
 
     async def waiting(self, record: RunRecord) -> RunRecord:
         """Let a run that ended wait for its turn to go on.
@@ -262,7 +284,7 @@ class Launcher(RunReader):
         saved = await self._last(run_id, checkpoint_id)
         if saved is None:
             what = f"checkpoint {checkpoint_id!r} of run {run_id!r}" if checkpoint_id else f"a checkpoint of {run_id!r}"
-            raise InputError(f"{what} is not kept here: it is unknown, was deleted, or the run came from a file")
+            raise InputError(f"{what} is not kept here: it is unknown, or was deleted")
         return saved
 
     def _changed(self, graph: BoundedGraph, changes: RunChanges, parent: Parent | None = None) -> BoundedGraph:
@@ -276,7 +298,6 @@ class Launcher(RunReader):
 
     async def _origin(self, record: RunRecord, graph: BoundedGraph, *, begun: bool) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
-        begun = begun or record.source != "here"
         saved = await self.saved(record.id, None) if begun else await self._last(record.id)
         if saved:
             try:

@@ -1,4 +1,4 @@
-"""Looks at runs, whether they go on in this process, ended long ago, or came from a file."""
+"""Looks at runs, whether they go on in this process or ended long ago."""
 
 from __future__ import annotations
 

@@ -180,8 +180,6 @@ class RunSummary(Frozen):
     """What waits for a person's answer."""
     parent: Parent | None = None
     """Where it was forked from, if it was."""
-    source: Literal["here", "imported", "demo"] = "here"
-    """Whether it ran on this server, was brought by an earlier version from a file, or ships with the package."""
     tags: Annotated[tuple[Tag, ...], Field(max_length=MOST_TAGS)] = ()
     """What people call it, in order."""
 

@@ -1,4 +1,4 @@
-"""What a run's own log tells of its states, so that runs which came from a file have them too."""
+"""What a run's own log tells of its states."""
 
 from __future__ import annotations
 

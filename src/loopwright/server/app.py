@@ -20,7 +20,7 @@ from loopwright.server.auth import Guard, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
 from loopwright.server.layers import AnswerUnforeseen, SafeHeaders, Versioned
-from loopwright.server.metrics import CountRequests, Metrics
+from loopwright.server.metrics import Metrics
 from loopwright.server.problems import PROBLEM, ProblemBody, handle_problems
 from loopwright.server.rates import RateLimit
 from loopwright.server.room import RoomForFiles
@@ -98,7 +98,6 @@ def create_app(
         )
     # Streams of events are left as they are.
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED, compresslevel=3)
-    app.add_middleware(CountRequests, metrics=counted)
     app.add_middleware(Versioned)
     return app
 

@@ -70,8 +70,7 @@ class Versioned(Layer):
 class AnswerUnforeseen(Layer):
     """Answers what nobody foresaw in JSON too.
 
-    Starlette does that before everything else: its reply would be without the headers that every reply has, and the
-    figures would not have it.
+    Starlette does that before everything else: its reply would be without the headers that every reply has.
     """
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,18 +1,15 @@
-"""Figures for Prometheus: what runs did, and what the server was asked."""
+"""Figures for Prometheus: what runs did."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from loopwright.engine.events.schema import LoopDecided, ModelCalled, RunEvent, run_event
 from loopwright.runs.schemas import ENDED, RunRecord, RunStatus
 from loopwright.runs.store.entries import NewEvents
-from loopwright.server.layers import Layer
 
 OTHER = "OTHER"
 """What is counted together, since there could be any number of it."""
@@ -20,10 +17,6 @@ RUN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900)
 """Upper bounds of the buckets for a run's wall time, in seconds."""
 MOST_MODELS = 100
 """Models that are counted by name; clients can choose any name, and each would stay here for ever."""
-REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-"""Upper bounds of the buckets for the time to a reply's first byte, in seconds."""
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
-"""Methods that are counted by name."""
 COUNTED = frozenset({"loop", "model_called"})
 """The tags of the events that are looked into."""
 
@@ -55,15 +48,6 @@ class Metrics:
             registry=registry,
         )  # fmt: skip
         self._events = Counter("loopwright_events_written", "Events that were kept", ["channel"], registry=registry)
-        self.requests = Counter(
-            "loopwright_http_requests", "Requests", ["method", "route", "status"], registry=registry
-        )
-        """Requests by method, template of the path, and what was answered."""
-        self.latency = Histogram(
-            "loopwright_http_request_seconds", "Time to the first byte of the reply", ["method", "route"],
-            buckets=REQUEST_SECONDS, registry=registry,
-        )  # fmt: skip
-        """Seconds to the first byte of a reply."""
         self.streams = Gauge("loopwright_sse_clients", "Clients that follow events", registry=registry)
         """Clients that follow events now."""
         self._going: dict[str, tuple[str, RunStatus]] = {}
@@ -127,27 +111,3 @@ class Metrics:
             if len(self._models) < MOST_MODELS:
                 self._models.add(model)
             return model if model in self._models else OTHER
-
-
-class CountRequests(Layer):
-    """Counts what an application is asked."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        """Stand before an application."""
-        super().__init__(app)
-        self._metrics = metrics
-
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        began = time.perf_counter()
-
-        async def counted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                # Requests that no route took are one line, whatever their path was.
-                route = getattr(scope.get("route"), "path", "unrouted")
-                method = scope["method"] if scope["method"] in METHODS else OTHER
-                self._metrics.requests.labels(method, route, str(message["status"])).inc()
-                self._metrics.latency.labels(method, route).observe(time.perf_counter() - began)
-            await send(message)
-
-        await self.app(scope, receive, counted)

@@ -52,6 +52,8 @@ class ProblemBody(BaseModel):
 MEDIA_TYPE = "application/problem+json"
 PROBLEM: dict[str, Any] = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}}
 """A `ProblemBody`, as the description of the API has it; a model in its place would be read anew for each route."""
+MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
+"""What a route may answer that is asked for something by its name."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from loopwright.config import Allowance
 from loopwright.errors import ConfigError
 from loopwright.postgres import PostgresAddress, is_postgres, with_schema
 from loopwright.runs.checkpoints import place
-from loopwright.runs.demonstrations import ensure_demos
 from loopwright.runs.hub import RunHub
 from loopwright.runs.jobs.protocol import Jobs
 from loopwright.runs.schemas import RunLimits
@@ -115,8 +114,6 @@ class Serving:
     """Seconds without a sign of life after which another process goes on with this one's runs."""
     allowances: Sequence[Allowance] = ()
     """What runs may spend together, with those of other processes on the same history."""
-    demos: bool = True
-    """Whether a new run history is given the demonstrations."""
 
     @property
     def shared(self) -> bool:
@@ -219,8 +216,6 @@ async def _served(
     with closing(serving.open_history()) as store:
         # Before anything of a server that runs already is touched.
         store.claim()
-        if serving.demos:
-            ensure_demos(store)
         store.told, uploads = metrics.kept, Uploads(serving.settings)
         async with serving.hub(store, uploads) as hub:
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)

@@ -16,14 +16,14 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, PrivateAttr
 
 from loopwright.errors import ModelError
+from loopwright.models.conversation import parsed
 
 Fixed: TypeAlias = str | Mapping[str, Any] | AIMessage | BaseModel | BaseException | type[BaseException]
 """A reply that is known beforehand: text, an object (sent as JSON), a message, or an exception to raise."""
@@ -55,9 +55,9 @@ class Call:
 class ScriptedChatModel(BaseChatModel):
     """Replies in the order of a script, and records every call.
 
-    It works wherever a LangChain chat model does: sync, async, streamed, with tools and with structured output. There
-    it claims to enforce JSON schemas, and sends the script's next reply whatever the schema says. Calls from several
-    threads each get their own reply, in the order of arrival.
+    It works wherever a LangChain chat model does: sync, async, streamed, with images, tools and structured output.
+    There it claims to enforce JSON schemas, and sends the script's next reply whatever the schema says. Calls from
+    several threads each get their own reply, in the order of arrival.
 
     Example:
         >>> model = ScriptedChatModel("no", {"answer": 42})
@@ -87,6 +87,7 @@ class ScriptedChatModel(BaseChatModel):
             script: The replies in order.
             settings: `model_name`, `repeat_last`, `delay`, `report_usage`, and the fields of LangChain's base class.
         """
+        settings.setdefault("profile", {"image_inputs": True})
         super().__init__(**settings)
         self._script = script
 
@@ -139,24 +140,9 @@ class ScriptedChatModel(BaseChatModel):
         Returns:
             The model with a parser.
         """
-        parser: Any
-        if isinstance(schema, type):
-            shape = cast("type[BaseModel]", schema)
-            parser, wire = PydanticOutputParser(pydantic_object=shape), shape.model_json_schema()
-        else:
-            parser, wire = JsonOutputParser(), schema
+        wire = cast("type[BaseModel]", schema).model_json_schema() if isinstance(schema, type) else schema
         model = self.bind(response_format={"type": "json_schema", "json_schema": {"schema": wire, **kwargs}})
-        if not include_raw:
-            return model | parser
-
-        def parse(reply: dict[str, Any]) -> dict[str, Any]:
-            raw = reply["raw"]
-            try:
-                return {"raw": raw, "parsed": parser.invoke(raw), "parsing_error": None}
-            except Exception as error:
-                return {"raw": raw, "parsed": None, "parsing_error": error}
-
-        return RunnableParallel(raw=model) | RunnableLambda(parse)
+        return parsed(model, schema, include_raw=include_raw)
 
     def _generate(
         self,

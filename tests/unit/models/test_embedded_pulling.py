@@ -71,19 +71,6 @@ def test_a_lost_connection_is_resumed_where_it_broke(tmp_path: Path) -> None:
     assert (tmp_path / "tiny" / "model.onnx").read_bytes() == contents["model.onnx"]
 
 
-@pytest.mark.slow
-def test_a_connection_that_keeps_breaking_fails_plainly_and_the_next_try_succeeds(tmp_path: Path) -> None:
-    model = published(CONTENTS)
-    with hub(CONTENTS) as server:
-        server.cuts = 1000
-        with pytest.raises(WeightsError, match=r"onnx/model.onnx of owner/tiny could not be downloaded"):
-            pull(model, endpoint=server.url)
-        assert not (tmp_path / "tiny" / "model.onnx").exists()
-        server.cuts = 0
-        pull(model, endpoint=server.url)
-    assert (tmp_path / "tiny" / "model.onnx").read_bytes() == CONTENTS["model.onnx"]
-
-
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_refusal_of_the_hub_is_named(tmp_path: Path, status: int) -> None:
     with hub(CONTENTS) as server, pytest.raises(WeightsError, match=f"{status}|cannot be reached"):

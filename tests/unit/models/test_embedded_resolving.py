@@ -33,14 +33,6 @@ def test_the_first_whole_model_of_a_role_is_found(tmp_path: Path, monkeypatch) -
     assert first_here("embedding") is None
 
 
-def test_a_file_of_the_wrong_size_is_named_with_both_sizes(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
-    place = lay(tmp_path, BGE)
-    os.truncate(place / "model.onnx", 1_000)
-    with pytest.raises(WeightsError, match=r"model.onnx has 1,000 bytes, but .* 34,015,106"):
-        resolve(BGE.name, "embedding")
-
-
 def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
     assert find(BGE) is None

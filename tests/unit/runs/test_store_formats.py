@@ -28,10 +28,10 @@ def changed(path: Path, *statements: str) -> bytes:
 @pytest.mark.parametrize(
     ("statements", "told"),
     [
-        (["UPDATE run_history SET format = 7"], "has the format 7, .* reads the format 3; .*: update Loopwright,"),
+        (["UPDATE run_history SET format = 7"], "has the format 7, .* reads the format 4; .*: update Loopwright,"),
         (["UPDATE run_history SET format = 0"], "has the format 0, .*: use the version of Loopwright that made it,"),
         (["DELETE FROM run_history"], "has the format none, .*: use the version of Loopwright that made it,"),
-        (["INSERT INTO run_history VALUES (4)"], "has the format 3, 4, .*: update Loopwright,"),
+        (["INSERT INTO run_history VALUES (5)"], "has the format 4, 5, .*: update Loopwright,"),
     ],
 )
 def test_a_history_of_another_format_is_refused_with_what_to_do_and_not_touched(tmp_path, statements, told):

@@ -220,7 +220,7 @@ def test_a_server_sends_its_runs_where_the_environment_says(tmp_path, monkeypatc
     (tmp_path / "tiny.py").write_text(SERVED)
     with listening(Receiver()) as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.address)
-        with serving(PROGRAM, tmp_path, "tiny.py:graph", "--no-demo") as (process, client):
+        with serving(PROGRAM, tmp_path, "tiny.py:graph") as (process, client):
             client.post("/workflows/tiny-graph/run", json={"text": "go"}).raise_for_status()
             process.send_signal(signal.SIGINT)
             process.wait(60)

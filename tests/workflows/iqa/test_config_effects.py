@@ -188,6 +188,6 @@ def test_the_certificate_counts_the_calls_of_fallback_models():
     alone = build_graph(IQAConfig()).certificate.max_model_calls
     services = Services(IQAConfig())
     services.models.assign("planner", with_fallback(always("a"), always("b"), always("c")))
-    # One plan and at most ten more, with four attempts of four calls each; and the same for each model more. Of the
-    # four, two are repairs, and one is refused: the image.
-    assert build_graph(services=services).certificate.max_model_calls == alone + 2 * 11 * 4 * 4
+    # One plan and at most ten more, with four attempts of three calls each, two of them repairs; and the same for each
+    # model more.
+    assert build_graph(services=services).certificate.max_model_calls == alone + 2 * 11 * 4 * 3

@@ -480,26 +480,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/workflows/{workflow}/prompts/{prompt}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Restore Prompt
-         * @description Use an older version again; it becomes the newest.
-         */
-        post: operations["restore_prompt"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/workflows/{workflow}/models": {
         parameters: {
             query?: never;
@@ -633,7 +613,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description What runs did and the server was asked, since it was started, as figures for Prometheus.
+         * @description What runs did since the server was started, as figures for Prometheus.
          */
         get: operations["get_metrics"];
         put?: never;
@@ -1699,19 +1679,6 @@ export interface components {
             documents?: number | null;
         };
         /**
-         * RestorePrompt
-         * @description Which version shall be used again.
-         */
-        RestorePrompt: {
-            /** Version */
-            version: number;
-            /**
-             * Author
-             * @default
-             */
-            author: string;
-        };
-        /**
          * ResumeRun
          * @description How a run shall go on.
          * @example {}
@@ -1874,12 +1841,6 @@ export interface components {
              */
             asked: components["schemas"]["Asked"][];
             parent?: components["schemas"]["Parent"] | null;
-            /**
-             * Source
-             * @default here
-             * @enum {string}
-             */
-            source: "here" | "imported" | "demo";
             /**
              * Tags
              * @default []
@@ -2046,12 +2007,6 @@ export interface components {
              */
             asked: components["schemas"]["Asked"][];
             parent?: components["schemas"]["Parent"] | null;
-            /**
-             * Source
-             * @default here
-             * @enum {string}
-             */
-            source: "here" | "imported" | "demo";
             /**
              * Tags
              * @default []
@@ -5628,141 +5583,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["EditPrompt"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PromptVersion"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Misdirected Request */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemBody"];
-                };
-            };
-        };
-    };
-    restore_prompt: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                workflow: string;
-                prompt: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RestorePrompt"];
             };
         };
         responses: {

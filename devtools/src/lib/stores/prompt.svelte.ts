@@ -83,8 +83,10 @@ export class OpenPrompt {
 
   /** Make a version's text the newest version again. */
   async restore(version: number): Promise<void> {
+    const { versions } = this.history!;
+    const text = versions.find((each) => each.version === version)!.text;
     try {
-      await post(`${this.#path}/restore`, { version, author: this.author });
+      await post(this.#path, { text, author: this.author, note: `Version ${version} again.`, base_version: versions[0]!.version });
       sessionStorage.removeItem(this.#kept);
       toasts.show(`Version ${version} is in use again.`, 'good');
       await this.load();

@@ -129,7 +129,7 @@ class OpenRun {
 
   /** Wait until a run that stands still goes on, whoever resumed it; false where this one never will. */
   async #resumed(path: string, signal: AbortSignal): Promise<boolean> {
-    while (!signal.aborted && this.record?.source === 'here' && STILL.has(this.record.status)) {
+    while (!signal.aborted && this.record && STILL.has(this.record.status)) {
       await pause(LOOK, signal);
       if (signal.aborted || document.hidden) continue;
       const log = await get<EventLog>(`${path}/log?after=${this.#builder.lastSeq}&limit=1`, signal);

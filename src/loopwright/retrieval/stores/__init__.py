@@ -2,7 +2,33 @@
 
 from __future__ import annotations
 
-from loopwright.retrieval.stores.opening import open_store
-from loopwright.retrieval.stores.store import KnowledgeStore
+from pathlib import Path
+
+from loopwright.database.opening import open_database
+from loopwright.retrieval.stores import postgres, sqlite
+from loopwright.retrieval.stores.store import HOLDS, KnowledgeStore
 
 __all__ = ["KnowledgeStore", "open_store"]
+
+
+def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
+    """Open a knowledge store.
+
+    Args:
+        spec: A path that ends in ``.db`` or ``.sqlite``, or as for `loopwright.database.opening.open_database`.
+        create: Whether a file that is missing is made; an empty one always becomes a store.
+
+    Raises:
+        ConfigError: If it is none of these.
+        StoreError: If the store cannot be opened.
+    """
+    if spec.endswith((".db", ".sqlite")) and "://" not in spec and not spec.startswith("sqlite:"):
+        spec = f"sqlite:{spec}"
+    file = Path(spec.partition(":")[2].strip()).expanduser()
+    database = open_database(
+        # The extension pgvector may be in another schema.
+        spec, holds=HOLDS, schema="loopwright", beside=", public", create=create or file.is_file(),
+        missing="ingest documents first (`loopwright WORKFLOW ingest`)",
+    )  # fmt: skip
+    own = postgres.backend(database.name) if database.dialect == "postgresql" else sqlite.backend()
+    return KnowledgeStore(database, own)

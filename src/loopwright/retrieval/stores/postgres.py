@@ -24,10 +24,10 @@ from sqlalchemy import (
     text,
 )
 
+from loopwright.database.values import storable
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
-from loopwright.retrieval.stores.storable import storable
 from loopwright.retrieval.text import terms as terms_of
 
 _MAKE_WORDS = """

@@ -25,11 +25,10 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateSchema
 
 from loopwright.database.database import Database
-from loopwright.database.values import microseconds
+from loopwright.database.values import microseconds, storable
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Links, Passage, StoreStats
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
-from loopwright.retrieval.stores.storable import bounded, storable
 from loopwright.retrieval.stores.tables import (
     COUNTER,
     DOCUMENT,
@@ -42,6 +41,7 @@ from loopwright.retrieval.stores.tables import (
     SCHEMA_VERSION,
     TAGS,
     add,
+    bounded,
     count_up,
     counted,
     document_of,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
@@ -23,11 +24,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import UserDefinedType
 
-from loopwright.database.values import StorableText, microseconds, moment
+from loopwright.database.values import StorableText, microseconds, moment, storable
 from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Passage
-from loopwright.retrieval.stores.storable import bounded, check_id, storable
 
 SCHEMA_VERSION = 3
 """Grows whenever the tables change, so that a store of another version is recognised."""
@@ -35,6 +35,13 @@ TAGS = "tags"
 """The label that tags are kept as."""
 METADATA = MetaData()
 """All tables that both databases have; each has an index of words besides."""
+
+MOST_ID_BYTES = 2_000
+"""The longest id of a document, in UTF-8; an entry of PostgreSQL's ordered index holds 2,704 bytes."""
+MOST_NAME_BYTES = 1_000
+"""The longest name, tag or value that is told apart as it stands; two of them share an entry of an index."""
+
+_DIGEST_DIGITS = 16
 
 
 class Vector(UserDefinedType[Any]):
@@ -243,3 +250,28 @@ def _passage_row(passage: Passage, key: int, document: int, place: int, entities
 
 def _key(name: str) -> str:
     return bounded(entity_key(name))
+
+
+def bounded(text: str) -> str:
+    """A name, tag or value as it is indexed: one that is too long is cut, and ends with a digest of the whole."""
+    if len(text) * 4 <= MOST_NAME_BYTES:
+        return text
+    data = storable(text).encode()
+    if len(data) <= MOST_NAME_BYTES:
+        return text
+    kept = data[: MOST_NAME_BYTES - _DIGEST_DIGITS - 1].decode(errors="ignore")
+    return f"{kept}~{hashlib.sha256(data).hexdigest()[:_DIGEST_DIGITS]}"
+
+
+def check_id(id: str) -> str:
+    """The id of a document as it is kept.
+
+    Raises:
+        StoreError: If it is too long.
+    """
+    id = storable(id)
+    if len(id) * 4 > MOST_ID_BYTES and (length := len(id.encode())) > MOST_ID_BYTES:
+        raise StoreError(
+            f"the id of a document has {length} bytes, at most {MOST_ID_BYTES} are kept; shorten it: {id[:100]!r}..."
+        )
+    return id

@@ -66,11 +66,7 @@ def outdated(connection: Connection, older_than: datetime | None, keep: int | No
     newest_first = (RUNS.c.started_at.desc(), RUNS.c.id.desc())
     # Those that are too old come last, so the others' places do not depend on them.
     place = func.row_number().over(partition_by=RUNS.c.workflow, order_by=newest_first).label("place")
-    ended = (
-        select(RUNS.c.key, RUNS.c.id, RUNS.c.started_at, place)
-        .where(RUNS.c.status.in_(ENDED), RUNS.c.source != "demo")
-        .subquery()
-    )
+    ended = select(RUNS.c.key, RUNS.c.id, RUNS.c.started_at, place).where(RUNS.c.status.in_(ENDED)).subquery()
     goes = or_(
         false() if older_than is None else ended.c.started_at < microseconds(older_than),
         false() if keep is None else ended.c.place > keep,
@@ -302,7 +298,7 @@ class RunStore:
         return key is not None
 
     def prune(self, *, older_than: datetime | None = None, keep: int | None = None) -> Sequence[str]:
-        """Forget old runs that have ended; demonstrations stay.
+        """Forget old runs that have ended.
 
         Args:
             older_than: Runs that began before this moment go.

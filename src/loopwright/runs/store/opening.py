@@ -1,12 +1,11 @@
 """Opening a run history by its address: recognising it, and making a new one.
 
-A history of the format before gets the tables that it lacks, in the transaction in which its number changes; any other
-is refused, and nothing of it is touched.
+One of another format is refused, and nothing of it is touched.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, insert, inspect, select, update
+from sqlalchemy import Connection, func, insert, inspect, select
 from sqlalchemy.schema import CreateSchema
 
 from loopwright.database.database import Database
@@ -14,7 +13,7 @@ from loopwright.database.opening import open_database
 from loopwright.errors import StoreError
 from loopwright.postgres import STANDSTILL
 from loopwright.runs.store.history import RunStore
-from loopwright.runs.store.tables import EVALUATIONS, FORMAT, HISTORY, METADATA, TAGS
+from loopwright.runs.store.tables import FORMAT, HISTORY, METADATA
 
 SCHEMA = "loopwright_runs"
 """The schema of PostgreSQL where the address names none."""
@@ -39,7 +38,6 @@ def open_runs(url: str) -> RunStore:
     return RunStore(database)
 
 
-_BEFORE = FORMAT - 1  # it had no tags and no evaluations
 _MAKING = 0x4C57_5248  # the advisory lock of those that make the tables
 
 
@@ -50,17 +48,12 @@ def _prepare(database: Database) -> None:
         StoreError: If it has another format, or the database belongs to something else; it was not touched then.
     """
     with database.reading() as connection:
-        found = _found(database, connection)
-    if found == FORMAT:
-        return
+        if _found(database, connection):
+            return
     with database.writing() as connection:
         if database.dialect == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
-        found = _found(database, connection)  # another process may have made it in between
-        if found == _BEFORE:
-            METADATA.create_all(connection, tables=[TAGS, EVALUATIONS], checkfirst=False)
-            connection.execute(update(HISTORY).values(format=FORMAT))
-        if found is not None:
+        if _found(database, connection):  # another process made it in between
             return
         if database.dialect == "postgresql":
             schema = connection.exec_driver_sql("SHOW search_path").scalar_one()
@@ -69,11 +62,11 @@ def _prepare(database: Database) -> None:
         connection.execute(insert(HISTORY).values(format=FORMAT))
 
 
-def _found(database: Database, connection: Connection) -> int | None:
-    """The format that is there, one that can be used; None where there is nothing."""
+def _found(database: Database, connection: Connection) -> bool:
+    """Whether a history is there, of the format that can be used, or nothing at all."""
     tables = sorted(inspect(connection).get_table_names())
     if not tables:
-        return None
+        return False
     if HISTORY.name not in tables:
         shown = ", ".join(tables[:5])
         raise StoreError(
@@ -81,11 +74,11 @@ def _found(database: Database, connection: Connection) -> int | None:
             "another place"
         )
     found = [*connection.scalars(select(HISTORY.c.format))]
-    if found not in ([FORMAT], [_BEFORE]):
+    if found != [FORMAT]:
         shown = ", ".join(map(str, found)) or "none"
         update = "update Loopwright" if found and max(found) > FORMAT else "use the version of Loopwright that made it"
         raise StoreError(
             f"{database.name} has the format {shown}, and this version of Loopwright reads the format {FORMAT}; it was "
             f"not touched: {update}, or give another place"
         )
-    return found[0]
+    return True

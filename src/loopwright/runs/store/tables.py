@@ -14,7 +14,7 @@ from loopwright.database.values import StorableText, microseconds
 from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunRecord, RunSummary
 
-FORMAT = 3
+FORMAT = 4
 """Changes with everything that an older version would misread: tables, columns, or the JSON in them."""
 
 METADATA = MetaData()
@@ -41,7 +41,6 @@ RUNS = Table(
     _text("workflow"),
     _text("status"),
     _text("stop_reason", nullable=True),
-    _text("source"),
     _text("parent", nullable=True),
     Column("started_at", BigInteger, nullable=False),
     Column("epoch", BigInteger, nullable=False),
@@ -142,7 +141,6 @@ def row_of(run: RunRecord) -> dict[str, Any]:
         "workflow": run.workflow,
         "status": run.status,
         "stop_reason": run.stop_reason,
-        "source": run.source,
         "parent": run.parent.run_id if run.parent else None,
         "started_at": microseconds(run.started_at),
         "epoch": run.epoch,

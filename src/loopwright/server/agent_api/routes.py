@@ -268,12 +268,6 @@ async def update_state(thread_id: ThreadId, asked: Update, threads: AllThreads) 
     return {"checkpoint": made}
 
 
-@router.get("/threads/{thread_id}/history")
-async def list_history(thread_id: ThreadId, threads: AllThreads, limit: int = 10) -> list[dict[str, Any]]:
-    """Its states, the last one first."""
-    return await get_history(thread_id, History(limit=limit), threads)
-
-
 @router.post("/threads/{thread_id}/history")
 async def get_history(thread_id: ThreadId, asked: History, threads: AllThreads) -> list[dict[str, Any]]:
     """Its states, the last one first."""

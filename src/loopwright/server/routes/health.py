@@ -104,5 +104,5 @@ async def ready(context: Here, request: Request) -> Ready:
 
 @router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=TEXT)
 async def metrics(context: Here) -> Response:
-    """What runs did and the server was asked, since it was started, as figures for Prometheus."""
+    """What runs did since the server was started, as figures for Prometheus."""
     return Response(context.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
@@ -12,12 +11,10 @@ from loopwright.models.registry import DEFAULT
 from loopwright.runs.preparing import chosen_models
 from loopwright.server.changes import check_model, check_node, offered
 from loopwright.server.context import Context, Here
-from loopwright.server.problems import PROBLEM
+from loopwright.server.problems import MISSING
 from loopwright.workflows.api import Workflow
 
 router = APIRouter(prefix="/workflows/{workflow}/models", tags=["models"])
-
-MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 
 
 class NodeModel(BaseModel):

@@ -16,12 +16,11 @@ from loopwright.runs.schemas import PromptVersion
 from loopwright.server.changes import check_text
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Author, Note
-from loopwright.server.problems import PROBLEM, Problem
+from loopwright.server.problems import MISSING, PROBLEM, Problem
 from loopwright.workflows.api import Workflow
 
 router = APIRouter(prefix="/workflows/{workflow}/prompts", tags=["prompts"])
 
-MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 CONFLICT: dict[int | str, dict[str, Any]] = {404: PROBLEM, 409: PROBLEM}
 
 
@@ -68,17 +67,6 @@ class EditPrompt(BaseModel):
     """The version that was edited; if it is not the newest any more, nothing is kept."""
 
 
-class RestorePrompt(BaseModel):
-    """Which version shall be used again."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    version: int
-    """The version; its text is kept as the newest."""
-    author: Author = ""
-    """Who wants it."""
-
-
 @router.get("", operation_id="list_prompts", responses=MISSING)
 async def list_prompts(workflow: str, context: Here) -> list[PromptEntry]:
     """The prompts of a workflow."""
@@ -109,20 +97,15 @@ async def edit_prompt(workflow: str, prompt: str, asked: EditPrompt, context: He
             f"prompt {prompt!r} is at version {newest}, and version {asked.base_version} was edited: look at it again"
         )
         raise Problem(told, "Conflict", status=409).exception
-    return await _keep(context, hosted, prompt, newest + 1, asked.text, asked.author, asked.note)
-
-
-@router.post("/{prompt}/restore", status_code=201, operation_id="restore_prompt", responses=CONFLICT)
-async def restore_prompt(workflow: str, prompt: str, asked: RestorePrompt, context: Here) -> PromptVersion:
-    """Use an older version again; it becomes the newest."""
-    hosted, library = _with_prompt(context, workflow, prompt)
-    versions = await _versions(context, hosted, library, prompt)
-    text = next((each.text for each in versions if each.version == asked.version), None)
-    if text is None:
-        known = ", ".join(str(each.version) for each in reversed(versions))
-        raise InputError(f"prompt {prompt!r} has no version {asked.version}. Known: {known}.")
-    note = f"Version {asked.version} again."
-    return await _keep(context, hosted, prompt, versions[0].version + 1, text, asked.author, note)
+    kept = PromptVersion(
+        workflow=hosted.name, prompt=prompt, version=newest + 1, text=asked.text, author=asked.author, note=asked.note,
+        created_at=datetime.now(UTC), digest=Prompt(prompt, newest + 1, asked.text).digest,
+    )  # fmt: skip
+    try:
+        await asyncio.to_thread(context.hub.store.keep_prompt, kept)
+    except InputError as error:
+        raise Problem(str(error), "Conflict", status=409).exception from None
+    return kept
 
 
 def _with_prompt(context: Context, workflow: str, prompt: str) -> tuple[Workflow, PromptLibrary]:
@@ -151,17 +134,3 @@ async def _versions(context: Context, hosted: Workflow, library: PromptLibrary, 
     # Where a new package ships a version that people had written before, theirs is what runs refer to.
     together = {each.version: each for each in (*shipped, *written)}
     return [together[version] for version in sorted(together, reverse=True)]
-
-
-async def _keep(
-    context: Context, hosted: Workflow, prompt: str, version: int, text: str, author: str, note: str
-) -> PromptVersion:
-    kept = PromptVersion(
-        workflow=hosted.name, prompt=prompt, version=version, text=text, author=author, note=note,
-        created_at=datetime.now(UTC), digest=Prompt(prompt, version, text).digest,
-    )  # fmt: skip
-    try:
-        await asyncio.to_thread(context.hub.store.keep_prompt, kept)
-    except InputError as error:
-        raise Problem(str(error), "Conflict", status=409).exception from None
-    return kept

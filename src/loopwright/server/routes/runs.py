@@ -31,7 +31,7 @@ from loopwright.server.changes import check_state, require_harmless
 from loopwright.server.context import RUN_ID, Context, Here
 from loopwright.server.described import streamed
 from loopwright.server.given import AnyGiven, Given
-from loopwright.server.problems import PROBLEM
+from loopwright.server.problems import MISSING, PROBLEM
 from loopwright.server.sse import event_stream
 from loopwright.workflows.api import RunChanges
 
@@ -46,7 +46,6 @@ LastEventId = Annotated[
 IdempotencyKey = Annotated[
     str | None, Header(description="Names the request: sent again with the same key, it gives the same run.")
 ]
-MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 STARTS: dict[int | str, dict[str, Any]] = {404: PROBLEM, 503: PROBLEM}
 STREAM: dict[int | str, dict[str, Any]] = {
     200: streamed("RunEvent", "The events of the run, each with the id RUN_ID:N."),

@@ -17,13 +17,12 @@ from loopwright.runs.schemas import KeptEvaluation, RunFilter, RunRecord
 from loopwright.server.answering import answer_with
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Given
-from loopwright.server.problems import PROBLEM, Problem
+from loopwright.server.problems import MISSING, PROBLEM, Problem
 from loopwright.workflows import api
 from loopwright.workflows.api import Example
 
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
-MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 ANSWERED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 500, 503, 507)}
 _body = TypeAdapter[dict[str, Any]](Given)
 

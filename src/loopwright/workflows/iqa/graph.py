@@ -17,7 +17,6 @@ from loopwright.engine.nodes.policy import is_transient
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ModelError, NodeFailed, unknown_name_message
 from loopwright.models import ModelRegistry
-from loopwright.models.conversation import REFUSALS
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes import executor_node, planner_node, summarizer_node
 from loopwright.workflows.iqa.routes import EXHAUSTED, plan_content, replan_reason, wants_replan
@@ -128,10 +127,10 @@ def node_policies(
     graceful = config.langgraph.graceful_errors
 
     def calls(stage: str) -> int:
-        """Every model of a chain is asked, and each has its own repairs and can refuse what it is sent."""
+        """Every model of a chain is asked, and each has its own repairs."""
         asked = len(models.models_of(stage)) if models else 0
         # The executor asks where things are, and only if it has a model.
-        return (config.iqa.repairs + 1 + REFUSALS) * (asked if stage == "executor" else max(1, asked))
+        return (config.iqa.repairs + 1) * (asked if stage == "executor" else max(1, asked))
 
     def graceful_or_replanning(state: Mapping[str, Any]) -> bool:
         return graceful or state.get("iteration_count", 0) > 0

@@ -6,7 +6,8 @@ import hashlib
 from datetime import UTC, date, datetime
 from typing import Any
 
-from loopwright.retrieval.stores.storable import MOST_ID_BYTES, storable
+from loopwright.database.values import storable
+from loopwright.retrieval.stores.tables import MOST_ID_BYTES
 from loopwright.workflows import files
 from loopwright.workflows.files.source import document_id
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
