@@ -206,11 +206,11 @@ class TestJournal:
     def test_a_foreign_file_is_left_alone(self, tmp_path):
         path = tmp_path / "j"
         path.write_text("my notes\n")
-        with pytest.raises(InputError, match="is no journal"):
+        with pytest.raises(BackendError, match="is no SQLite database, and was not touched"):
             Journal.open(path, shard=None, resume=True)
         assert path.read_text() == "my notes\n"
 
     def test_one_process_at_a_time(self, tmp_path):
         with Journal.open(tmp_path / "j", shard=None, resume=True):
-            with pytest.raises(InputError, match="another process is writing"):
+            with pytest.raises(BackendError, match="is locked: another process writes to it"):
                 Journal.open(tmp_path / "j", shard=None, resume=True)
