@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, select_tools
 
 FULL, NONE = ReferenceMode.FULL, ReferenceMode.NONE
@@ -55,5 +55,5 @@ def test_measure(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_direction_is_that_of_the_calibration(name):
-    (_, lowest), *_, (_, highest) = get_calibration(name).knots
+    (_, lowest), *_, (_, highest) = calibrations()[name].knots
     assert get_tool(name).higher_is_better == (highest > lowest)

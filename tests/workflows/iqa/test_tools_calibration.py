@@ -14,7 +14,7 @@ from skimage import data as samples
 
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
-from loopwright.workflows.iqa.tools.calibration import calibrations, get_calibration
+from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 NAMES = [tool.name for tool in all_tools()]
@@ -29,12 +29,12 @@ def test_every_tool_has_a_calibration_with_its_provenance():
         assert curve.rows > 700
         assert date.fromisoformat(curve.fitted_on)
         assert 0 < curve.error < 0.8
-    assert all(("BIQ2021" in get_calibration(name).dataset) == (name in BLIND) for name in NAMES)
+    assert all(("BIQ2021" in calibrations()[name].dataset) == (name in BLIND) for name in NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_are_strictly_monotone_and_span_the_scale(name):
-    curve = get_calibration(name)
+    curve = calibrations()[name]
     raws = np.linspace(curve.knots[0][0], curve.knots[-1][0], 2001)
     scores = np.array([curve.score(float(raw)) for raw in raws])
     steps = np.diff(scores)
@@ -47,12 +47,12 @@ def test_scores_are_strictly_monotone_and_span_the_scale(name):
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in BLIND])
 def test_identical_images_score_five(name):
     reference = samples.chelsea()
-    assert get_calibration(name).score(get_tool(name).compute(Pair(reference, reference))) == pytest.approx(5, abs=1e-3)
+    assert calibrations()[name].score(get_tool(name).compute(Pair(reference, reference))) == pytest.approx(5, abs=1e-3)
 
 
 @given(st.sampled_from(NAMES), st.floats(allow_nan=False), st.floats(allow_nan=False))
 def test_any_number_has_a_score_in_order(name, first, second):
-    curve = get_calibration(name)
+    curve = calibrations()[name]
     low, high = sorted((first, second))
     at_low, at_high = curve.score(low), curve.score(high)
     assert 1 <= at_low <= 5
@@ -66,7 +66,7 @@ def test_scores_are_near_peoples_on_jpeg_images(name, worst):
     """Sixty JPEG images, remade here, against the published opinions, mapped from 0..9 to 1..5."""
     from io import BytesIO
 
-    tool, curve, errors = get_tool(name), get_calibration(name), []
+    tool, curve, errors = get_tool(name), calibrations()[name], []
     for row in csv.DictReader((TID / "labels.csv").open()):
         if row["type_name"] != "jpeg" or row["usable"] != "True":
             continue

@@ -21,7 +21,7 @@ from loopwright.workflows.iqa.schemas import ExecutorOutput, FileName, PlanContr
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.file_facts import file_facts
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
-from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 _SAME_RATE = 0.005
@@ -130,7 +130,7 @@ def compare(
             primary=tool.primary,
             a=scores[0][tool.name],
             b=scores[1][tool.name],
-            error=get_calibration(tool.name).error,
+            error=calibrations()[tool.name].error,
         )
         for tool in all_tools()
         if tool.reference is mode and tool.name in scores[0] and tool.name in scores[1]

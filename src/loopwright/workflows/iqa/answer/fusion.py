@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import strength
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
-from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.calibration import calibrations
 
 LEVEL_NAMES: dict[int, str] = {1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent"}
 """Quality level -> its name, as in the five-point scale of ITU-R BT.500."""
@@ -122,11 +122,6 @@ def recognised(findings: Iterable[DistortionFinding]) -> str | None:
     return max(sure, key=strength).type if sure else None
 
 
-def calibration_error(tool: str) -> float:
-    """The root mean square error that a tool's score has on references left out of its fit."""
-    return get_calibration(tool).error
-
-
 def contradicting(evidence: ExecutorOutput) -> list[str]:
     """The tools whose scores differ from the primary one's by more than both calibration errors together.
 
@@ -137,5 +132,6 @@ def contradicting(evidence: ExecutorOutput) -> list[str]:
     if primary is None or primary not in scores:
         return []
     apart = {name: abs(score - scores[primary]) for name, score in scores.items() if name != primary}
-    opposed = [name for name in apart if apart[name] > calibration_error(primary) + calibration_error(name)]
+    known = calibrations()
+    opposed = [name for name in apart if apart[name] > known[primary].error + known[name].error]
     return sorted(opposed, key=lambda name: -apart[name])

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from loopwright.workflows.iqa.answer.fusion import calibration_error, contradicting
+from loopwright.workflows.iqa.answer.fusion import contradicting
 from loopwright.workflows.iqa.distortions import in_words, kind_of
 from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.places import REGION_PREFIX
 from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, QueryType, ReferenceMode
+from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 
@@ -163,7 +164,7 @@ def _contradiction(case: Case) -> Iterator[Lack]:
     if not case.plan.plan.tool_execution or not outvoted or not other:
         return
     primary, against = case.evidence.primary_tool or "", opposed[0]
-    errors = f"{calibration_error(primary):.1f} + {calibration_error(against):.1f}"
+    errors = " + ".join(f"{calibrations()[name].error:.1f}" for name in (primary, against))
     reason = (
         f"Tools {primary} ({scores[primary]:.1f}) and {against} ({scores[against]:.1f}) {CONTRADICT} beyond "
         f"their calibration errors ({errors}); {other} is untried"
