@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import strength
@@ -63,23 +62,13 @@ def weigh_opinion(tool_score: float, probabilities: Mapping[int, float], *, eta:
 
     Args:
         tool_score: The tools' score, 1..5.
-        probabilities: The model's probability of each level 1..5; they need not sum to 1. They must be its own
-            statement: one rounded level is no distribution.
-        eta: How quickly a level loses weight with its distance from the tools' score, per squared level.
+        probabilities: The model's probability of each level 1..5, not negative and not all 0; they need not sum to 1.
+            They must be its own statement: one rounded level is no distribution.
+        eta: How quickly a level loses weight with its distance from the tools' score, per squared level; above 0.
 
     Returns:
         The quality, 1..5.
-
-    Raises:
-        InputError: If a level is missing or unknown, a probability is negative or no number, all are zero, or eta is
-            not positive.
     """
-    if set(probabilities) != set(LEVEL_NAMES):
-        raise InputError(f"an opinion has a probability for each of the levels 1..5, not {sorted(probabilities)}")
-    if not all(math.isfinite(p) and p >= 0 for p in probabilities.values()) or not any(probabilities.values()):
-        raise InputError(f"probabilities are numbers from 0 and not all zero, not {dict(probabilities)}")
-    if not eta > 0:
-        raise InputError(f"eta is {eta}; it should be above 0")
     held = {c: p for c, p in probabilities.items() if p > 0}
     # Only ratios matter; measured from the nearest level held possible, a large eta cannot make every weight zero.
     nearest = min((tool_score - c) ** 2 for c in held)
@@ -102,9 +91,6 @@ def quality_score(
         The primary tool's score, weighed with the opinion if there is one;
         where the primary tool gave none, that of the first selected tool that did. None if no tool gave a score: an
         opinion alone is not measured.
-
-    Raises:
-        InputError: If the opinion is no distribution over the levels.
     """
     scores = evidence.quality_scores
     order = (evidence.primary_tool, *evidence.selected_tools, *scores)
