@@ -53,10 +53,10 @@ def level_name(score: float) -> str:
     return LEVEL_NAMES[level_of(score)]
 
 
-def weigh_opinion(tool_score: float, probabilities: Mapping[int, float], *, eta: float = 1.0) -> float:
+def weigh_opinion(tool_score: float, probabilities: Mapping[int, float]) -> float:
     """Weigh a chat model's opinion against the tools' score.
 
-    ``q = sum(a_c p_c c) / sum(a_c p_c)`` over the levels c = 1..5 with ``a_c = exp(-eta (q_tools - c)^2)``: the rule of
+    ``q = sum(a_c p_c c) / sum(a_c p_c)`` over the levels c = 1..5 with ``a_c = exp(-(q_tools - c)^2)``: the rule of
     AgenticIQA (arXiv 2509.26006) with the division that makes it a mean, so that q lies within the levels that the
     model holds possible.
 
@@ -64,28 +64,20 @@ def weigh_opinion(tool_score: float, probabilities: Mapping[int, float], *, eta:
         tool_score: The tools' score, 1..5.
         probabilities: The model's probability of each level 1..5, not negative and not all 0; they need not sum to 1.
             They must be its own statement: one rounded level is no distribution.
-        eta: How quickly a level loses weight with its distance from the tools' score, per squared level; above 0.
 
     Returns:
         The quality, 1..5.
     """
-    held = {c: p for c, p in probabilities.items() if p > 0}
-    # Only ratios matter; measured from the nearest level held possible, a large eta cannot make every weight zero.
-    nearest = min((tool_score - c) ** 2 for c in held)
-    weights = {c: math.exp(-eta * ((tool_score - c) ** 2 - nearest)) * p for c, p in held.items()}
-    mean = sum(weight * c for c, weight in weights.items()) / sum(weights.values())
-    return min(max(mean, min(held)), max(held))
+    weights = {c: math.exp(-((tool_score - c) ** 2)) * p for c, p in probabilities.items()}
+    return sum(weight * c for c, weight in weights.items()) / sum(weights.values())
 
 
-def quality_score(
-    evidence: ExecutorOutput, opinion: Mapping[int, float] | None = None, *, eta: float = 1.0
-) -> QualityScore | None:
+def quality_score(evidence: ExecutorOutput, opinion: Mapping[int, float] | None = None) -> QualityScore | None:
     """The score that answers a question about overall quality.
 
     Args:
         evidence: What was measured.
         opinion: A chat model's probability of each level, if it gave one for each.
-        eta: See `weigh_opinion`.
 
     Returns:
         The primary tool's score, weighed with the opinion if there is one;
@@ -98,7 +90,7 @@ def quality_score(
     if tool is None:
         return None
     own = scores[tool]
-    value = own if opinion is None else weigh_opinion(own, opinion, eta=eta)
+    value = own if opinion is None else weigh_opinion(own, opinion)
     return QualityScore(value, tool, own, None if opinion is None else dict(opinion))
 
 
