@@ -67,7 +67,7 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     for name, word in bad.items():
         assert word in errors[name] and f"'{name}'" in errors[name] and str(folder) not in errors[name]
     assert sum(error is None for error in errors.values()) == 4
-    assert dict(result.failures).keys() == bad.keys()
+    assert dict(result.progress.failures).keys() == bad.keys()
     page = (tmp_path / "report.html").read_text()
     assert page.count('alt="Image"') == 3 and "the worst 3 of 9" in page
     assert f"{len(bad)} with an error" in page and 'data-rank="4"' not in page

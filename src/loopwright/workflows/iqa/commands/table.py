@@ -78,7 +78,7 @@ def _tell(result: BatchResult) -> None:
         f"{done.assessed:,} assessed, {result.progress.failed:,} failed, {done.unchanged:,} unchanged "
         f"of {done.total:,} in {done.seconds:.1f} s"
     )
-    for sample, error in result.failures[:_FAILURES_SHOWN]:
+    for sample, error in done.failures[:_FAILURES_SHOWN]:
         print(f"loopwright: {sample}: {error}", file=sys.stderr)
     if result.progress.failed > _FAILURES_SHOWN:
         print(

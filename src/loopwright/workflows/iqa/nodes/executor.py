@@ -266,7 +266,11 @@ class Pass:
             findings = self._attempt("analysis", lambda: self._analyse(names))
             if findings is not None:
                 evidence.distortion_analysis = {scope: findings}
-                evidence.distortion_set = {scope: self._strongest_first(names, findings)}
+                near = {
+                    name: max((closeness(name, each.type) * strength(each) for each in findings), default=0)
+                    for name in names
+                }
+                evidence.distortion_set = {scope: sorted(names, key=lambda name: -near[name])}
         tools = self._attempt("tool selection", lambda: self._select(names)) or []
         evidence.selected_tools = [tool.name for tool in tools]
         if flags.tool_execution:
@@ -318,15 +322,6 @@ class Pass:
         )
         if self.pair is None and asked and not blurred:
             self.notes.extend([] if self.softness is None else [soft_note(self.softness)])
-
-    @staticmethod
-    def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:
-        """The names in the order of the findings that speak about them."""
-
-        def rank(name: str) -> float:
-            return max((closeness(name, item.type) * strength(item) for item in findings), default=0.0)
-
-        return sorted(names, key=rank, reverse=True)
 
     def _select(self, names: list[str]) -> list[Tool]:
         """The required tools; beside them, where selection is on, those that suit, the primary one first."""
