@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 import skimage
 from distort import distort
 from PIL import Image
-from report_pages import GONE, Element, make, make_row, rich_row
+from report_pages import GONE, make, make_row, rich_row, thumbnail
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa import ExecutorOutput, IQAConfig, trace_pipeline
@@ -95,15 +93,6 @@ def test_the_page_is_sound(real: ReportRow, tmp_path: Path):
     assert all(cell.attributes.get("scope") in ("row", "col") for cell in page.all("th"))
     assert all(len(folded.all("summary")) == 1 for folded in page.all("details"))
     assert all(table.all("caption") for table in page.all("table"))
-
-
-def thumbnail(figure: Element) -> Image.Image:
-    source = figure.all("img")[0].attributes["src"] or ""
-    image = Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
-    assert image.format == "WEBP"
-    size = tuple(int(figure.all("img")[0].attributes[side] or 0) for side in ("width", "height"))
-    assert image.size == size
-    return image.convert("RGB")
 
 
 def test_thumbnails_look_like_their_images(blurred: Path, tmp_path: Path):

@@ -1,15 +1,11 @@
-"""The curves from raw values to 1..5 are monotone, spread out, and agree with people on images that were scored."""
+"""The curves from raw values to 1..5 are monotone and spread out; how far they agree with people, the fit records."""
 
-import csv
-import math
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 from skimage import data as samples
 
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
@@ -19,7 +15,6 @@ from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 NAMES = [tool.name for tool in all_tools()]
 BLIND = [tool.name for tool in all_tools() if tool.reference is ReferenceMode.NONE]
-TID = Path(__file__).resolve().parents[3].parent / "shared/data/iqa/tid_rebuilt"
 
 
 def test_every_tool_has_a_calibration_with_its_provenance():
@@ -58,23 +53,3 @@ def test_any_number_has_a_score_in_order(name, first, second):
     assert 1 <= at_low <= 5
     assert 1 <= at_high <= 5
     assert at_low <= at_high if get_tool(name).higher_is_better else at_low >= at_high
-
-
-@pytest.mark.skipif(not TID.exists(), reason="the TID2013 rebuild is not on this disk")
-@pytest.mark.parametrize(("name", "worst"), [("MDSI", 0.45), ("SSIM", 0.65), ("PSNR", 0.65), ("GMSD", 0.55)])
-def test_scores_are_near_peoples_on_jpeg_images(name, worst):
-    """Sixty JPEG images, remade here, against the published opinions, mapped from 0..9 to 1..5."""
-    from io import BytesIO
-
-    tool, curve, errors = get_tool(name), calibrations()[name], []
-    for row in csv.DictReader((TID / "labels.csv").open()):
-        if row["type_name"] != "jpeg" or row["usable"] != "True":
-            continue
-        with Image.open(TID / "refs" / f"{row['ref']}.png") as file:
-            reference = file.convert("RGB")
-        buffer = BytesIO()
-        reference.save(buffer, "JPEG", quality=(80, 60, 23, 8, 4)[int(row["level"]) - 1], subsampling=2)
-        raw = tool.compute(Pair(np.array(Image.open(buffer)), np.array(reference)))
-        errors.append(curve.score(raw) - (1 + 4 * float(row["mos"]) / 9))
-    assert len(errors) > 40
-    assert math.sqrt(np.mean(np.square(errors))) < worst
