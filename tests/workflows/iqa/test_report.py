@@ -75,7 +75,7 @@ def test_worst_first_and_no_score_last(tmp_path: Path):
     assert names[5:] == ["none", "failed"]
     scores = [line.words for line in page.all("p.score")]
     assert scores[2] == "1.4 of 5, bad by MDSI"
-    assert scores[3] == "2.0 of 5, poor"
+    assert scores[3] == "2.0 of 5, poor by MDSI + findings"
     assert scores[5:] == ["no score"] * 2
 
 
