@@ -14,7 +14,7 @@ from report_pages import GONE, make, make_row, rich_row, thumbnail
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa import ExecutorOutput, IQAConfig, trace_pipeline
-from loopwright.workflows.iqa.report import THUMBNAIL_SIDE, ReportRow, write_report
+from loopwright.workflows.iqa.report import THUMBNAIL_SIDE, ReportRow
 from loopwright.workflows.iqa.sources.images import load_image
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
@@ -120,14 +120,3 @@ def test_an_image_that_vanished_is_named(tmp_path: Path):
         load_image(tmp_path / "was-here.png")
     assert figures[0].one(".missing").text == f"No thumbnail: {caught.value}"
     assert "is a folder" in figures[1].one(".missing").text
-
-
-def test_a_report_that_fails_leaves_the_old_one(tmp_path: Path):
-    path = tmp_path / "report.html"
-    make(path, [make_row("old")])
-    before = path.read_bytes()
-    broken = make_row("new", score=1.0, stop_reason="no stop")
-    with pytest.raises(Exception, match="get"):
-        write_report([make_row("first", score=1.0), broken], path, title="new")
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]

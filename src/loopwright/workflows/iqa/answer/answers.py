@@ -77,7 +77,7 @@ def answer(
     questions = questions or reading.questions
     if plan.answer_mode is AnswerMode.SCORING is not reading.answer_mode:
         # Whoever planned took it for a wish for a score.
-        questions = (Question(text=reading.text, operation=Operation.RATE),)
+        questions = (Question(text=query.strip(), operation=Operation.RATE),)
     said = [sentence for question in questions if (sentence := answer_one(question, facts))]
     said = [one for one in dict.fromkeys(said) if not any(one in other and one != other for other in said)]
     result = _result(sentences(said) if len(said) > 1 else "".join(said) or what_is_wrong(facts), facts)

@@ -30,8 +30,6 @@ MAX_SCOPES = 8
 class QueryReading:
     """What the rules read in a query."""
 
-    text: str
-    """The query, trimmed."""
     stem: str
     """The query without its answer options."""
     questions: tuple[Question, ...]
@@ -106,7 +104,6 @@ def read_query(query: str) -> QueryReading:
     other = declined and not (tools or in_options or boxes or len(offered) > 1)
     named = [] if in_options or other else _named(questions)
     return QueryReading(
-        text=text,
         stem=stem,
         questions=questions,
         query_type=QueryType.OTHER if other else QueryType.IQA,

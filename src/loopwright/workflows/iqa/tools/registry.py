@@ -22,9 +22,6 @@ from loopwright.workflows.iqa.tools.full_reference.structure import ms_ssim, psn
 from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
 from loopwright.workflows.iqa.tools.niqe import niqe
 
-COST_PIXELS = 512 * 384
-"""The size of image, in pixels, that `Tool.cost_ms` was measured on."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
@@ -41,7 +38,7 @@ class Tool:
     a trained tool on references left out of the training (`docs/tools.md`); no tool reaches that on brightness and
     contrast, and sharpening was not measured."""
     cost_ms: float
-    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels."""
+    """Milliseconds for an image of 512 x 384 pixels on one thread; grows with the number of pixels."""
     compute: Callable[[Any], float]
     """The function: of a `Pair`, or without a reference of a uint8 RGB array; it says where it was published."""
     unit: str = dataclasses.field(default="", kw_only=True)
