@@ -30,7 +30,7 @@ def test_two_images_as_a_table(loopwright, folder):
     table = [line for line in lines if line.startswith(("MDSI *", "PSNR", "VIFp"))]
     assert len(table) == 3 and max(map(len, table)) <= 80
     assert any(line.startswith("A: a/0.jpg: 256 x 192, ") for line in lines)
-    assert "(100% sure)" in done.stdout or "% sure)" in done.stdout
+    assert "   Found in the whole image, strongest first: " in done.stdout
 
 
 def test_the_same_as_json(loopwright, folder):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+
+from PIL import Image
 
 from loopwright.workflows.iqa import ExecutorOutput, SummarizerOutput
 from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
@@ -88,6 +92,14 @@ def make(
 ) -> Element:
     assert write_report(rows, path, title=title, overview=overview) == path
     return Tree(path.read_bytes().decode()).root  # read_text would change line ends
+
+
+def thumbnail(figure: Element) -> Image.Image:
+    source = figure.all("img")[0].attributes["src"] or ""
+    image = Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
+    assert image.format == "WEBP"
+    assert image.size == tuple(int(figure.all("img")[0].attributes[side] or 0) for side in ("width", "height"))
+    return image.convert("RGB")
 
 
 def make_row(name: str = "a row", score: float | None = 3.0, image: Path = GONE, **state: object) -> ReportRow:

@@ -67,7 +67,7 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     for name, word in bad.items():
         assert word in errors[name] and f"'{name}'" in errors[name] and str(folder) not in errors[name]
     assert sum(error is None for error in errors.values()) == 4
-    assert dict(result.failures).keys() == bad.keys()
+    assert dict(result.progress.failures).keys() == bad.keys()
     page = (tmp_path / "report.html").read_text()
     assert page.count('alt="Image"') == 3 and "the worst 3 of 9" in page
     assert f"{len(bad)} with an error" in page and 'data-rank="4"' not in page
@@ -206,11 +206,11 @@ class TestJournal:
     def test_a_foreign_file_is_left_alone(self, tmp_path):
         path = tmp_path / "j"
         path.write_text("my notes\n")
-        with pytest.raises(InputError, match="is no journal"):
+        with pytest.raises(BackendError, match="is no SQLite database, and was not touched"):
             Journal.open(path, shard=None, resume=True)
         assert path.read_text() == "my notes\n"
 
     def test_one_process_at_a_time(self, tmp_path):
         with Journal.open(tmp_path / "j", shard=None, resume=True):
-            with pytest.raises(InputError, match="another process is writing"):
+            with pytest.raises(BackendError, match="is locked: another process writes to it"):
                 Journal.open(tmp_path / "j", shard=None, resume=True)

@@ -113,14 +113,12 @@ def test_shards_are_a_partition(names, count):
         assert sum(shard.holds(name) for shard in shards) == 1
 
 
-def test_shards_are_the_same_on_every_machine_and_about_equal():
+def test_shards_are_the_same_on_every_machine():
     assert [name for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg") if Shard(1, 2).holds(name)] == [
         "a.jpg",
         "b.jpg",
         "d.jpg",
     ]
-    sizes = [sum(Shard(i, 4).holds(f"{n}.jpg") for n in range(4000)) for i in (1, 2, 3, 4)]
-    assert all(900 < size < 1100 for size in sizes)
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])

@@ -36,7 +36,8 @@ def test_two_images_with_what_is_wrong_with_each(encode):
     found = compare(a, b, reference)
     assert found.better == "B" and found.verdict.startswith("B is better by ") and "more bytes" in found.verdict
     assert (found.tools[0].tool, found.tools[0].primary) == ("MDSI", True)
-    assert found.a.distortions and found.bytes_change > 0
+    assert found.a.evidence.distortion_set["Global"] and found.a.wrong.startswith("Found in the whole image")
+    assert found.bytes_change > 0
     back = compare(b, a, reference)
     assert back.better == "A"
     assert [(tool.tool, tool.b, tool.a) for tool in back.tools] == [

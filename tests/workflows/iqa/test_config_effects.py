@@ -124,24 +124,6 @@ def test_max_pixels():
     assert isinstance(caught.value.__cause__, ImageError)
 
 
-OPINION = {
-    "final_answer": "Excellent",
-    "quality_reasoning": "The score.",
-    "level_probabilities": {"bad": 0.1, "poor": 0.1, "fair": 0.1, "good": 0.1, "excellent": 0.6},
-}
-
-
-@effect("iqa.eta")
-def test_eta():
-    def score(eta: float) -> float:
-        services = Services(config("iqa.eta", eta))
-        services.models.assign("summarizer", always(OPINION))
-        return run_pipeline("Rate it", COFFEE, services=services)["summarizer_result"].quality_score or 0
-
-    tools_own = assess(configured())["summarizer_result"].quality_score
-    assert abs(score(5) - tools_own) < abs(score(0.01) - tools_own), "a larger eta holds more to the tools"
-
-
 @pytest.mark.parametrize("repairs", [0, 2])
 @effect("iqa.repairs")
 def test_repairs(repairs):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.errors import InputError
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score, weigh_opinion
 from loopwright.workflows.iqa.schemas import ExecutorOutput
 
@@ -22,26 +19,11 @@ def test_the_published_check_value():
     assert weigh_opinion(2.0, PUBLISHED) == pytest.approx(2.02, abs=0.005)
 
 
-@given(scores, opinions, st.floats(1e-3, 1e6))
-def test_it_is_a_mean_of_the_levels_held_possible(tools, p, eta):
+@given(scores, opinions)
+def test_it_is_a_mean_of_the_levels_held_possible(tools, p):
     opinion = dict(zip(range(1, 6), p, strict=True))
     held = [c for c, value in opinion.items() if value > 0]
-    assert min(held) <= weigh_opinion(tools, opinion, eta=eta) <= max(held)
-
-
-@pytest.mark.parametrize(
-    "opinion",
-    [
-        {4: 1.0},
-        {0: 0.2, **PUBLISHED},
-        dict.fromkeys(range(1, 6), 0.0),
-        {**PUBLISHED, 1: -0.1},
-        {**PUBLISHED, 1: math.nan},
-    ],
-)
-def test_one_rounded_level_or_nonsense_is_no_opinion(opinion):
-    with pytest.raises(InputError):
-        weigh_opinion(3.0, opinion)
+    assert min(held) - 1e-9 <= weigh_opinion(tools, opinion) <= max(held) + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -40,19 +40,6 @@ def test_only_the_job_at_fault_is_lost():
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.slow
-def test_what_is_killed_from_outside_is_done_again():
-    killed: list[int] = []
-    found = {}
-    for job, result in over_processes(make_worker, (), range(100, 140), workers=2):
-        found[job] = result
-        if not killed:
-            killed.append(result[1])
-            os.kill(result[1], signal.SIGKILL)
-    assert [result[0] for _, result in sorted(found.items())] == [2 * job for job in range(100, 140)]
-    assert killed
-
-
 def test_processes_that_end_before_they_begin_are_an_error():
     with pytest.raises(BackendError, match="ended with exit code 3 before it began"):
         list(over_processes(begin_badly, (), [1, 2], 2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from distort import distort
 from PIL import Image
-from report_pages import Element, make, make_row
+from report_pages import Element, make, make_row, thumbnail
 
 from loopwright.workflows.iqa.report import ReportRow
 from loopwright.workflows.iqa.report.pictures import THUMBNAIL_BYTES
@@ -44,19 +43,15 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def pixels_of(figure: Element) -> np.ndarray:
-    source = figure.all("img")[0].attributes["src"] or ""
-    return np.asarray(Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2]))).convert("RGB"), float)
-
-
-def colourful(pixels: np.ndarray) -> np.ndarray:
+def colourful(figure: Element) -> np.ndarray:
+    pixels = np.asarray(thumbnail(figure), float)
     return pixels.max(axis=2) - pixels.min(axis=2)
 
 
 def test_the_map_is_coloured_where_the_image_differs_from_its_reference(noisy: Path, tmp_path: Path):
     page = make(tmp_path / "report.html", [row(noisy, HARBOUR, Global=[finding("gaussian noise")])])
     figure = page.one("figure.map")
-    colour = colourful(pixels_of(figure))
+    colour = colourful(figure)
     half = colour.shape[1] // 2
     assert colour[:, : half - 12].mean() > 4 * colour[:, half + 12 :].mean()
     assert "1: a difference of" in figure.one("figcaption").words
@@ -64,7 +59,7 @@ def test_the_map_is_coloured_where_the_image_differs_from_its_reference(noisy: P
 
 
 def test_an_image_that_is_its_reference_has_an_empty_map(tmp_path: Path):
-    assert colourful(pixels_of(make(tmp_path / "report.html", [row(HARBOUR, HARBOUR)]).one("figure.map"))).max() < 12
+    assert colourful(make(tmp_path / "report.html", [row(HARBOUR, HARBOUR)]).one("figure.map")).max() < 12
 
 
 def test_regions_are_outlined_and_named(noisy: Path, tmp_path: Path):

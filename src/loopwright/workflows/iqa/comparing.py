@@ -5,22 +5,23 @@ Every difference is B minus A, in points of the scale from 1 (bad) to 5 (excelle
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field
+import numpy as np
+from pydantic import BaseModel
 
 from loopwright.errors import InputError
+from loopwright.workflows.iqa.answer.answers import what_is_wrong
+from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
-from loopwright.workflows.iqa.measuring.features import measure, measure_pair
-from loopwright.workflows.iqa.schemas import DistortionFinding, FileName, ReferenceMode
+from loopwright.workflows.iqa.nodes.executor import Pass
+from loopwright.workflows.iqa.schemas import ExecutorOutput, FileName, PlanControlFlags, PlannerOutput, ReferenceMode
+from loopwright.workflows.iqa.services import Services
+from loopwright.workflows.iqa.sources.file_facts import file_facts
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
-from loopwright.workflows.iqa.tools.calibration import get_calibration
-from loopwright.workflows.iqa.tools.execution import run_tools
+from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 _SAME_RATE = 0.005
@@ -37,26 +38,10 @@ class Side(BaseModel, frozen=True):
 
     path: FileName
     """The file."""
-    width: int
-    """Pixels from left to right."""
-    height: int
-    """Pixels from top to bottom."""
-    bytes: int
-    """The size of the file."""
-    raw: dict[str, float]
-    """Tool -> its own value."""
-    scores: dict[str, float]
-    """Tool -> its score, 1 (bad) to 5 (excellent)."""
-    failed: dict[str, str]
-    """Tool -> why it gave no score."""
-    notes: list[str]
-    """What was done to the image to read it."""
-    distortions: list[DistortionFinding]
-    """What is wrong with it, strongest first."""
-    abstained: str | None = None
-    """Why distortions could not be told, or None."""
-    pixels: str = Field(exclude=True)
-    """A digest of the decoded pixels and their size."""
+    wrong: str
+    """What is wrong with it, in a sentence."""
+    evidence: ExecutorOutput
+    """Everything that was measured, by every tool; `file` has the size."""
 
 
 class ToolDifference(BaseModel, frozen=True):
@@ -131,36 +116,36 @@ def compare(
         ImageError: If an image cannot be used, or its size is not the reference's.
     """
     config = config or IQAConfig()
-    path_a, path_b = Path(a), Path(b)
-    pristine = None if reference is None else Path(reference)
     limit = config.iqa.tools.max_pixels
-    loaded = None if pristine is None else load_image(pristine, max_pixels=limit)
-    images = [load_image(path, max_pixels=limit) for path in (path_a, path_b)]
+    pristine = None if reference is None else load_image(reference, max_pixels=limit)
+    images = [load_image(path, max_pixels=limit) for path in (a, b)]
     if images[0].path.samefile(images[1].path):
-        raise InputError(f"A and B are the same: {str(path_a)!r}; give two different paths, or a copy")
-    first, second = (_side(image, loaded, config) for image in images)
+        raise InputError(f"A and B are the same: {str(images[0].path)!r}; give two different paths, or a copy")
+    first, second = (_side(image, pristine, config) for image in images)
     mode = ReferenceMode.NONE if pristine is None else ReferenceMode.FULL
+    scores = first.evidence.quality_scores, second.evidence.quality_scores
     tools = [
         ToolDifference(
             tool=tool.name,
             primary=tool.primary,
-            a=first.scores[tool.name],
-            b=second.scores[tool.name],
-            error=get_calibration(tool.name).error,
+            a=scores[0][tool.name],
+            b=scores[1][tool.name],
+            error=calibrations()[tool.name].error,
         )
-        for tool in sorted(all_tools(), key=lambda tool: not tool.primary)
-        if tool.reference is mode and tool.name in first.scores and tool.name in second.scores
+        for tool in all_tools()
+        if tool.reference is mode and tool.name in scores[0] and tool.name in scores[1]
     ]
-    identical, change = first.pixels == second.pixels, second.bytes / first.bytes - 1
+    identical = np.array_equal(images[0].rgb, images[1].rgb)
+    change = images[1].path.stat().st_size / images[0].path.stat().st_size - 1
     better, text = verdict(tools, identical, change, blind=pristine is None)
     warning = None
-    if pristine is None and (first.width, first.height) != (second.width, second.height):
-        sizes = f"A has {first.width} x {first.height} pixels and B {second.width} x {second.height}"
-        warning = f"{sizes}; {_ADVICE}."
+    if pristine is None and images[0].rgb.shape != images[1].rgb.shape:
+        sizes = [f"{image.width} x {image.height}" for image in images]
+        warning = f"A has {sizes[0]} pixels and B {sizes[1]}; {_ADVICE}."
     return Comparison(
         a=first,
         b=second,
-        reference=None if pristine is None else str(pristine),
+        reference=None if pristine is None else str(pristine.path),
         reference_mode=mode,
         identical=identical,
         better=better,
@@ -175,23 +160,11 @@ def _side(image: LoadedImage, reference: LoadedImage | None, config: IQAConfig) 
     if reference is not None:
         check_pair(image, reference)
     mode = ReferenceMode.NONE if reference is None else ReferenceMode.FULL
-    tools = [tool for tool in all_tools() if tool.reference is mode]
-    logs = run_tools(tools, image, reference, timeout_s=config.iqa.tools.timeout)
-    pair = None if reference is None else measure_pair(image.rgb, reference.rgb)
-    found = detect_in_parts(image.rgb, None if reference is None else reference.rgb, measure(image.rgb), pair)
-    return Side(
-        path=str(image.path),
-        width=image.width,
-        height=image.height,
-        bytes=image.path.stat().st_size,
-        raw={log.tool: log.raw for log in logs if log.raw is not None},
-        scores={log.tool: log.score for log in logs if log.score is not None},
-        failed={log.tool: log.error for log in logs if log.error is not None},
-        notes=list(image.notes),
-        distortions=found.findings,
-        abstained=found.abstained,
-        pixels=hashlib.sha256(f"{image.width}x{image.height}".encode() + image.rgb.tobytes()).hexdigest(),
-    )
+    tools = [tool.name for tool in all_tools() if tool.reference is mode]
+    plan = PlannerOutput(reference_mode=mode, required_tools=tools, plan=PlanControlFlags(tool_selection=False))
+    evidence = Pass(plan, Services(config), image, reference).run()
+    evidence.file, evidence.notes = file_facts(image), [*image.notes, *evidence.notes]
+    return Side(path=str(image.path), wrong=what_is_wrong(Facts(plan, evidence)), evidence=evidence)
 
 
 def verdict(

@@ -46,8 +46,6 @@ class IQASection(Section):
     """Replans per run where the caller does not say; 0 switches replanning off."""
     tools: ToolsSection = ToolsSection()
     """How quality tools are chosen and run."""
-    eta: PositiveFloat = 1.0
-    """How quickly a chat model's opinion loses weight with its distance from the tools' score, per squared level."""
     repairs: int = Field(default=2, ge=0)
     """How often a chat model may correct a reply that breaks its schema."""
 

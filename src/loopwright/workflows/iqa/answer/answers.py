@@ -77,7 +77,7 @@ def answer(
     questions = questions or reading.questions
     if plan.answer_mode is AnswerMode.SCORING is not reading.answer_mode:
         # Whoever planned took it for a wish for a score.
-        questions = (Question(text=reading.text, operation=Operation.RATE),)
+        questions = (Question(text=query.strip(), operation=Operation.RATE),)
     said = [sentence for question in questions if (sentence := answer_one(question, facts))]
     said = [one for one in dict.fromkeys(said) if not any(one in other and one != other for other in said)]
     result = _result(sentences(said) if len(said) > 1 else "".join(said) or what_is_wrong(facts), facts)
@@ -585,10 +585,6 @@ def _curate(question: Question, facts: Facts) -> str:
     return f"{capital(keep if passes else drop)}: {why}."
 
 
-def _read(question: Question, facts: Facts) -> str:
-    return tell(question, facts.evidence.file or {})
-
-
 def _compare_alone(question: Question, facts: Facts) -> str:
     """A comparison of parts where only one could be measured."""
     return _decide(question, facts) if question.terms else what_is_wrong(facts, question)
@@ -597,6 +593,7 @@ def _compare_alone(question: Question, facts: Facts) -> str:
 _ANSWERS: Mapping[Operation, Callable[[Question, Facts], str]] = {
     Operation.DECIDE: _decide, Operation.RATE: _rate, Operation.DEGREE: _degree, Operation.CHOOSE: _choose,
     Operation.FIND: _find, Operation.COMPARE: _compare_alone, Operation.RELATE: _relate, Operation.ADVISE: advise,
-    Operation.READ: _read, Operation.MEASURE: _measure, Operation.RECOMMEND: _recommend, Operation.CURATE: _curate,
+    Operation.READ: lambda question, facts: tell(question, facts.evidence.file or {}), Operation.MEASURE: _measure,
+    Operation.RECOMMEND: _recommend, Operation.CURATE: _curate,
 }  # fmt: skip
 """What is wanted -> how it is answered."""

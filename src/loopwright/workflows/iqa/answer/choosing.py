@@ -136,12 +136,9 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
 
 
 def _tool(name: str, facts: Facts) -> float | None:
-    selected = facts.evidence.selected_tools
-    if name == facts.evidence.primary_tool:
-        return 2.0
-    if name in selected:
-        return 1 / (1 + selected.index(name))
-    return 0.0 if selected else None
+    # The primary one suits best, and the others in their order.
+    order = [facts.evidence.primary_tool, *facts.evidence.selected_tools]
+    return 1 / (1 + order.index(name)) if name in order else 0.0 if facts.evidence.selected_tools else None
 
 
 def _relation(text: str, asked: str) -> Literal["worse", "better", "same"] | None:

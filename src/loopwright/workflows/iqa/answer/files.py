@@ -58,15 +58,6 @@ def _size(_: Question, file: Mapping[str, Any]) -> str:
     return f"It is {file['width']} x {file['height']} pixels (width x height)."
 
 
-def _megapixels(_: Question, file: Mapping[str, Any]) -> str:
-    pixels = file["width"] * file["height"]
-    return f"It has {pixels:,} pixels, {pixels / 1e6:.2f} megapixels ({file['width']} x {file['height']})."
-
-
-def _format(_: Question, file: Mapping[str, Any]) -> str:
-    return f"The file is a {file['format']}."
-
-
 def _shape(_: Question, file: Mapping[str, Any]) -> str:
     width, height = file["width"], file["height"]
     form = "square" if width == height else "landscape" if width > height else "portrait"
@@ -84,14 +75,6 @@ def _shape(_: Question, file: Mapping[str, Any]) -> str:
 
 def _colour(_: Question, file: Mapping[str, Any]) -> str:
     return "It is black and white: no pixel has a colour." if file["grey"] else "It is in colour."
-
-
-def _depth(_: Question, file: Mapping[str, Any]) -> str:
-    return f"It has {file['bits']} bits per channel."
-
-
-def _alpha(_: Question, file: Mapping[str, Any]) -> str:
-    return "It has transparency." if file["alpha"] else "It has no transparency."
 
 
 def _coder_quality(_: Question, file: Mapping[str, Any]) -> str:
@@ -139,19 +122,23 @@ def _exif(*names: str) -> Callable[[Question, Mapping[str, Any]], str]:
     return told
 
 
-def _profile(_: Question, file: Mapping[str, Any]) -> str:
-    return f"It has {file['profile']}." if "profile" in file else "It names no colour profile, so it is taken for sRGB."
-
-
-def _frames(_: Question, file: Mapping[str, Any]) -> str:
-    return f"It has {file['frames']} frames." if file["frames"] > 1 else "It is a still image: one frame."
-
-
 _TOLD: Mapping[str, Callable[[Question, Mapping[str, Any]], str]] = {
-    "width": _size, "height": _size, "dimensions": _size, "megapixels": _megapixels, "format": _format,
-    "aspect": _shape, "orientation": _shape, "colour": _colour, "depth": _depth, "alpha": _alpha, "bytes": _bytes,
-    "coder_quality": _coder_quality, "print": _print, "date": _exif("date"), "author": _exif("author"),
+    "width": _size, "height": _size, "dimensions": _size, "aspect": _shape, "orientation": _shape, "colour": _colour,
+    "megapixels": lambda _, file: (
+        f"It has {(pixels := file['width'] * file['height']):,} pixels, {pixels / 1e6:.2f} megapixels "
+        f"({file['width']} x {file['height']})."
+    ),
+    "format": lambda _, file: f"The file is a {file['format']}.",
+    "depth": lambda _, file: f"It has {file['bits']} bits per channel.",
+    "alpha": lambda _, file: f"It has {'' if file['alpha'] else 'no '}transparency.",
+    "profile": lambda _, file: (
+        f"It has {file['profile']}." if "profile" in file else "It names no colour profile, so it is taken for sRGB."
+    ),
+    "frames": lambda _, file: (
+        f"It has {file['frames']} frames." if file["frames"] > 1 else "It is a still image: one frame."
+    ),
+    "bytes": _bytes, "coder_quality": _coder_quality, "print": _print, "date": _exif("date"), "author": _exif("author"),
     "gps": _exif("place"), "camera": _exif("camera", "maker", "lens", "iso", "aperture", "exposure", "focal"),
-    "software": _exif("software"), "profile": _profile, "frames": _frames,
+    "software": _exif("software"),
 }  # fmt: skip
 """What is asked of the file -> its answer."""

@@ -11,12 +11,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import strength
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
-from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.calibration import calibrations
 
 LEVEL_NAMES: dict[int, str] = {1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent"}
 """Quality level -> its name, as in the five-point scale of ITU-R BT.500."""
@@ -54,57 +53,36 @@ def level_name(score: float) -> str:
     return LEVEL_NAMES[level_of(score)]
 
 
-def weigh_opinion(tool_score: float, probabilities: Mapping[int, float], *, eta: float = 1.0) -> float:
+def weigh_opinion(tool_score: float, probabilities: Mapping[int, float]) -> float:
     """Weigh a chat model's opinion against the tools' score.
 
-    ``q = sum(a_c p_c c) / sum(a_c p_c)`` over the levels c = 1..5 with ``a_c = exp(-eta (q_tools - c)^2)``: the rule of
+    ``q = sum(a_c p_c c) / sum(a_c p_c)`` over the levels c = 1..5 with ``a_c = exp(-(q_tools - c)^2)``: the rule of
     AgenticIQA (arXiv 2509.26006) with the division that makes it a mean, so that q lies within the levels that the
     model holds possible.
 
     Args:
         tool_score: The tools' score, 1..5.
-        probabilities: The model's probability of each level 1..5; they need not sum to 1. They must be its own
-            statement: one rounded level is no distribution.
-        eta: How quickly a level loses weight with its distance from the tools' score, per squared level.
+        probabilities: The model's probability of each level 1..5, not negative and not all 0; they need not sum to 1.
+            They must be its own statement: one rounded level is no distribution.
 
     Returns:
         The quality, 1..5.
-
-    Raises:
-        InputError: If a level is missing or unknown, a probability is negative or no number, all are zero, or eta is
-            not positive.
     """
-    if set(probabilities) != set(LEVEL_NAMES):
-        raise InputError(f"an opinion has a probability for each of the levels 1..5, not {sorted(probabilities)}")
-    if not all(math.isfinite(p) and p >= 0 for p in probabilities.values()) or not any(probabilities.values()):
-        raise InputError(f"probabilities are numbers from 0 and not all zero, not {dict(probabilities)}")
-    if not eta > 0:
-        raise InputError(f"eta is {eta}; it should be above 0")
-    held = {c: p for c, p in probabilities.items() if p > 0}
-    # Only ratios matter; measured from the nearest level held possible, a large eta cannot make every weight zero.
-    nearest = min((tool_score - c) ** 2 for c in held)
-    weights = {c: math.exp(-eta * ((tool_score - c) ** 2 - nearest)) * p for c, p in held.items()}
-    mean = sum(weight * c for c, weight in weights.items()) / sum(weights.values())
-    return min(max(mean, min(held)), max(held))
+    weights = {c: math.exp(-((tool_score - c) ** 2)) * p for c, p in probabilities.items()}
+    return sum(weight * c for c, weight in weights.items()) / sum(weights.values())
 
 
-def quality_score(
-    evidence: ExecutorOutput, opinion: Mapping[int, float] | None = None, *, eta: float = 1.0
-) -> QualityScore | None:
+def quality_score(evidence: ExecutorOutput, opinion: Mapping[int, float] | None = None) -> QualityScore | None:
     """The score that answers a question about overall quality.
 
     Args:
         evidence: What was measured.
         opinion: A chat model's probability of each level, if it gave one for each.
-        eta: See `weigh_opinion`.
 
     Returns:
         The primary tool's score, weighed with the opinion if there is one;
         where the primary tool gave none, that of the first selected tool that did. None if no tool gave a score: an
         opinion alone is not measured.
-
-    Raises:
-        InputError: If the opinion is no distribution over the levels.
     """
     scores = evidence.quality_scores
     order = (evidence.primary_tool, *evidence.selected_tools, *scores)
@@ -112,7 +90,7 @@ def quality_score(
     if tool is None:
         return None
     own = scores[tool]
-    value = own if opinion is None else weigh_opinion(own, opinion, eta=eta)
+    value = own if opinion is None else weigh_opinion(own, opinion)
     return QualityScore(value, tool, own, None if opinion is None else dict(opinion))
 
 
@@ -120,11 +98,6 @@ def recognised(findings: Iterable[DistortionFinding]) -> str | None:
     """The strongest distortion that is surely there, or None."""
     sure = [item for item in findings if item.severity is not Severity.NONE and item.confidence >= SURE]
     return max(sure, key=strength).type if sure else None
-
-
-def calibration_error(tool: str) -> float:
-    """The root mean square error that a tool's score has on references left out of its fit."""
-    return get_calibration(tool).error
 
 
 def contradicting(evidence: ExecutorOutput) -> list[str]:
@@ -137,5 +110,6 @@ def contradicting(evidence: ExecutorOutput) -> list[str]:
     if primary is None or primary not in scores:
         return []
     apart = {name: abs(score - scores[primary]) for name, score in scores.items() if name != primary}
-    opposed = [name for name in apart if apart[name] > calibration_error(primary) + calibration_error(name)]
+    known = calibrations()
+    opposed = [name for name in apart if apart[name] > known[primary].error + known[name].error]
     return sorted(opposed, key=lambda name: -apart[name])

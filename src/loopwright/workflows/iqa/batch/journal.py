@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypedDict, cast
 
+from loopwright.database.failures import explained
 from loopwright.errors import BackendError, InputError
 
 _FORMAT = 2
@@ -59,28 +62,23 @@ class Journal:
             resume: Whether there may be one already.
 
         Raises:
-            InputError: If there is one and it is not to be resumed, it is of another shard or no journal, or another
-                process has it open.
-            BackendError: If it cannot be read or written.
+            InputError: If there is one and it is not to be resumed, or it is of another shard or version.
+            BackendError: If it is no journal, another process has it open, or it cannot be read or written.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(path, timeout=0, isolation_level=None)
-        except (OSError, sqlite3.Error) as error:
-            raise _unwritable(path, error) from error
-        journal = cls(path, database)
-        try:
+        except OSError as error:
+            raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
+        with _explained(path), ExitStack() as opened:
+            journal = cls(path, sqlite3.connect(path, timeout=0, isolation_level=None))
+            opened.enter_context(journal)
             journal._begin(shard)
             if journal.keys and not resume:
                 raise InputError(
                     f"{str(path)!r} holds {len(journal.keys)} row(s) of an earlier batch; go on with --resume, "
                     "or remove it to begin anew"
                 )
-        except BaseException as error:
-            database.close()
-            if isinstance(error, sqlite3.Error):
-                raise _unusable(path, error) from error
-            raise
+            opened.pop_all()
         return journal
 
     def _begin(self, shard: str | None) -> None:
@@ -117,10 +115,8 @@ class Journal:
         key = record["key"] if record["error"] is None else ""
         # As JSON, names may hold the lone surrogates of file names that are not UTF-8.
         values = (json.dumps(record["sample_id"]), key, json.dumps(record, allow_nan=False))
-        try:
+        with _explained(self.path):
             self._database.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?)", values)
-        except sqlite3.Error as error:
-            raise _unwritable(self.path, error) from error
         self.keys[record["sample_id"]] = key
 
     def read(self, sample_id: str) -> Record:
@@ -129,14 +125,9 @@ class Journal:
         return cast("Record", json.loads(found.fetchone()[0]))
 
 
-def _unusable(path: Path, error: sqlite3.Error) -> InputError | BackendError:
-    if "locked" in str(error):
-        return InputError(f"another process is writing {str(path)!r}; wait for it, or give this one another --out")
-    if isinstance(error, sqlite3.OperationalError):
-        return _unwritable(path, error)
-    return InputError(f"{str(path)!r} is no journal of this version's batch; move it away")
-
-
-def _unwritable(path: Path, error: OSError | sqlite3.Error) -> BackendError:
-    said = error.strerror if isinstance(error, OSError) else str(error)
-    return BackendError(f"cannot write {str(path)!r}: {said}; what is in it stays, and --resume goes on")
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise explained(error, f"the journal {str(path)!r}") from error

@@ -36,6 +36,8 @@ _AHEAD = 2
 _FALSE_STARTS = 3
 """Workers that may end before they are ready, once one was; it may be memory that is short for a moment."""
 
+_FAILURES_KEPT = 20
+
 _LOOK_S = 0.2
 """Seconds until it is looked again whether to stop."""
 
@@ -55,19 +57,23 @@ class Progress:
     """Runs that ended, failed ones too."""
     failed: int = 0
     """Of these runs, those with an error."""
+    failures: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Sample and error of the first of them."""
     seconds: float = 0.0
     """Wall time since the workers were started."""
     starting: float = 0.0
     """Of that, until the first run began."""
     _began: float = field(default_factory=time.monotonic, repr=False)
 
-    def count(self, *, failed: bool, took: float = 0.0) -> None:
+    def count(self, sample: str, error: str | None, took: float) -> None:
         """Count a run that ended."""
         self.seconds = time.monotonic() - self._began
         if not self.assessed:
             self.starting = max(0.0, self.seconds - took)
         self.assessed += 1
-        self.failed += failed
+        self.failed += error is not None
+        if error is not None and len(self.failures) < _FAILURES_KEPT:
+            self.failures.append((sample, error))
 
     @property
     def done(self) -> int:

@@ -126,8 +126,6 @@ class BatchResult:
     """The counts."""
     out: Path | None
     """The table; None if the batch was interrupted, or nothing of it could be written."""
-    failures: Sequence[tuple[str, str]]
-    """Sample and error of the first failures."""
     interrupted: bool
     """Whether Ctrl-C ended it; the journal holds what was finished."""
 
@@ -190,12 +188,12 @@ def run_batch(
         batch = _Batch(root, config, journal, on_progress or (lambda _: None))
         interrupted = batch.run(samples, engine, address, workers, stopped)
         if interrupted:
-            return BatchResult(batch.progress, None, batch.failures, interrupted=True)
+            return BatchResult(batch.progress, None, interrupted=True)
         digest = Digest(worst, root)
         write_table(out, _rows(samples, journal, digest))
         if report is not None:
             digest.write(report, journal)
-    return BatchResult(batch.progress, out, batch.failures, interrupted=False)
+    return BatchResult(batch.progress, out, interrupted=False)
 
 
 def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterator[Row]:
@@ -203,9 +201,6 @@ def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterat
     for sample in samples:
         record = journal.read(sample.sample_id)
         yield row_of(sample, record, digest.add(sample, record))
-
-
-_FAILURES_KEPT = 20
 
 
 class _Batch:
@@ -217,7 +212,6 @@ class _Batch:
         self._root, self._config, self._journal, self._on_progress = root, config, journal, on_progress
         self._configuration = configuration_digest(config)
         self.progress = Progress(0)
-        self.failures: list[tuple[str, str]] = []
 
     def run(
         self,
@@ -250,10 +244,7 @@ class _Batch:
 
     def _keep(self, record: Record) -> None:
         self._journal.append(record)
-        error = record["error"]
-        self.progress.count(failed=error is not None, took=record["seconds"])
-        if error is not None and len(self.failures) < _FAILURES_KEPT:
-            self.failures.append((record["sample_id"], error))
+        self.progress.count(record["sample_id"], record["error"], record["seconds"])
 
     def _dead(self, sample: Sample, said: str) -> Record:
         return {**unread(sample, self._root, self._configuration), "error": said}

@@ -6,10 +6,11 @@ import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loopwright.cli.words import printable
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def assess(
     """Assess one image and say why."""
     # Pillow warns of large and of damaged files in several lines; what matters of it is an error of the loader.
     warnings.filterwarnings("ignore", module="PIL")
+    from pydantic_core import to_jsonable_python
+
     from loopwright.workflows.iqa import IQAConfig, Services, trace_pipeline
 
     services = Services.of(IQAConfig.load(config))
@@ -48,9 +51,7 @@ def assess(
         sample_id=sample_id, resume=resume, force=force, region=_box(region),
     )  # fmt: skip
     if as_json:
-        # A file name that is not UTF-8 holds lone surrogates, which JSON writes as escapes and no terminal takes.
-        shown = json.dumps(_plain(result.state), indent=2, ensure_ascii=False)
-        print(shown.encode("utf-8", "backslashreplace").decode())
+        print(printable(json.dumps(to_jsonable_python(result.state), indent=2, ensure_ascii=False)))
     else:
         from rich.console import Console
 
@@ -70,12 +71,6 @@ def _box(text: str | None) -> tuple[int, int, int, int] | None:
             f"--region is {text!r}: give left,top,width,height in pixels, for example 10,20,200,150"
         ) from None
     return left, top, width, height
-
-
-def _plain(state: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: value.model_dump(mode="json") if hasattr(value, "model_dump") else value for key, value in state.items()
-    }
 
 
 def path_taken(events: Sequence[RunEvent]) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -55,13 +54,12 @@ def batch(
 
     if address is not None and engine != "ray":
         raise typer.BadParameter("only a Ray cluster has one; give --engine ray, too", param_hint="--address")
-    with shown_progress() as on_progress:
-        result = run_batch(
-            source, out, query=query or DEFAULT_QUERY, config=IQAConfig.load(config), workers=workers,
-            engine=engine, address=address,
-            shard=Shard.parse(shard) if shard else None, resume=resume, report=report, worst=worst or WORST,
-            on_progress=on_progress,
-        )  # fmt: skip
+    result = run_batch(
+        source, out, query=query or DEFAULT_QUERY, config=IQAConfig.load(config), workers=workers,
+        engine=engine, address=address,
+        shard=Shard.parse(shard) if shard else None, resume=resume, report=report, worst=worst or WORST,
+        on_progress=shown_progress(),
+    )  # fmt: skip
     _tell(result)
     if result.interrupted:
         print("loopwright: stopped; the same command with --resume goes on from here", file=sys.stderr)
@@ -80,7 +78,7 @@ def _tell(result: BatchResult) -> None:
         f"{done.assessed:,} assessed, {result.progress.failed:,} failed, {done.unchanged:,} unchanged "
         f"of {done.total:,} in {done.seconds:.1f} s"
     )
-    for sample, error in result.failures[:_FAILURES_SHOWN]:
+    for sample, error in done.failures[:_FAILURES_SHOWN]:
         print(f"loopwright: {sample}: {error}", file=sys.stderr)
     if result.progress.failed > _FAILURES_SHOWN:
         print(
@@ -88,29 +86,22 @@ def _tell(result: BatchResult) -> None:
         )
 
 
-@contextmanager
-def shown_progress() -> Generator[Callable[[Progress], None], None, None]:
-    """Show on standard error how far a batch has come: a bar on a terminal, else a line now and then."""
-    if not sys.stderr.isatty():
-        last = time.monotonic()
+def shown_progress() -> Callable[[Progress], None]:
+    """Tells on standard error how far a batch has come: a line that changes on a terminal, else one now and then."""
+    terminal = sys.stderr.isatty()
+    every, last = 0.2 if terminal else _EVERY_S, 0.0 if terminal else time.monotonic()
 
-        def say(progress: Progress) -> None:
-            nonlocal last
-            if time.monotonic() - last >= _EVERY_S or progress.done == progress.total:
-                last = time.monotonic()
-                print(f"{progress.done:,} of {progress.total:,}, {_pace(progress)}", file=sys.stderr, flush=True)
+    def say(progress: Progress) -> None:
+        nonlocal last
+        ended = progress.done == progress.total
+        if ended or time.monotonic() - last >= every:
+            last = time.monotonic()
+            line = f"{progress.done:,} of {progress.total:,}, {_pace(progress)}"
+            # What was longer before is overwritten with spaces.
+            end = "\r" if terminal and not ended else "\n"
+            print(f"{line:<60}" if terminal else line, file=sys.stderr, end=end, flush=True)
 
-        yield say
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("the workers are starting", total=None)
-        yield lambda progress: bar.update(
-            task, completed=progress.done, total=progress.total, description=_pace(progress)
-        )
+    return say
 
 
 def _pace(progress: Progress) -> str:

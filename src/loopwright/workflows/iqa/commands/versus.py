@@ -54,22 +54,18 @@ def _show(result: Comparison) -> None:
         name = f"{tool.tool} *" if tool.primary else tool.tool
         table.add_row(name, f"{tool.a:.2f}", f"{tool.b:.2f}", f"{tool.difference:+.2f}", f"{tool.error:.2f}")
     console.print(table)
-    for tool, why in {**result.a.failed, **result.b.failed}.items():
-        console.print(f"{tool} failed: {why}", style="yellow", soft_wrap=True)
+    for log in (*result.a.evidence.tool_logs, *result.b.evidence.tool_logs):
+        if log.error:
+            console.print(f"{log.tool} failed: {log.error}", style="yellow", soft_wrap=True)
     for letter, side in (("A", result.a), ("B", result.b)):
         _show_side(console, letter, side)
 
 
 def _show_side(console: Console, letter: str, side: Side) -> None:
-    from loopwright.workflows.iqa.distortions import in_words
-
-    rate = 8 * side.bytes / (side.width * side.height)
-    size = f"{side.width} x {side.height}, {side.bytes:,} bytes, {rate:.2f} bits per pixel"
+    file = side.evidence.file or {}
+    rate = 8 * file["bytes"] / (file["width"] * file["height"])
+    size = f"{file['width']} x {file['height']}, {file['bytes']:,} bytes, {rate:.2f} bits per pixel"
     console.print(printable(f"{letter}: {side.path}: {size}"), soft_wrap=True)
-    for item in side.distortions:
-        said = f"   {item.severity.value} {in_words(item.type)} ({item.confidence:.0%} sure): {item.explanation}"
-        console.print(said, style="dim", soft_wrap=True)
-    if side.abstained or not side.distortions:
-        console.print(f"   {side.abstained or 'no distortion found'}", style="dim", soft_wrap=True)
-    for note in side.notes:
-        console.print(f"   note: {note}", style="dim", soft_wrap=True)
+    findings = [item.explanation for items in side.evidence.distortion_analysis.values() for item in items]
+    for said in (side.wrong, *findings, *side.evidence.notes):
+        console.print(f"   {said}", style="dim", soft_wrap=True)

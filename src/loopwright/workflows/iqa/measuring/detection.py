@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
 from loopwright.workflows.iqa.measuring.detection_blind import Doubt, blind_candidates, doubts, unmeasured
@@ -81,24 +80,18 @@ UNSTATED = 0.4
 """Confidence in a distortion that its number alone speaks for, without the detector's other signs."""
 
 
-class Analysis(NamedTuple):
-    """The findings, and what could not be measured."""
-
-    findings: list[DistortionFinding]
-    """One per distortion, the absent ones too, strongest first."""
-    notes: list[str]
-    """Why a named distortion has no finding, one sentence each."""
-
-
 def analyse(
     names: Iterable[str], detection: Detection, features: ImageFeatures, pair: PairFeatures | None = None
-) -> Analysis:
+) -> tuple[list[DistortionFinding], list[str]]:
     """Say how strong each of some distortions is.
 
     What the detector states is taken over. A named distortion that it does not state is there only if it is sure of
     nothing else, there is no reference, and its number is at least moderate: the numbers overlap (texture measures as
     slight noise, coding as noise beside a reference), and the detector weighs further signs. On the 60 best of 1,200
     photographs, numbers alone called 19 noisy; this rule 4.
+
+    Returns:
+        A finding for each distortion, the absent ones too, strongest first; and why others could not be measured.
     """
     findings: dict[str, DistortionFinding] = {}
     notes: list[str] = []
@@ -108,7 +101,7 @@ def analyse(
             findings.setdefault(finding.type, finding)
         else:
             notes.append(finding.explanation)
-    return Analysis(sorted(findings.values(), key=strength, reverse=True), notes)
+    return sorted(findings.values(), key=strength, reverse=True), notes
 
 
 def _stated(name: str, detection: Detection) -> DistortionFinding | None:

@@ -101,6 +101,8 @@ class Sign(NamedTuple):
     type: str
     confidence: float
     why: str
+    weight: float = 0.0
+    """Beside a reference, what it explains of the error, root mean square in grey levels."""
 
 
 def blind_candidates(features: ImageFeatures) -> list[Sign]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
+from loopwright.workflows.iqa.measuring.detection_blind import Sign
 from loopwright.workflows.iqa.measuring.features import PairFeatures
 
 SAME_RMS = 0.75
@@ -58,17 +58,7 @@ SHIFTED_SHARE = 0.45
 """Share of the error, without point operations, that a displacement of colour channels must explain."""
 
 
-class Candidate(NamedTuple):
-    """A possible cause."""
-
-    type: str
-    weight: float
-    """What it explains, root mean square in grey levels."""
-    confidence: float
-    why: str
-
-
-def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Candidate]:
+def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Sign]:
     """The causes of the difference, the one that explains most first.
 
     Args:
@@ -99,7 +89,7 @@ def unexplained(pair: PairFeatures) -> str | None:
     )
 
 
-def _point(pair: PairFeatures) -> list[Candidate]:
+def _point(pair: PairFeatures) -> list[Sign]:
     """Brightness, contrast, colour cast, saturation, or banding: the one that changes most."""
     rms = math.sqrt(pair.point_share) * pair.rms_error
     brightness = abs(pair.mean_shift)
@@ -107,7 +97,7 @@ def _point(pair: PairFeatures) -> list[Candidate]:
     if pair.point_share < POINT_SHARE:
         if brightness < POINT_SHIFT:
             return []
-        return [Candidate(_brightness(pair), brightness, 0.7, share)]
+        return [Sign(_brightness(pair), 0.7, share, brightness)]
     sizes = {
         _brightness(pair): brightness,
         "low contrast" if pair.contrast_gain < 1 else "high contrast": pair.contrast_rms,
@@ -128,14 +118,14 @@ def _point(pair: PairFeatures) -> list[Candidate]:
     second = sorted(sizes.values())[-2]
     confidence = 0.6 + 0.38 * (1 - second / max(sizes[name], 1e-9)) * pair.point_share
     why = f"{share}, and of these it changes most ({sizes[name]:.3g} grey levels, the next {second:.3g})"
-    return [Candidate(name, max(sizes[name], rms), min(0.98, confidence), why)]
+    return [Sign(name, min(0.98, confidence), why, max(sizes[name], rms))]
 
 
-def _washed_out(pair: PairFeatures) -> list[Candidate]:
+def _washed_out(pair: PairFeatures) -> list[Sign]:
     """Blur so strong that pixel by pixel it looks like a loss of contrast, which would keep the fine detail."""
     if pair.point_share < POINT_SHARE or pair.contrast_gain > 1 or pair.detail_gain > NO_DETAIL:
         return []
-    return [Candidate("gaussian blur", pair.rms_error, 0.8, f"a gain of {pair.detail_gain:.2f} for fine detail")]
+    return [Sign("gaussian blur", 0.8, f"a gain of {pair.detail_gain:.2f} for fine detail", pair.rms_error)]
 
 
 def _brightness(pair: PairFeatures) -> str:
@@ -146,20 +136,20 @@ def _brightness(pair: PairFeatures) -> str:
     return "overexposure" if pair.mean_shift > 0 else "underexposure"
 
 
-def _specks(pair: PairFeatures) -> list[Candidate]:
+def _specks(pair: PairFeatures) -> list[Sign]:
     if pair.impulse_share < SPECK_SHARE or pair.detail_gain > 1.35:
         return []
     weight = math.sqrt(pair.impulse_share) * pair.rms_error
     why = f"specks hold {pair.impulse_share:.0%} of the squared error, kurtosis {pair.residual_kurtosis:.3g}"
-    return [Candidate("impulse noise", weight, min(0.99, 0.6 + 0.4 * pair.impulse_share), why)]
+    return [Sign("impulse noise", min(0.99, 0.6 + 0.4 * pair.impulse_share), why, weight)]
 
 
-def _done_by_levels(found: list[Candidate], pair: PairFeatures) -> bool:
+def _done_by_levels(found: list[Sign], pair: PairFeatures) -> bool:
     """Whether a point operation explains so much that the small rest is only its rounding and clipping."""
     return bool(found) and found[0].type != "impulse noise" and pair.point_share > 0.93
 
 
-def _structure(pair: PairFeatures, *, grained: bool) -> list[Candidate]:
+def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
     """Blur, sharpening, coding, noise: what tone, colour and specks leave."""
     both = math.hypot(pair.filter_rms, pair.residual_rms)
     rest = math.hypot(both, pair.channel_shift_rms)
@@ -167,12 +157,12 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Candidate]:
         return []
     if pair.channel_shift_rms**2 > SHIFTED_SHARE * rest**2:
         why = f"the displacement explains {pair.channel_shift_rms:.3g} of {rest:.3g} grey levels"
-        return [Candidate("color distortions", pair.channel_shift_rms, 0.85, why)]
+        return [Sign("color distortions", 0.85, why, pair.channel_shift_rms)]
     if pair.pixel_size_gain > REPEATED:
-        return [Candidate("pixelation", rest, 0.95, "columns and rows repeat exactly")]
+        return [Sign("pixelation", 0.95, "columns and rows repeat exactly", rest)]
     if pair.detail_gain > SHARPENED and pair.filter_share > SHARPEN_SHARE:
         confidence = min(0.97, 0.7 + 0.3 * pair.filter_share)
-        return [Candidate("oversharpening", rest, confidence, _filter_words(pair))]
+        return [Sign("oversharpening", confidence, _filter_words(pair), rest)]
     coded = pair.jpeg_evidence >= JPEG_EVIDENCE and pair.jpeg_quality < min(95.0, pair.reference_jpeg_quality - 3)
     if coded:
         return _jpeg(pair, both)
@@ -188,30 +178,30 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Candidate]:
     why = (
         f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"
     )
-    return [Candidate("jpeg2000", both, max(0.4, confidence), why)]
+    return [Sign("jpeg2000", max(0.4, confidence), why, both)]
 
 
-def _jpeg(pair: PairFeatures, both: float) -> list[Candidate]:
+def _jpeg(pair: PairFeatures, both: float) -> list[Sign]:
     why = f"{pair.jpeg_evidence:.0%} of the inspected DCT coefficients lie on multiples of a step"
     confidence = min(0.99, 0.7 + 0.3 * pair.jpeg_evidence)
     if pair.filter_share > 0.7:
-        return [_blur(pair, pair.filter_rms, 0.75), Candidate("jpeg", pair.residual_rms, confidence, why)]
-    return [Candidate("jpeg", both, confidence, why)]
+        return [_blur(pair, pair.filter_rms, 0.75), Sign("jpeg", confidence, why, pair.residual_rms)]
+    return [Sign("jpeg", confidence, why, both)]
 
 
-def _blur(pair: PairFeatures, weight: float, confidence: float) -> Candidate:
+def _blur(pair: PairFeatures, weight: float, confidence: float) -> Sign:
     motion = pair.blur_sigma > 0.8 and pair.blur_sigma_minor < ROUND_BLUR * pair.blur_sigma
     why = _filter_words(pair)
     if motion:
         why += f", along {pair.blur_direction:.0f} degrees"
-    return Candidate("motion blur" if motion else "gaussian blur", weight, min(0.97, confidence), why)
+    return Sign("motion blur" if motion else "gaussian blur", min(0.97, confidence), why, weight)
 
 
-def _noise(pair: PairFeatures, confidence: float) -> Candidate:
+def _noise(pair: PairFeatures, confidence: float) -> Sign:
     proportional = pair.residual_luma_slope > PROPORTIONAL
     why = f"as strong in flat areas as elsewhere ({pair.residual_flatness:.2f}), kurtosis {pair.residual_kurtosis:.2f}"
     name = "multiplicative noise" if proportional else "gaussian noise"
-    return Candidate(name, pair.residual_rms, confidence, why)
+    return Sign(name, confidence, why, pair.residual_rms)
 
 
 def _filter_words(pair: PairFeatures) -> str:

@@ -60,23 +60,15 @@ class ChangedPart(NamedTuple):
     """Of the image's area, 0..1."""
 
 
-class Change(NamedTuple):
-    """All that differs."""
-
-    parts: list[ChangedPart]
-    """The largest first."""
-    rest: float
-    """Root mean square of the error outside of the parts, grey levels."""
-
-
-def changed_parts(rgb: Rgb, reference: Rgb) -> Change | None:
+def changed_parts(rgb: Rgb, reference: Rgb) -> tuple[list[ChangedPart], float] | None:
     """Find the parts of an image that differ from its reference while the rest does not, or not visibly.
 
     A distortion of the whole image leaves a smooth sky nearly as it was, so a cell speaks for the rest only where the
     reference has fine detail that every distortion would have changed.
 
     Returns:
-        The parts, or None where the images are the same, differ as a whole, or differ in no compact part.
+        The parts, the largest first, and the root mean square of the error outside of them in grey levels; None where
+        the images are the same, differ as a whole, or differ in no compact part.
     """
     height, width = rgb.shape[:2]
     side = CELL * -(-max(height, width) // LONG_SIDE)
@@ -105,7 +97,7 @@ def changed_parts(rgb: Rgb, reference: Rgb) -> Change | None:
     parts = [ChangedPart(box, box[2] * box[3] / (width * height)) for box in found if min(box[2:]) >= SMALLEST]
     least = SMALLEST_SHARE if rest <= UNSEEN else LARGE
     parts = sorted((part for part in parts if part.share >= least), key=lambda part: -part.share)
-    return Change(parts, rest) if parts else None
+    return (parts, rest) if parts else None
 
 
 def _cells(rgb: Rgb, reference: Rgb, side: int) -> tuple[Plane, Plane]:
@@ -201,13 +193,14 @@ def detect_in_parts(
     change = changed_parts(rgb, reference)
     if change is None:
         return whole
-    local = _strongest(found for part in change.parts for found in _of_part(part, rgb, reference, features))
+    parts, rest = change
+    local = _strongest(found for part in parts for found in _of_part(part, rgb, reference, features))
     if not local:
         return whole
-    if change.rest >= SAME_RMS:
-        beside = _beside(change.parts, rgb.shape[1], rgb.shape[0])
-        rest = [] if beside is None else _of_part(beside, rgb, reference, features)
-        if rest and kind_of(rest[0].type) is kind_of(local[0].type):
+    if rest >= SAME_RMS:
+        beside = _beside(parts, rgb.shape[1], rgb.shape[0])
+        same = [] if beside is None else _of_part(beside, rgb, reference, features)
+        if same and kind_of(same[0].type) is kind_of(local[0].type):
             # The same everywhere, though more of it meets the eye where the scene is busy.
             return whole
     return dataclasses.replace(whole, findings=local, abstained=None)

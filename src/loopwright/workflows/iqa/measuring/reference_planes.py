@@ -170,19 +170,6 @@ def similarity(first: Map, second: Map, constant: float) -> Map:
     return product
 
 
-def aligned(shape: tuple[int, ...], count: int) -> list[Map]:
-    """Uninitialised planes that each begin at a multiple of 64 bytes.
-
-    The last digits of some of OpenCV's results, as those of `cv2.magnitude`, depend on where in memory the planes lie.
-    """
-    size = math.prod(shape) * 4
-    step = -(-size // 64) * 64
-    memory = np.empty(count * step + 63, np.uint8)
-    start = -memory.ctypes.data % 64
-    places = range(start, start + count * step, step)
-    return [memory[place : place + size].view(np.float32).reshape(shape) for place in places]
-
-
 def f32(values: Any) -> Map:
     """OpenCV's results are typed as any number; these are float32."""
     return cast("Map", values)

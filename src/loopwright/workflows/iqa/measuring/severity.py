@@ -138,20 +138,14 @@ _PAIR_NOISE: Gauge[PairFeatures] = Gauge(
     "the size of the noise", "of 255 grey levels", lambda p: p.residual_rms, (2.5, 7.0, 15.0, 28.0),
     ("residual_flatness", "residual_kurtosis", "residual_luma_slope"),
 )  # fmt: skip
-_PAIR_BRIGHTER: Gauge[PairFeatures] = Gauge(
-    "the shift of the mean brightness",
-    "of 255 grey levels",
-    lambda p: p.mean_shift,
-    (4, 15, 34, 58),
-    ("contrast_gain",),
-)
-_PAIR_DARKER: Gauge[PairFeatures] = Gauge(
-    "the shift of the mean brightness",
-    "of 255 grey levels",
-    lambda p: p.mean_shift,
-    (-4, -15, -34, -58),
-    ("contrast_gain",),
-)
+_SHIFT = (4.0, 15.0, 34.0, 58.0)
+"""Bounds of a shift of the mean brightness, grey levels."""
+
+
+def _shifted(bounds: Bounds) -> Gauge[PairFeatures]:
+    label = "the shift of the mean brightness"
+    return Gauge(label, "of 255 grey levels", lambda p: p.mean_shift, bounds, ("contrast_gain",))
+
 
 PAIRED: dict[str, Gauge[PairFeatures]] = {
     "gaussian blur": _PAIR_BLUR,
@@ -180,11 +174,11 @@ PAIRED: dict[str, Gauge[PairFeatures]] = {
     "saturation change": Gauge(
         "the change of saturation", "", lambda p: abs(p.saturation_ratio - 1), (0.12, 0.4, 0.65, 0.92),
         ("saturation_ratio", "saturation_rms"), percent=True),
-    "overexposure": _PAIR_BRIGHTER,
-    "underexposure": _PAIR_DARKER,
+    "overexposure": _shifted(_SHIFT),
+    "underexposure": _shifted((-4, -15, -34, -58)),
     "mean shift": Gauge(
         "the size of the shift of the mean brightness", "of 255 grey levels", lambda p: abs(p.mean_shift),
-        (4, 15, 34, 58), ("mean_shift", "contrast_gain"),
+        _SHIFT, ("mean_shift", "contrast_gain"),
     ),
     "oversharpening": Gauge(
         "the growth of fine detail", "times", lambda p: p.detail_gain, (1.12, 1.6, 2.1, 3.0), ("filter_share",)

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 Fractions = tuple[float, float, float, float]
 """Left, top, width and height as shares of the image's sides."""
 
-ALIKE = 0.6
-"""Share of the area of both together that a box and a name must have in common for the name to fit."""
-ROUGHLY = 0.5
-"""The same for a mask, whose borders are rough."""
+ALIKE = 0.5
+"""Share of the area of both together that a place and a name must have in common for the name to fit."""
 _WHOLE = 0.9
+_GRID = 120
+"""Cells a side in which a box is drawn."""
 
 _DOWN, _ACROSS = ("top", "bottom"), ("left", "right")
 
@@ -51,16 +51,9 @@ def place_words(place: Fractions) -> str:
     """Name the place of a box.
 
     Returns:
-        Words such as "in the left half", "near the top right corner" or, of almost all of the image, "nearly
-        everywhere".
+        Words as those of `mask_words`.
     """
-    left, top, width, height = place
-    if width * height >= _WHOLE:
-        return "nearly everywhere"
-    name = max(NAMED, key=lambda known: _overlap(place, NAMED[known]))
-    if _overlap(place, NAMED[name]) >= ALIKE:
-        return f"in the {name}"
-    return _towards(left + width / 2, top + height / 2, small=width * height < 0.25)
+    return mask_words(_drawn(place, (_GRID, _GRID)))
 
 
 def mask_words(mask: NDArray[np.bool_]) -> str:
@@ -70,7 +63,8 @@ def mask_words(mask: NDArray[np.bool_]) -> str:
         mask: Shape (rows, columns) over the whole image; at least one cell is set.
 
     Returns:
-        Words as those of `place_words`, or "everywhere but in the centre".
+        Words such as "in the left half", "near the top right corner", "everywhere but in the centre" or, of almost all
+        of the image, "nearly everywhere".
     """
     if mask.mean() >= _WHOLE:
         return "nearly everywhere"
@@ -78,7 +72,7 @@ def mask_words(mask: NDArray[np.bool_]) -> str:
     known["everywhere but in the centre"] = ~_drawn(NAMED["centre"], mask.shape)
     common = {words: (mask & other).sum() / (mask | other).sum() for words, other in known.items()}
     best = max(common, key=lambda words: common[words])
-    if common[best] >= ROUGHLY:
+    if common[best] >= ALIKE:
         return best
     rows, columns = np.nonzero(mask)
     across, down = (columns.mean() + 0.5) / mask.shape[1], (rows.mean() + 0.5) / mask.shape[0]
@@ -106,11 +100,3 @@ def _drawn(place: Fractions, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     rows, columns = shape[0], shape[1]
     mask[round(top * rows) : round((top + height) * rows), round(left * columns) : round((left + width) * columns)] = 1
     return mask
-
-
-def _overlap(a: Fractions, b: Fractions) -> float:
-    """Intersection over union."""
-    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    common = max(0.0, width) * max(0.0, height)
-    return common / (a[2] * a[3] + b[2] * b[3] - common)

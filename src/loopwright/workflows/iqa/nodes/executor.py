@@ -73,13 +73,9 @@ def executor_node(state: AgenticIQAState, services: Services | None = None) -> d
     if not measures and not wanted:
         return {"executor_evidence": ExecutorOutput(), "error": None}
     try:
-        if not measures:
-            image = load_image(state["image_path"], max_pixels=services.config.iqa.tools.max_pixels)
-            return {"executor_evidence": ExecutorOutput(file=file_facts(image)), "error": None}
-        subjects = load_subjects(state, plan, services)
-        found = {subject.scope: Pass(plan, subject, services).run() for subject in subjects.parts}
-        evidence = _together(found, subjects.notes)
-        evidence.file = file_facts(subjects.image) if wanted else None
+        image = load_image(state["image_path"], max_pixels=services.config.iqa.tools.max_pixels)
+        evidence = _measured(state, plan, image, services) if measures else ExecutorOutput()
+        evidence.file = file_facts(image) if wanted else None
     except (InputError, GraphBubbleUp):  # the latter concerns the whole run, as a spent budget does
         raise
     except Exception as error:
@@ -92,8 +88,10 @@ def _failed(message: str) -> dict[str, Any]:
     return {"executor_evidence": ExecutorOutput(error=message), "error": message}
 
 
-def _together(found: dict[str, ExecutorOutput], notes: list[str]) -> ExecutorOutput:
+def _measured(state: AgenticIQAState, plan: PlannerOutput, image: LoadedImage, services: Services) -> ExecutorOutput:
     """The evidence on all scopes; the scores are those of the first one that was asked about."""
+    passes, notes = _parts_of(state, plan, image, services)
+    found = {each.scope: each.run() for each in passes}
     first, *others = parts = [*found.values()]
     own = [in_scope(note, scope) if others else note for scope, part in found.items() for note in part.notes]
     return first.model_copy(
@@ -111,32 +109,6 @@ def _together(found: dict[str, ExecutorOutput], notes: list[str]) -> ExecutorOut
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One part of the image to be measured, beside the same part of its reference."""
-
-    scope: str
-    """Its name, as a key of the evidence."""
-    image: LoadedImage
-    """The part."""
-    reference: LoadedImage | None
-    """The same part of the reference, if there is one."""
-    box: Box | None
-    """Where it lies in the image; None for all of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subjects:
-    """Everything to be measured in one pass."""
-
-    image: LoadedImage
-    """The whole image."""
-    parts: list[Subject]
-    """At least one, the first that was asked about first; its scores are the answer's."""
-    notes: list[str] = field(default_factory=list[str])
-    """What was done to the files, where objects were found, and which were not."""
-
-
 def scope_of(region: Box | None) -> str:
     """The name of the scope that a region gives, as a key of the evidence.
 
@@ -146,32 +118,25 @@ def scope_of(region: Box | None) -> str:
     return GLOBAL if region is None else REGION_PREFIX + ",".join(map(str, region))
 
 
-def load_subjects(state: AgenticIQAState, plan: PlannerOutput, services: Services) -> Subjects:
-    """Read the files and find what the plan asks about.
+def _parts_of(
+    state: AgenticIQAState, plan: PlannerOutput, image: LoadedImage, services: Services
+) -> tuple[list[Pass], list[str]]:
+    """Find what the plan asks about.
 
     A region in the state is all that is measured. Else each name of the plan's scope is a position in words or numbers,
     or an object that the executor's chat model is asked to locate. Where that fails, the whole image stands in.
 
-    Args:
-        state: Needs ``image_path``; reads ``reference_path`` and ``region``.
-        plan: What is to be done.
-        services: The chat model and the largest image that is read.
-
     Returns:
-        The parts and the notes.
-
-    Raises:
-        InputError: If a file or a region cannot be used, or the plan wants a reference and there is none.
+        A pass over each part, at least one, the first that was asked about first; and what was done to the files, where
+        objects were found, and which were not.
     """
-    max_pixels = services.config.iqa.tools.max_pixels
-    image = load_image(state["image_path"], max_pixels=max_pixels)
     notes = [f"The image: {note}" for note in image.notes]
     reference = None
     if plan.reference_mode is ReferenceMode.FULL:
         path = state.get("reference_path")
         if not path:
             raise InputError("the plan compares with a reference image, and there is none; give one or plan without")
-        reference = load_image(path, max_pixels=max_pixels)
+        reference = load_image(path, max_pixels=services.config.iqa.tools.max_pixels)
         notes += [f"The reference: {note}" for note in reference.notes]
         check_pair(image, reference)
     names = [] if isinstance(plan.query_scope, str) else list(dict.fromkeys(plan.query_scope))[:MAX_SCOPES]
@@ -185,13 +150,11 @@ def load_subjects(state: AgenticIQAState, plan: PlannerOutput, services: Service
         boxes = _places(names, image, services, notes)
     else:
         boxes = {GLOBAL: None}
-    return Subjects(image, [_cut(scope, box, image, reference) for scope, box in boxes.items()], notes)
-
-
-def _cut(scope: str, box: Box | None, image: LoadedImage, reference: LoadedImage | None) -> Subject:
-    if box is None:
-        return Subject(scope, image, reference, None)
-    return Subject(scope, image.crop(box), reference.crop(box) if reference else None, box)
+    passes: list[Pass] = []
+    for scope, box in boxes.items():
+        part, same = (image, reference) if box is None else (image.crop(box), reference and reference.crop(box))
+        passes.append(Pass(plan, services, part, same, scope, box))
+    return passes, notes
 
 
 def _inside(box: Box, image: LoadedImage, notes: list[str]) -> Box:
@@ -242,34 +205,39 @@ def _located(objects: Sequence[str], image: LoadedImage, services: Services, not
 
 @dataclass
 class Pass:
-    """One pass over the four subtasks; one that fails leaves a note, and the others still run."""
+    """One pass over the four subtasks on one part of the image; one that fails leaves a note, and the others go on."""
 
     plan: PlannerOutput
     """What is to be done."""
-    subject: Subject
-    """On what."""
     services: Services
-    """The configuration and the chat model."""
+    """The configuration."""
+    image: LoadedImage
+    """The part."""
+    reference: LoadedImage | None
+    """The same part of the reference, if there is one."""
+    scope: str = GLOBAL
+    """The part's name, as a key of the evidence."""
+    box: Box | None = None
+    """Where it lies in the image; None for all of it."""
     notes: list[str] = field(default_factory=list[str])
     """What the reader must know."""
 
     @cached_property
     def features(self) -> ImageFeatures:
         """What the part shows by itself."""
-        return measure(self.subject.image.rgb)
+        return measure(self.image.rgb)
 
     @cached_property
     def pair(self) -> PairFeatures | None:
         """What its comparison with the reference shows, if there is one."""
-        reference = self.subject.reference
-        return None if reference is None else measure_pair(self.subject.image.rgb, reference.rgb)
+        return None if self.reference is None else measure_pair(self.image.rgb, self.reference.rgb)
 
     @cached_property
     def detection(self) -> Detection:
         """Which distortions it has."""
-        image, reference = self.subject.image, self.subject.reference
-        found = detect_in_parts(image.rgb, None if reference is None else reference.rgb, self.features, self.pair)
-        if self.subject.box is not None and reference is None:
+        pristine = None if self.reference is None else self.reference.rgb
+        found = detect_in_parts(self.image.rgb, pristine, self.features, self.pair)
+        if self.box is not None and pristine is None:
             found = of_a_part(found)
         if self.pair is None and self.softness is not None and not found.softened:
             soft = softened(self.features, self.softness)
@@ -279,14 +247,14 @@ class Pass:
     @cached_property
     def softness(self) -> Softness | None:
         """Where an image that is not blurred as a whole is soft."""
-        return soft_part(self.subject.image.rgb, self.features)
+        return soft_part(self.image.rgb, self.features)
 
     def run(self) -> ExecutorOutput:
         """Run the subtasks that the plan wants."""
-        scope, flags = self.subject.scope, self.plan.plan
-        evidence = ExecutorOutput(regions={} if self.subject.box is None else {scope: self.subject.box})
-        if self.subject.reference is not None:
-            evidence.identical = np.array_equal(self.subject.image.rgb, self.subject.reference.rgb)
+        scope, flags = self.scope, self.plan.plan
+        evidence = ExecutorOutput(regions={} if self.box is None else {scope: self.box})
+        if self.reference is not None:
+            evidence.identical = np.array_equal(self.image.rgb, self.reference.rgb)
         found = self._attempt("detection", self._detect) if flags.distortion_detection else None
         if found is not None:
             evidence.undecided = [*dict.fromkeys(kind.value for doubt in self.detection.doubts for kind in doubt.kinds)]
@@ -298,7 +266,11 @@ class Pass:
             findings = self._attempt("analysis", lambda: self._analyse(names))
             if findings is not None:
                 evidence.distortion_analysis = {scope: findings}
-                evidence.distortion_set = {scope: self._strongest_first(names, findings)}
+                near = {
+                    name: max((closeness(name, each.type) * strength(each) for each in findings), default=0)
+                    for name in names
+                }
+                evidence.distortion_set = {scope: sorted(names, key=lambda name: -near[name])}
         tools = self._attempt("tool selection", lambda: self._select(names)) or []
         evidence.selected_tools = [tool.name for tool in tools]
         if flags.tool_execution:
@@ -323,7 +295,7 @@ class Pass:
     def _named(self) -> list[str]:
         """The distortions that the plan names for this scope; for another one, if it names none for this."""
         named = self.plan.distortions or {}
-        own = [name for scope, names in named.items() if scope in (self.subject.scope, GLOBAL) for name in names]
+        own = [name for scope, names in named.items() if scope in (self.scope, GLOBAL) for name in names]
         return list(dict.fromkeys(own or [name for names in named.values() for name in names]))
 
     def _detect(self) -> list[str]:
@@ -351,15 +323,6 @@ class Pass:
         if self.pair is None and asked and not blurred:
             self.notes.extend([] if self.softness is None else [soft_note(self.softness)])
 
-    @staticmethod
-    def _strongest_first(names: list[str], findings: list[DistortionFinding]) -> list[str]:
-        """The names in the order of the findings that speak about them."""
-
-        def rank(name: str) -> float:
-            return max((closeness(name, item.type) * strength(item) for item in findings), default=0.0)
-
-        return sorted(names, key=rank, reverse=True)
-
     def _select(self, names: list[str]) -> list[Tool]:
         """The required tools; beside them, where selection is on, those that suit, the primary one first."""
         required = [get_tool(name) for name in self.plan.required_tools or []]
@@ -371,11 +334,10 @@ class Pass:
         return list({tool.name: tool for tool in [*required, *room]}.values())
 
     def _execute(self, tools: list[Tool]) -> list[ToolLog]:
-        subject = self.subject
         if not tools:
             self.notes.append("No quality tool ran: none is named and none was chosen")
         timeout = self.services.config.iqa.tools.timeout
-        return run_tools(tools, subject.image, subject.reference, region=subject.scope, timeout_s=timeout)
+        return run_tools(tools, self.image, self.reference, region=self.scope, timeout_s=timeout)
 
     def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
         """The tool whose score is the answer: the first required or primary one, or what stands in for it."""

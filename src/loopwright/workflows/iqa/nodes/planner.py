@@ -74,7 +74,7 @@ def planner_node(state: AgenticIQAState, services: Services | None = None) -> di
         if state.get("questions"):
             update["questions"] = []  # another run of the thread had a model, and another query
     else:
-        plan, update["questions"] = ask_for_plan(
+        plan, update["questions"] = _by_model(
             model, task, services=services, region=region, previous=previous, evidence=evidence
         )
     update["plan"] = plan
@@ -84,36 +84,19 @@ def planner_node(state: AgenticIQAState, services: Services | None = None) -> di
     return update
 
 
-def ask_for_plan(
+def _by_model(
     model: BaseChatModel,
     task: PlannerInput,
     *,
     services: Services,
-    region: Box | None = None,
-    previous: PlannerOutput | None = None,
-    evidence: ExecutorOutput | None = None,
+    region: Box | None,
+    previous: PlannerOutput | None,
+    evidence: ExecutorOutput | None,
 ) -> tuple[PlannerOutput, list[Question]]:
     """Let a chat model plan, and say in the same call what is asked.
 
     What it may not decide is decided by `loopwright.workflows.iqa.planning.plans.enforce` and
-    `loopwright.workflows.iqa.question.filled.agreed`.
-
-    Args:
-        model: The chat model.
-        task: The query, whether there is a reference, and why earlier plans were not enough.
-        services: The configuration, and where the calls are counted.
-        region: The part of the image that it is shown, in pixels; None for all of it.
-        previous: The plan before this one.
-        evidence: What it found.
-
-    Returns:
-        The plan, and the questions. Where the model could not be shown the image, the plan's rationale says so.
-
-    Raises:
-        PlannerError: If no valid plan exists; the model is then not asked.
-        UnknownNameError: If the query asks for a tool that nobody knows; the model is then not asked.
-        ImageError: If an image or the region cannot be used; the model is then not asked.
-        StructuredReplyError: If the reply still breaks the schema after the repairs.
+    `loopwright.workflows.iqa.question.filled.agreed`. Where no valid plan exists, it is not asked.
     """
     reading, settings = read_query(task.query), services.config.iqa
     require_reference(reading.tools, task.reference_path)

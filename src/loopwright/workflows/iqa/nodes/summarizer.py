@@ -151,7 +151,7 @@ def _by_model(
     reply = answered.reply
     declared = reply.level_probabilities if scoring else None
     opinion = declared.by_level() if declared else None
-    scored = Facts(plan, evidence, quality_score(evidence, opinion, eta=settings.eta))
+    scored = Facts(plan, evidence, quality_score(evidence, opinion))
     final, said, value = reply.final_answer, sentences([reply.quality_reasoning]), None
     measured = _measured(reply.final_answer, answer(query, plan, evidence, state.get("questions") or ()), options)
     if measured:

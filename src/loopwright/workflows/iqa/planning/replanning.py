@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from loopwright.workflows.iqa.answer.fusion import calibration_error, contradicting
+from loopwright.workflows.iqa.answer.fusion import contradicting
 from loopwright.workflows.iqa.distortions import in_words, kind_of
 from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.places import REGION_PREFIX
 from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, QueryType, ReferenceMode
+from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 
@@ -70,36 +71,25 @@ class Case:
 
 
 def _unlocated(case: Case) -> Iterator[Lack]:
-    """An object of the query that no evidence is about: ask about the whole image.
+    """An object of the query that no evidence is about, or whose box was too small for any: ask about the whole image.
 
     Nothing is missed where a region was given, nor where the whole image was measured beside other objects.
     """
-    if isinstance(case.plan.query_scope, str):
-        return
-    scopes = {scope.casefold() for scope in (*case.measured, *case.evidence.regions)}
-    missing = [name for name in case.plan.query_scope if name.casefold() not in scopes]
-    some = len(missing) < len(case.plan.query_scope)
-    if any(scope.startswith(REGION_PREFIX) for scope in scopes) or (some and GLOBAL.casefold() in scopes):
-        return
-    fields = {} if some or not scopes else _globally(case.plan)
-    why = f"There is no evidence for {', '.join(missing)} alone, so the scope is widened to Global"
-    for name in missing:
-        said = f"The {_without_article(name)} could not be located, so there is no evidence for it alone"
-        yield Lack(said, why, fields)
-
-
-def _useless_box(case: Case) -> Iterator[Lack]:
-    """Something was found in the image, but nothing could be measured there, as in a tiny box."""
     evidence = case.evidence
     if isinstance(case.plan.query_scope, str):
         return
     scored = {log.region for log in evidence.tool_logs if log.score is not None}
-    usable = {*evidence.distortion_set, *evidence.distortion_analysis, *scored}
-    useless = [scope for scope in case.plan.query_scope if scope in evidence.regions and scope not in usable]
-    if useless:
-        said = f"The {_without_article(useless[0])} could not be located well enough: its box gave no usable evidence"
-        why = f"The box of {', '.join(useless)} gave no usable evidence, so the scope is widened to Global"
-        yield Lack(said, why, _globally(case.plan))
+    scopes = {each.casefold() for each in (*evidence.distortion_set, *evidence.distortion_analysis, *scored)}
+    missing = [name for name in case.plan.query_scope if name.casefold() not in scopes]
+    some = len(missing) < len(case.plan.query_scope)
+    given = any(scope.startswith(REGION_PREFIX) for scope in (*scopes, *evidence.regions))
+    if given or (some and GLOBAL.casefold() in scopes):
+        return
+    fields = {} if some or not (scopes or evidence.regions) else _globally(case.plan)
+    why = f"There is no evidence for {', '.join(missing)} alone, so the scope is widened to Global"
+    for name in missing:
+        said = f"The {_without_article(name)} could not be located, so there is no evidence for it alone"
+        yield Lack(said, why, fields)
 
 
 def _missing_scores(case: Case) -> Iterator[Lack]:
@@ -163,7 +153,7 @@ def _contradiction(case: Case) -> Iterator[Lack]:
     if not case.plan.plan.tool_execution or not outvoted or not other:
         return
     primary, against = case.evidence.primary_tool or "", opposed[0]
-    errors = f"{calibration_error(primary):.1f} + {calibration_error(against):.1f}"
+    errors = " + ".join(f"{calibrations()[name].error:.1f}" for name in (primary, against))
     reason = (
         f"Tools {primary} ({scores[primary]:.1f}) and {against} ({scores[against]:.1f}) {CONTRADICT} beyond "
         f"their calibration errors ({errors}); {other} is untried"
@@ -176,7 +166,7 @@ def _contradiction(case: Case) -> Iterator[Lack]:
 CONTRADICT = "contradict each other"
 
 RULES: tuple[Callable[[Case], Iterator[Lack]], ...] = (
-    _unlocated, _useless_box, _missing_scores, _missing_distortion, _contradiction,
+    _unlocated, _missing_scores, _missing_distortion, _contradiction,
 )  # fmt: skip
 """In the order in which a lack is asked for; a new plan mends all of them."""
 
@@ -236,7 +226,7 @@ def revise(
         previous: The plan that was not enough.
         evidence: What it found.
         feedback: Why plans were not enough, oldest first; at least one reason. It is told in the plan; what is changed
-            is what the evidence lacks, or where it lacks nothing, something that was not done yet.
+            is what the evidence lacks.
         reading: What the query asks for.
 
     Returns:
@@ -245,9 +235,7 @@ def revise(
     case = Case(previous, evidence or ExecutorOutput(), reading)
     told: list[str] = []
     helpless = previous.query_type is QueryType.OTHER or case.evidence.error
-    for rule in () if helpless else (*RULES, _anything_more):
-        if rule is _anything_more and told:
-            break
+    for rule in () if helpless else RULES:
         lack = next((lack for lack in rule(case) if lack.fields), None)
         if lack is not None:
             told.append(lack.why)
@@ -255,19 +243,6 @@ def revise(
     sentences = [f"Replanned, because: {feedback[-1].rstrip('.')}."]
     sentences += [NOTHING_LEFT] if case.plan.same_work(previous) else [f"{why}." for why in told]
     return case.plan.model_copy(update={"rationale": " ".join(sentences)})
-
-
-def _anything_more(case: Case) -> Iterator[Lack]:
-    """By the evidence nothing is missing, yet somebody asks for more: whatever was not done yet."""
-    flags = case.plan.plan
-    if not flags.tool_execution:
-        on = _flags(case, tool_execution=True, tool_selection=not case.plan.required_tools)
-        yield Lack(None, "More evidence is wanted, so the tools are switched on", on)
-    elif not flags.distortion_analysis:
-        yield Lack(None, "More evidence is wanted, so the analysis is on", _flags(case, distortion_analysis=True))
-    elif not flags.distortion_detection:
-        on = {"distortion_source": "Inferred", **_flags(case, distortion_detection=True)}
-        yield Lack(None, "More evidence is wanted, so all distortions are looked for", on)
 
 
 def _kept_tools(case: Case) -> list[str]:

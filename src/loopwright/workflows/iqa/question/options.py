@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 _MARK = re.compile(
     r"(?<!\w)\(\s?([A-Za-z])\s?\)"  # (A) blur
@@ -16,28 +15,18 @@ _EDGES = " ,;|/*•_-.?"
 _JOINTS = frozenset({"or", "and", "option", "options", "choice", "choices"})
 
 
-@dataclass(frozen=True, slots=True)
-class SplitQuery:
-    """A query, with its options taken out."""
-
-    stem: str
-    """Everything but the options."""
-    options: dict[str, str]
-    """Letter -> text, in order; empty if the query lists none."""
-
-
-def split_options(query: str) -> SplitQuery:
+def split_options(query: str) -> tuple[str, dict[str, str]]:
     """Take the options out of a query, which may be in any of the forms ``A. x``, ``A) x`` and ``(A) x``.
 
     They may stand on one line or on several. The letters begin with A and rise; "Cannot tell" is an option only if it
     is listed, under the letter that it is listed with.
 
     Returns:
-        The stem and the options, of which there are none or at least two.
+        Everything but the options; and letter -> text, in order, of none or at least two.
     """
     marks = _list_of(list(_MARK.finditer(query)))
     if len(marks) < 2:
-        return SplitQuery(query, {})
+        return query, {}
     options: dict[str, str] = {}
     end = len(query)
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
@@ -49,8 +38,8 @@ def split_options(query: str) -> SplitQuery:
             end = mark.end() + len(text)
         options[_letter(mark)] = _clean(text)
     if not all(options.values()):
-        return SplitQuery(query, {})
-    return SplitQuery(f"{query[: marks[0].start()]}\n{query[end:]}".strip(), options)
+        return query, {}
+    return f"{query[: marks[0].start()]}\n{query[end:]}".strip(), options
 
 
 def _list_of(marks: list[re.Match[str]]) -> list[re.Match[str]]:

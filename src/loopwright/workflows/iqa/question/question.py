@@ -600,18 +600,10 @@ def _excluded(text: str) -> list[Span]:
 
 
 def _severities(text: str) -> tuple[Severity, ...]:
-    words = {
-        "trace": "slight",
-        "subtle": "slight",
-        "thick": "severe",
-        "faint": "slight",
-        "leicht": "slight",
-        "stark": "severe",
-    }
     found: list[Severity] = []
     for word in re.findall(r"[^\W\d_]+", text):
         try:
-            severity = Severity(words.get(word, word))
+            severity = Severity(word)
         except ValueError:
             continue
         if word not in ("no", "low", "high", "light", "medium", "none", "noticeable"):

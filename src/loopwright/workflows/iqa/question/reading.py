@@ -30,8 +30,6 @@ MAX_SCOPES = 8
 class QueryReading:
     """What the rules read in a query."""
 
-    text: str
-    """The query, trimmed."""
     stem: str
     """The query without its answer options."""
     questions: tuple[Question, ...]
@@ -90,31 +88,30 @@ def read_query(query: str) -> QueryReading:
         raise PlannerError('the query is empty; ask a question, for example "How good is this image?"')
     if len(text) > MAX_QUERY:
         raise PlannerError(f"the query has {len(text)} characters; at most {MAX_QUERY} are read, so shorten it")
-    split = split_options(text)
-    boxes = parse_regions(split.stem)
-    stem = _REGION.sub("region ", split.stem)
+    rest, options = split_options(text)
+    boxes = parse_regions(rest)
+    stem = _REGION.sub("region ", rest)
     tools = named_tools(stem)
     questions = read_questions(stem)
     scope: list[str] | Literal["Global"] = [REGION_PREFIX + ",".join(map(str, box)) for box in boxes[1:] and boxes]
     scope = scope or places_and_objects(questions)[:MAX_SCOPES] or GLOBAL
-    offered = [name for name in map(place_name, split.options.values()) if name]
+    offered = [name for name in map(place_name, options.values()) if name]
     # "Which half is noisier? A) left B) right" is about those two.
     if len(offered) > 1 and all(map(place_name, [] if isinstance(scope, str) else scope)):
         scope = offered
-    in_options = [name for option in split.options.values() for name in named_distortions(option)]
+    in_options = [name for option in options.values() for name in named_distortions(option)]
     declined = all(question.operation is Operation.DECLINE for question in questions)
     other = declined and not (tools or in_options or boxes or len(offered) > 1)
     named = [] if in_options or other else _named(questions)
     return QueryReading(
-        text=text,
         stem=stem,
         questions=questions,
         query_type=QueryType.OTHER if other else QueryType.IQA,
-        answer_mode=_answer_mode(questions, split.options),
+        answer_mode=_answer_mode(questions, options),
         scope=GLOBAL if other else scope,
         distortions={name: list(named) for name in ([GLOBAL] if isinstance(scope, str) else scope)} if named else {},
         tools=tools,
-        options=split.options,
+        options=options,
         option_distortions=list(dict.fromkeys(in_options)),
         region=boxes[0] if len(boxes) == 1 else None,
     )

@@ -91,16 +91,11 @@ class ReportRow:
         return self._own if self._own is not None or self._measured is None else self._measured.value
 
     @property
-    def score_tool(self) -> str | None:
-        """The tool that the score is from if it is not the answer's own."""
-        return self._measured.tool if self._measured and self._own is None else None
-
-    @property
     def score_source(self) -> str | None:
         """Whose score it is; where it is not its tool's alone, also what it was weighed with."""
-        if self._own is None or self._measured is None:
-            return self.score_tool or (None if self._own is None else "answer")
-        weighed = abs(self._measured.value - self._own) > _ROUNDING
+        if self._measured is None:
+            return None if self._own is None else "answer"
+        weighed = self._own is not None and abs(self._measured.value - self._own) > _ROUNDING
         used = (self.answer.used_evidence if self.answer else None) or {}
         beside = " + opinion" if used.get("opinion") else " + findings"
         return self._measured.tool + (beside if weighed else "")

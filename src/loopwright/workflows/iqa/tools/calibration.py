@@ -7,6 +7,7 @@ The curves are piecewise linear, fitted by `scripts/fit_calibration.py` to human
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Mapping
 from importlib import resources
@@ -14,7 +15,7 @@ from importlib import resources
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from loopwright.errors import InputError, UnknownNameError
+from loopwright.errors import InputError
 
 
 class Calibration(BaseModel):
@@ -55,31 +56,9 @@ class Calibration(BaseModel):
         return float(np.interp(raw, raws, scores))
 
 
-class CalibrationFile(BaseModel):
-    """What a file of curves holds."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    note: str = ""
-    """Where it comes from."""
-    calibrations: list[Calibration] = Field(min_length=1)
-    """One curve for each tool."""
-
-
 @functools.cache
 def calibrations() -> Mapping[str, Calibration]:
     """Every calibration, by the tool's registered name."""
     text = (resources.files("loopwright.workflows.iqa") / "data" / "calibration.json").read_text(encoding="utf-8")
-    return {curve.tool: curve for curve in CalibrationFile.model_validate_json(text).calibrations}
-
-
-def get_calibration(tool: str) -> Calibration:
-    """The calibration of a tool.
-
-    Raises:
-        UnknownNameError: If there is none for that name.
-    """
-    known = calibrations()
-    if tool not in known:
-        raise UnknownNameError("calibrated tool", tool, known)
-    return known[tool]
+    curves = map(Calibration.model_validate, json.loads(text)["calibrations"])
+    return {curve.tool: curve for curve in curves}

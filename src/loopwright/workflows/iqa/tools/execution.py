@@ -20,7 +20,7 @@ from loopwright.errors import LoopwrightError
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
 from loopwright.workflows.iqa.sources.images import LoadedImage
-from loopwright.workflows.iqa.tools.calibration import get_calibration
+from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 TIMEOUT_S = 30.0
@@ -110,7 +110,7 @@ def _told(log: ToolLog, outcome: float | Exception) -> ToolLog:
     if isinstance(outcome, Exception):
         return log.model_copy(update={"error": _reason(outcome)})
     try:
-        score = get_calibration(log.tool).score(outcome)
+        score = calibrations()[log.tool].score(outcome)
     except LoopwrightError as error:
         return log.model_copy(update={"error": str(error)})
     # JSON has no infinity; the score holds what an infinite value says.

@@ -22,9 +22,6 @@ from loopwright.workflows.iqa.tools.full_reference.structure import ms_ssim, psn
 from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
 from loopwright.workflows.iqa.tools.niqe import niqe
 
-COST_PIXELS = 512 * 384
-"""The size of image, in pixels, that `Tool.cost_ms` was measured on."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
@@ -41,11 +38,9 @@ class Tool:
     a trained tool on references left out of the training (`docs/tools.md`); no tool reaches that on brightness and
     contrast, and sharpening was not measured."""
     cost_ms: float
-    """Milliseconds for an image of `COST_PIXELS` pixels on one thread; grows with the number of pixels."""
+    """Milliseconds for an image of 512 x 384 pixels on one thread; grows with the number of pixels."""
     compute: Callable[[Any], float]
-    """The function: of a `Pair`, or without a reference of a uint8 RGB array."""
-    source: str
-    """Where the formula was published."""
+    """The function: of a `Pair`, or without a reference of a uint8 RGB array; it says where it was published."""
     unit: str = dataclasses.field(default="", kw_only=True)
     """Unit of its raw value, or nothing."""
     primary: bool = dataclasses.field(default=False, kw_only=True)
@@ -86,29 +81,17 @@ _FULL, _NONE = ReferenceMode.FULL, ReferenceMode.NONE
 # In order of measured agreement with people within each reference mode; the order breaks ties in `select_tools`. After
 # the reference mode: whether a higher value is better, strengths, cost in ms.
 _TOOLS = (
-    Tool("MDSI", _FULL, False, _ARTEFACTS | _NOISE | _COLOR, 2.5, mdsi,
-         "Nafchi, Shahkolaei, Hedjam, Cheriet: IEEE Access 4, 2016", primary=True),
-    Tool("VSI", _FULL, True, _ARTEFACTS | _NOISE | _COLOR, 11.5, vsi,
-         "L. Zhang, Shen, Li: IEEE Transactions on Image Processing 23(10), 2014"),
-    Tool("HaarPSI", _FULL, True, _ARTEFACTS | _NOISE, 5.0, haarpsi,
-         "Reisenhofer, Bosse, Kutyniok, Wiegand: Signal Processing: Image Communication 61, 2018"),
-    Tool("GMSD", _FULL, False, _ARTEFACTS | _NOISE, 0.8, gmsd,
-         "Xue, Zhang, Mou, Bovik: IEEE Transactions on Image Processing 23(2), 2014"),
-    Tool("MS-SSIM", _FULL, True, _ARTEFACTS, 4.0, ms_ssim,
-         "Wang, Simoncelli, Bovik: Asilomar Conference on Signals, Systems and Computers, 2003"),
-    Tool("VIFp", _FULL, True, _ARTEFACTS | _NOISE, 7.0, vif,
-         "Sheikh, Bovik: IEEE Transactions on Image Processing 15(2), 2006"),
-    Tool("SSIM", _FULL, True, _ARTEFACTS, 1.0, ssim,
-         "Wang, Bovik, Sheikh, Simoncelli: IEEE Transactions on Image Processing 13(4), 2004"),
-    Tool("PSNR", _FULL, True, _ARTEFACTS | _NOISE, 0.05, psnr,
-         "10 log10(255^2 / mean squared error) over the three channels", unit="dB"),
-    Tool(BLIND_SCORE, _NONE, True, _ARTEFACTS - {Distortion.COMPRESSION} | _NOISE, 22.0, blind_score,
-         "our own regression, trained by scripts/train_blind.py on BIQ2021 (train split) and TID2013 (rebuilt)",
-         primary=True),
-    Tool("BRISQUE", _NONE, False, _ARTEFACTS, 7.0, brisque,
-         "Mittal, Moorthy, Bovik: IEEE Transactions on Image Processing 21(12), 2012"),
-    Tool("NIQE", _NONE, False, _ARTEFACTS, 11.0, niqe,
-         "Mittal, Soundararajan, Bovik: IEEE Signal Processing Letters 20(3), 2013"),
+    Tool("MDSI", _FULL, False, _ARTEFACTS | _NOISE | _COLOR, 2.5, mdsi, primary=True),
+    Tool("VSI", _FULL, True, _ARTEFACTS | _NOISE | _COLOR, 11.5, vsi),
+    Tool("HaarPSI", _FULL, True, _ARTEFACTS | _NOISE, 5.0, haarpsi),
+    Tool("GMSD", _FULL, False, _ARTEFACTS | _NOISE, 0.8, gmsd),
+    Tool("MS-SSIM", _FULL, True, _ARTEFACTS, 4.0, ms_ssim),
+    Tool("VIFp", _FULL, True, _ARTEFACTS | _NOISE, 7.0, vif),
+    Tool("SSIM", _FULL, True, _ARTEFACTS, 1.0, ssim),
+    Tool("PSNR", _FULL, True, _ARTEFACTS | _NOISE, 0.05, psnr, unit="dB"),
+    Tool(BLIND_SCORE, _NONE, True, _ARTEFACTS - {Distortion.COMPRESSION} | _NOISE, 22.0, blind_score, primary=True),
+    Tool("BRISQUE", _NONE, False, _ARTEFACTS, 7.0, brisque),
+    Tool("NIQE", _NONE, False, _ARTEFACTS, 11.0, niqe),
 )  # fmt: skip
 
 

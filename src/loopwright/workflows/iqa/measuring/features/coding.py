@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -22,13 +21,6 @@ REGULAR = 0.8
 """Share of the runs of repeated pixels that are as long as their median, up to one, from which they are squares."""
 BINS, BINS_PER_UNIT = 2048, 4
 """Histogram of the size of a DCT coefficient: number of bins, and bins per DCT unit."""
-
-
-class JpegTrace(NamedTuple):
-    """What the 8 x 8 grid shows."""
-
-    quality: float
-    evidence: float
 
 
 def step_profile(plane: Plane, axis: int) -> NDArray[np.float32]:
@@ -84,20 +76,17 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
     return steps
 
 
-def jpeg_trace(plane: Plane) -> JpegTrace:
+def jpeg_trace(plane: Plane) -> tuple[float, float]:
     """The quality setting of a JPEG coder, from the pixels alone.
 
     Returns:
         Quality 1..100 (100 for none seen) and the share of coefficients that agree, 0..1.
     """
     down, across = _grid(plane, 0), _grid(plane, 1)
-    best = JpegTrace(100.0, 0.0)
+    best = (100.0, 0.0)
     for top, left in dict.fromkeys([((down + 1) % 8, (across + 1) % 8), (0, 0)]):
-        if best.evidence >= 0.5:
-            break
-        quality, evidence = _quality(plane[top:, left:])
-        if evidence > best.evidence:
-            best = JpegTrace(quality, evidence)
+        if best[1] < 0.5:
+            best = max(best, _quality(plane[top:, left:]), key=lambda trace: trace[1])
     return best
 
 

@@ -49,17 +49,6 @@ class Edges(NamedTuple):
     """Standard deviation of the Gaussian that would have made a step this wide, pixels."""
 
 
-class Sharpness(NamedTuple):
-    """Edge widths by tile."""
-
-    sharpest: float
-    typical: float
-    tiles: int
-    strong: float
-    weak: float
-    ratio: float
-
-
 def gradient(plane: Plane, sigma: float) -> tuple[Plane, Plane]:
     """Central differences of the smoothed plane, grey levels per pixel."""
     smooth = cv2.GaussianBlur(plane, (0, 0), sigma)
@@ -125,11 +114,11 @@ def _gradient_at(place: NDArray[np.intp], plane: Plane, sigma: float) -> tuple[P
     return gx, gy
 
 
-def tile_sharpness(edges: Edges, width: int) -> Sharpness:
+def tile_sharpness(edges: Edges, width: int) -> dict[str, float]:
     """Median edge blur per tile of a plane; the sharpest tenth of the tiles, and the tile in the middle.
 
     Returns:
-        NaN and 0 tiles if no tile has enough edges.
+        The fields of `ImageFeatures` about the width of edges; NaN and 0 tiles if no tile has enough edges.
     """
     tile = edges.row // TILE * (width // TILE + 1) + edges.column // TILE
     # By tile, then by blur: positive floats are in the order of their bits, so one sort of whole numbers does both.
@@ -138,17 +127,16 @@ def tile_sharpness(edges: Edges, width: int) -> Sharpness:
     counts = np.diff(np.append(starts, len(keys)))
     medians = keys[(starts + counts // 2)[counts >= TILE_EDGES]].astype(np.uint32).view(np.float32)
     if len(medians) == 0:
-        return Sharpness(math.nan, math.nan, 0, math.nan, math.nan, math.nan)
+        return {**dict.fromkeys(_WIDTHS, math.nan), "edge_tiles": 0}
     middle, top = quantiles(edges.height, (0.5, 0.9))
     sharpest, typical = quantiles(medians, (0.1, 0.5))
-    return Sharpness(
-        sharpest=sharpest,
-        typical=typical,
-        tiles=len(medians),
-        strong=_median(edges.sigma[edges.height >= top]),
-        weak=_median(edges.sigma[edges.height <= middle]),
-        ratio=_median(edges.ratio[edges.height >= middle]),
-    )
+    strong, weak = _median(edges.sigma[edges.height >= top]), _median(edges.sigma[edges.height <= middle])
+    ratio = _median(edges.ratio[edges.height >= middle])
+    widths = dict(zip(_WIDTHS, (sharpest, typical, strong, weak, ratio), strict=True))
+    return {**widths, "edge_tiles": len(medians)}
+
+
+_WIDTHS = ("edge_sigma", "edge_sigma_typical", "edge_sigma_strong", "edge_sigma_weak", "edge_ratio")
 
 
 def _median(values: Plane) -> float:

@@ -42,7 +42,7 @@ class ImageFeatures:
     edge_sigma_typical: float
     """The same for the tile in the middle of the order; far above `edge_sigma` where only the subject is in focus,
     pixels."""
-    edge_tiles: int
+    edge_tiles: float
     """Number of tiles of 64 x 64 pixels with enough edges to be measured."""
     edge_sigma_strong: float
     """Median blur of the strongest tenth of the edges, wherever they are, pixels."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -26,21 +25,14 @@ from loopwright.workflows.iqa.measuring.features.planes import (
 from loopwright.workflows.iqa.measuring.features.tone import lab
 
 
-class LinearFilter(NamedTuple):
-    """The linear filter that leads from the (toned) reference to the image."""
-
-    share: float
-    detail_gain: float
-    sigma: float
-    sigma_minor: float
-    direction: float
-
-
-def linear_filter(image: Plane, origin: Plane) -> LinearFilter:
+def linear_filter(image: Plane, origin: Plane) -> dict[str, float]:
     """Transfer function and coherence between reference and image by Welch's method.
 
     With cross spectrum Sxy and spectra Sxx, Syy, the best linear filter is Sxy / Sxx, and Syy - |Sxy|^2 / Sxx is what
     it leaves.
+
+    Returns:
+        The fields of `PairFeatures` about the filter that leads from the (toned) reference to the image.
     """
     x, y = tile_spectra(origin), tile_spectra(image)
     sxx = mean_power(x) + 1e-6
@@ -58,7 +50,13 @@ def linear_filter(image: Plane, origin: Plane) -> LinearFilter:
     band = (radius > 0.15) & (radius < 0.4)
     detail_gain = float((gain[band] * sxx[band]).sum() / sxx[band].sum())
     major, minor, direction = _equivalent_gaussian(gain, sxx, fx, fy)
-    return LinearFilter(max(0.0, share), detail_gain, major, minor, direction)
+    return dict(
+        filter_share=max(0.0, share),
+        detail_gain=detail_gain,
+        blur_sigma=major,
+        blur_sigma_minor=minor,
+        blur_direction=direction,
+    )
 
 
 def _equivalent_gaussian(gain: Plane, weight: Plane, fx: Plane, fy: Plane) -> tuple[float, float, float]:
@@ -83,17 +81,6 @@ Stack = NDArray[np.float32]
 """Three channels in grey levels: float32, shape (height, width, 3)."""
 
 
-class PointOperation(NamedTuple):
-    """The reference after the point operation that explains most of the error."""
-
-    predicted: Stack
-    share: float
-    gain: float
-    gain_rms: float
-    saturation: float
-    saturation_rms: float
-
-
 def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     """Measure how an image differs from its reference, which has the same shape.
 
@@ -116,51 +103,44 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     # A speck says nothing about tone or filter; the rest is analysed with the reference's own value in its place.
     clean = np.where(speck, origin, image)
 
-    point = _point_operation(clean, origin)
-    shifts, shifted = _channel_shift(clean, point.predicted)
-    toned_luma, image_luma = _luma(point.predicted), _luma(clean)
+    predicted, point = _point_operation(clean, origin)
+    gain, saturation = point["contrast_gain"], point["saturation_ratio"]
+    shifts, shifted = _channel_shift(clean, predicted)
+    toned_luma, image_luma = _luma(predicted), _luma(clean)
     linear = linear_filter(image_luma, toned_luma)
-    left = clean - point.predicted
+    left = clean - predicted
     left_energy = mean_square(left)
     shift_energy = max(0.0, left_energy - mean_square(clean - shifted)) if shifts > 0.15 else 0.0
-    filter_energy = linear.share * max(0.0, left_energy - shift_energy)
+    filter_energy = linear["filter_share"] * max(0.0, left_energy - shift_energy)
     rest = clean - shifted if shift_energy > 0.5 * left_energy else left
     # A change of saturation moves the mean colour as well; what is left of the move is the cast.
-    color_a, color_b = (lab(rgb)[..., 1:] - point.saturation * lab(reference)[..., 1:]).mean(axis=(0, 1))
+    color_a, color_b = (lab(rgb)[..., 1:] - saturation * lab(reference)[..., 1:]).mean(axis=(0, 1))
     differences = [(stack - _luma(stack)[..., None]).mean(axis=(0, 1)) for stack in (clean, origin)]
-    chroma_shift = differences[0] - point.saturation * differences[1]
+    chroma_shift = differences[0] - saturation * differences[1]
     flatness, slope = _spread(rest, origin_plane)
-    jpeg = jpeg_trace(plane)
+    jpeg_quality, jpeg_evidence = jpeg_trace(plane)
     shift, mean = float(image_luma.mean() - origin_plane.mean()), float(origin_plane.mean())
     return PairFeatures(
         rms_error=math.sqrt(energy),
-        point_share=point.share,
         mean_shift=shift,
-        kept_level=mean + shift / (1 - point.gain) if abs(point.gain - 1) > 1e-3 else math.nan,
-        contrast_gain=point.gain,
-        contrast_rms=point.gain_rms,
-        saturation_ratio=point.saturation,
-        saturation_rms=point.saturation_rms,
+        kept_level=mean + shift / (1 - gain) if abs(gain - 1) > 1e-3 else math.nan,
+        **point,
         color_shift=math.hypot(float(color_a), float(color_b)),
         color_shift_rms=float(np.sqrt((chroma_shift**2).mean())),
         level_use_ratio=level_use(rgb) / max(level_use(reference), 1e-3),
         channel_shift=shifts,
         channel_shift_rms=math.sqrt(shift_energy),
-        filter_share=linear.share,
         filter_rms=math.sqrt(filter_energy),
-        detail_gain=linear.detail_gain,
-        blur_sigma=linear.sigma,
-        blur_sigma_minor=linear.sigma_minor,
-        blur_direction=linear.direction,
+        **linear,
         residual_rms=math.sqrt(max(0.0, left_energy - shift_energy - filter_energy)),
         residual_flatness=flatness,
         residual_kurtosis=_kurtosis(image - origin),
         residual_luma_slope=slope,
         impulse_fraction=float(speck.mean()),
         impulse_share=speck_energy / max(energy, 1e-9),
-        jpeg_quality=jpeg.quality,
-        jpeg_evidence=jpeg.evidence,
-        reference_jpeg_quality=jpeg_trace(origin_plane).quality,
+        jpeg_quality=jpeg_quality,
+        jpeg_evidence=jpeg_evidence,
+        reference_jpeg_quality=jpeg_trace(origin_plane)[0],
         pixel_size_gain=pixel_size(plane) / pixel_size(origin_plane),
     )
 
@@ -176,10 +156,13 @@ def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
     return float((centred * (image - image.mean())).mean()) / variance if variance > 0.25 else 1.0
 
 
-def _point_operation(image: Stack, origin: Stack) -> PointOperation:
+def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, float]]:
     """Explain the error by a tone curve per channel, or by one colour matrix, whichever explains more.
 
     Slopes are taken from means over 8 x 8 blocks, which blur, noise and JPEG leave nearly alone.
+
+    Returns:
+        The reference after it, and the fields of `PairFeatures` about it.
     """
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
     low_image, low_origin = area_mean(image, size), area_mean(origin, size)
@@ -200,12 +183,11 @@ def _point_operation(image: Stack, origin: Stack) -> PointOperation:
     best_energy, best = min(left, key=lambda pair: pair[0])
     if not _holds_for_means(best, image, origin):
         best, best_energy = origin, energy
-    return PointOperation(
-        predicted=best,
-        share=1 - best_energy / max(energy, 1e-9),
-        gain=gain,
-        gain_rms=abs(gain - 1) * float(_luma(low_origin).std()),
-        saturation=saturation,
+    return best, dict(
+        point_share=1 - best_energy / max(energy, 1e-9),
+        contrast_gain=gain,
+        contrast_rms=abs(gain - 1) * float(_luma(low_origin).std()),
+        saturation_ratio=saturation,
         saturation_rms=abs(saturation - 1) * math.sqrt(variance),
     )
 

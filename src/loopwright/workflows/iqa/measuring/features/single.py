@@ -52,24 +52,17 @@ def measure(rgb: Rgb) -> ImageFeatures:
     black_share, white_share = (np.count_nonzero(mask) / mask.size for mask in (black, white))
     grain, cells = noise([channel.astype(np.float32) for channel in cv2.split(_without(speck, close, median))])
     fine = fine_detail(close_luma)
-    jpeg = jpeg_trace(close_luma)
+    jpeg_quality, jpeg_evidence = jpeg_trace(close_luma)
     slope = slopes(whole_luma)
     close_slope = slope if close_luma is whole_luma else slopes(close_luma)
 
     edges = find_edges(whole_luma, slope, grain.sigma)
-    sharpness = tile_sharpness(edges, whole_luma.shape[1])
     half = math.nan if grain.sigma < VISIBLE_NOISE else _strongest_at_half_size(whole_luma, grain.sigma)
     anisotropy, direction = motion(whole_luma, grain.sigma)
     return ImageFeatures(
         width=rgb.shape[1],
         height=rgb.shape[0],
-        edge_sigma=sharpness.sharpest,
-        edge_sigma_typical=sharpness.typical,
-        edge_tiles=sharpness.tiles,
-        edge_sigma_strong=sharpness.strong,
-        edge_sigma_weak=sharpness.weak,
         edge_sigma_half=half,
-        edge_ratio=sharpness.ratio,
         motion_anisotropy=anisotropy,
         motion_direction=direction,
         motion_length=motion_length(edges, direction),
@@ -82,11 +75,12 @@ def measure(rgb: Rgb) -> ImageFeatures:
         impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
         impulse_evenness=evenness(speck, close_luma),
         impulse_surroundings=surroundings(speck, close, median),
-        jpeg_quality=jpeg.quality,
-        jpeg_evidence=jpeg.evidence,
+        jpeg_quality=jpeg_quality,
+        jpeg_evidence=jpeg_evidence,
         fine_detail_gap=detail_gap(close_luma, fine, close_slope.size),
         level_use=level_use(close),
         pixel_size=pixel_size(close_luma),
+        **tile_sharpness(edges, whole_luma.shape[1]),
         **tone(whole, whole_luma, slope),
     )
 
@@ -94,7 +88,7 @@ def measure(rgb: Rgb) -> ImageFeatures:
 def _strongest_at_half_size(plane: Plane, noise_sigma: float) -> float:
     """Four pixels' mean has half their noise, while a blur keeps half its width."""
     small = np.asarray(cv2.resize(plane, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.float32)
-    return tile_sharpness(find_edges(small, slopes(small), noise_sigma / 2), small.shape[1]).strong
+    return tile_sharpness(find_edges(small, slopes(small), noise_sigma / 2), small.shape[1])["edge_sigma_strong"]
 
 
 def _without(speck: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> Rgb:

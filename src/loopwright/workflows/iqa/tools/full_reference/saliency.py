@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Rgb
+from loopwright.workflows.iqa.measuring.features.planes import magnitude
 from loopwright.workflows.iqa.measuring.reference_planes import (
     MIRRORED,
     Map,
     Pair,
-    aligned,
     block_mean,
     f32,
     mixed,
@@ -188,10 +188,11 @@ def _cie_root() -> NDArray[np.float32]:
 
 def _edges(plane: Map) -> Map:
     """The magnitude of Scharr's gradient, zeros outside."""
-    across, down, steep = aligned(plane.shape, 3)
-    for dx, slope in ((1, across), (0, down)):
-        cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, dst=slope, scale=1 / 16, borderType=cv2.BORDER_CONSTANT)
-    return f32(cv2.magnitude(across, down, steep))
+    across, down = (
+        np.asarray(cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, scale=1 / 16, borderType=cv2.BORDER_CONSTANT), np.float32)
+        for dx in (1, 0)
+    )
+    return magnitude(across, down)
 
 
 def _grid(height: int, width: int) -> tuple[Map, Map]:
