@@ -29,12 +29,17 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     given = [pair for name in cycle if name in graph.nodes for pair in _given(graph.nodes[name].functions)]
     counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
     counted -= {key for key, value, _ in given if _number(value) not in (None, 1)}  # it is set back
-    for function in _with_helpers(_deciders(cycle, graph)):
+    # A node may note for the router that it is enough; what else nodes compare counts no passes.
+    sums = ((key, value) for key, value, _ in given if isinstance(value, ast.BinOp))
+    stepped = counted - {key for key, value in sums if not any(map(_number, ast.walk(value)))}
+    deciding = [*_with_helpers(_deciders(cycle, graph))]
+    nodes = (graph.nodes[name] for name in cycle if name in graph.nodes)
+    for function in (*deciding, *_with_helpers(each for node in nodes for each in node.functions)):
         for one, other in _compared(function):
             limit = _limit(other, function)
-            length = isinstance(limit, int) and limit > 0 and _is_length(one, function)
+            length = isinstance(limit, int) and limit > 0 and _is_length(one, function) and function in deciding
             for key in _keys(one, function):
-                if length or key in counted:
+                if length or key in (counted if function in deciding else stepped):
                     named = f"len({key})" if length else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return said, _bound(limit, key, graph)
@@ -63,7 +68,7 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
         if route.source in cycle and len(set((route.targets or {"": "", " ": " "}).values())) > 1:
             yield from route.functions
     for name in cycle:
-        if name in graph.nodes:  # it may note for the router whether that is enough
+        if name in graph.nodes and graph.nodes[name].words != frozenset():
             yield from graph.nodes[name].functions
 
 
@@ -137,7 +142,7 @@ def _given(functions: Iterable[FunctionValue]) -> Iterator[tuple[str, ast.expr |
                 pass
 
 
-def _number(value: ast.expr | None) -> int | float | None:
+def _number(value: ast.AST | None) -> int | float | None:
     known = value.value if isinstance(value, ast.Constant) else None
     return known if isinstance(known, int | float) else None
 

@@ -82,18 +82,23 @@ class Checker:
             return []
         frame = self.reader.module(path)
         self.reader.left = WORK
-        named = [*self._named(frame, "", None)]
+        read: list[tuple[ast.AST, list[tuple[str, FoundGraph]]]] = [(source.tree, [*self._named(frame, "", None)])]
         instances: dict[ast.AST, InstanceValue] = {}
-        made: list[tuple[ast.AST, list[tuple[str, FoundGraph]]]] = []
         for node, around in functions_in(source.tree, frame):
             builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
             if builds and node not in self.reader.called:
-                made.append((node, [*self._read(node, around, frame, instances)]))
+                read.append((node, [*self._read(node, around, frame, instances)]))
         for node in source.tree.body:
             if isinstance(node, ast.If) and asks_for_main(node.test):
-                named += self._root(node, frame, None)
-        for node, graphs in made:
-            named += graphs if node not in self.reader.called else ()  # else who calls it goes on with them
+                read.append((node, [*self._root(node, frame, None)]))
+        # What a function makes that another one calls and bounds is told there.
+        bounded = {graph.origin.site for graph in self.reader.graphs if graph.origin}
+        named = [
+            (name, graph)
+            for node, graphs in read
+            for name, graph in graphs
+            if graph.site not in bounded or node not in self.reader.called
+        ]
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
