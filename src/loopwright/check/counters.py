@@ -36,8 +36,10 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     nodes = (graph.nodes[name] for name in cycle if name in graph.nodes)
     for function in (*deciding, *_with_helpers(each for node in nodes for each in node.functions)):
         for one, other in _compared(function):
-            limit = _limit(other, function)
-            length = isinstance(limit, int) and limit > 0 and _is_length(one, function) and function in deciding
+            limit, length = _limit(other, function), _is_length(one, function)
+            if length and function not in deciding:
+                continue
+            length = length and isinstance(limit, int) and limit > 0
             for key in _keys(one, function):
                 if length or key in (counted if function in deciding else stepped):
                     named = f"len({key})" if length else key
