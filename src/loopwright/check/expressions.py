@@ -56,7 +56,7 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
         case ast.Name(id=name):
             return _BUILTINS.get(name, UNKNOWN) if (value := frame.look_up(name)) is UNKNOWN else value
         case ast.Attribute():
-            return attribute(evaluate(node.value, frame, call), node, frame)
+            return call.attribute(evaluate(node.value, frame, call), node, frame)
         case ast.Call():
             return call(node, frame)
         case ast.Lambda():

@@ -432,14 +432,19 @@ class Reader:
         bases = tuple(evaluate(base, frame, self) for base in node.bases)
         made = ClassValue(node.name, bases, inner.names, node, self.project)
         frame.names[node.name] = self.classes[node] = made
+        for base in bases:  # Python runs it for every class made of it: a registry, say
+            hook = base.find("__init_subclass__") if isinstance(base, ClassValue) else UNKNOWN
+            if isinstance(hook, FunctionValue):
+                self._inline(replace(hook, bound=made), None)
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
         """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""
         value: Any = FunctionValue(node, frame)
         for decorator in reversed(node.decorator_list):
             known = evaluate(decorator, frame, self)
-            if known is UNKNOWN and getattr(decorator, "id", getattr(decorator, "attr", "")) in _OWN_DECORATORS:
-                known = getattr(decorator, "id", getattr(decorator, "attr", ""))
+            called = getattr(decorator, "id", getattr(decorator, "attr", ""))
+            if called in _OWN_DECORATORS and (known is UNKNOWN or known == f"functools.{called}"):
+                known = called
             if isinstance(known, FunctionValue) and not known.unread:
                 known = self._inline(known, None, [value])
                 if isinstance(known, FunctionValue) and isinstance(value, FunctionValue):
@@ -449,7 +454,8 @@ class Reader:
             if not isinstance(value, FunctionValue):
                 return UNKNOWN
             if isinstance(known, Symbol | Made | str):
-                value = replace(value, decorators=(*value.decorators, known))
+                others = known == "functools.singledispatch"  # which of several functions runs, it decides
+                value = replace(value, decorators=(*value.decorators, known), unread=value.unread or others)
             else:
                 value = replace(value, unread=True)
         return value
@@ -540,6 +546,16 @@ class Reader:
         hidden = any(name in scope.names for scope in frame.scopes())
         made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
         return self._unknown(node, given) if made is UNKNOWN else made
+
+    def attribute(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
+        """The value of an attribute; what a property returns is read."""
+        found = owner.of.find(node.attr) if isinstance(owner, InstanceValue) and node.attr not in owner.names else None
+        if not isinstance(found, FunctionValue) or not {"property", "cached_property"} & {*found.decorators}:
+            return attribute(owner, node, frame)
+        value = self._inline(replace(found, bound=owner), None)
+        if "cached_property" in found.decorators:
+            owner.names[node.attr] = value
+        return value
 
     def _entered(self, item: ast.withitem, frame: Frame) -> Any:
         """What a ``with`` is given; what its ``__enter__`` returns gets the name."""
