@@ -38,7 +38,7 @@ from loopwright.engine.proof.source import (
 )
 
 if TYPE_CHECKING:
-    from loopwright.check.reader import Reader
+    from loopwright.check.calls import Calls
 
 NO_WORDS: frozenset[str] = frozenset()
 TOOLS = "tools"
@@ -48,7 +48,7 @@ TOOLS = "tools"
 class Arguments:
     """The arguments of one call, each evaluated once."""
 
-    def __init__(self, node: ast.Call, frame: Frame, call: Reader) -> None:
+    def __init__(self, node: ast.Call, frame: Frame, call: Calls) -> None:
         self.place = place_of(node, frame)
         self.call = call
         self.given: list[Any] = []
@@ -195,7 +195,7 @@ def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain]:
             pass
 
 
-def _read_function(node: FoundNode, action: FunctionValue, call: Reader) -> None:
+def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
     words = command_words(action.node, action.values, action.fixed, doubts)
@@ -230,7 +230,7 @@ def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> f
     return frozenset(found)
 
 
-def read_tools(node: FoundNode, tools: Any, call: Reader) -> None:
+def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
     """Note where the Commands of tools go; tools that nobody read make none where no file has a function that does."""
     for tool in iterated(tools) or [UNKNOWN]:
         if isinstance(tool, FunctionValue):
@@ -306,7 +306,7 @@ def _sent(path: Any) -> tuple[frozenset[str], tuple[FunctionValue, ...]]:
     return sent_words(path.node, path.values, path.fixed), (path,)
 
 
-def router_words(path: Any, call: Reader) -> tuple[frozenset[str] | None, bool]:
+def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
     """What a router can return, None for anything, and whether an annotation declares it."""
     if isinstance(path, Symbol) and path.rpartition(".")[2] == "tools_condition":
         return frozenset({TOOLS, END}), True

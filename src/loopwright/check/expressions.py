@@ -28,7 +28,7 @@ from loopwright.check.values import (
 from loopwright.engine.proof.source import UNKNOWN, Symbol
 
 if TYPE_CHECKING:  # it evaluates calls, which may do something to graphs, and bounds the work
-    from loopwright.check.reader import Reader
+    from loopwright.check.calls import Calls
 
 
 MOST_ITEMS = 10_000
@@ -45,7 +45,7 @@ MOST_NUMBERS = 100
 _BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
 
 
-def evaluate(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
+def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
     """The value of an expression; `UNKNOWN` where constants do not tell it."""
     call.step()
     match node:
@@ -85,7 +85,7 @@ def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
     return member(owner, node.attr) if kept is UNKNOWN else kept
 
 
-def _combined(node: ast.expr | None, frame: Frame, call: Reader) -> Any:
+def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
     match node:
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
             return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
@@ -124,7 +124,7 @@ def _named(name: str, value: Any, frame: Frame) -> Any:
     return value
 
 
-def truth(test: ast.expr, frame: Frame, call: Reader) -> bool | None:
+def truth(test: ast.expr, frame: Frame, call: Calls) -> bool | None:
     """Whether a condition holds; None if constants do not tell."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         known = truth(test.operand, frame, call)
@@ -204,7 +204,7 @@ def iterated(value: Any) -> Sequence[Any] | None:
     return None
 
 
-def _items(nodes: Sequence[ast.expr], frame: Frame, call: Reader) -> Any:
+def _items(nodes: Sequence[ast.expr], frame: Frame, call: Calls) -> Any:
     values: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
@@ -217,7 +217,7 @@ def _items(nodes: Sequence[ast.expr], frame: Frame, call: Reader) -> Any:
     return values
 
 
-def _dictionary(node: ast.Dict, frame: Frame, call: Reader) -> Any:
+def _dictionary(node: ast.Dict, frame: Frame, call: Calls) -> Any:
     found: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         known = evaluate(value, frame, call)
@@ -235,7 +235,7 @@ def _dictionary(node: ast.Dict, frame: Frame, call: Reader) -> Any:
 
 
 def _comprehension(
-    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Reader
+    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Calls
 ) -> Any:
     """What a comprehension makes of items that are known; else what it does to graphs."""
     inner = Frame(node, frame.file, frame.name, frame)
@@ -312,7 +312,7 @@ def _sum(first: Any, second: Any, plus: bool) -> Any:
     return (*before, *behind) if isinstance(first, tuple) else [*before, *behind]
 
 
-def _subscript(node: ast.Subscript, frame: Frame, call: Reader) -> Any:
+def _subscript(node: ast.Subscript, frame: Frame, call: Calls) -> Any:
     owner = evaluate(node.value, frame, call)
     if isinstance(owner, Symbol):
         return _annotation(owner, node.slice, frame, call)
@@ -327,7 +327,7 @@ def _subscript(node: ast.Subscript, frame: Frame, call: Reader) -> Any:
     return unknown(owner)
 
 
-def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Reader) -> Any:
+def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> Any:
     """``Literal[...]``, ``Command[Literal[...]]``, and these within ``Union``, ``Optional`` or ``Annotated``."""
     parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     name = owner.rpartition(".")[2]
@@ -370,7 +370,7 @@ def _unquoted(node: ast.expr) -> ast.expr:
     return node
 
 
-def return_annotation(function: FunctionValue, call: Reader) -> Any:
+def return_annotation(function: FunctionValue, call: Calls) -> Any:
     """What a function is annotated to return: `Words`, or `UNKNOWN`."""
     annotation = getattr(function.node, "returns", None)
     return UNKNOWN if annotation is None else evaluate(_unquoted(annotation), function.frame, call)

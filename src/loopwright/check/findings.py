@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from loopwright.check.calls import WORK
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project
 from loopwright.check.proving import Finding, Verdict, prove
-from loopwright.check.reader import WORK, Reader, asks_for_main
+from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import MAKERS, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
 from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, reassigned_inside
 

@@ -14,26 +14,18 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from weakref import WeakSet
 
-from loopwright.check.agents import bounded, make, maker_of
-from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, place_of
+from loopwright.check.calls import WORK, Calls
 from loopwright.check.expressions import (
     MOST_NUMBERS,
-    attribute,
     bind,
-    builtin,
     evaluate,
     fill,
     iterated,
-    of_text,
     truth,
 )
-from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project, SourceFile
 from loopwright.check.values import (
-    MAKERS,
-    Chain,
     ClassValue,
     Frame,
     FunctionValue,
@@ -41,17 +33,15 @@ from loopwright.check.values import (
     Grip,
     InstanceValue,
     Made,
-    builders_in,
-    changes_builder,
     may_change,
     member,
-    named_in,
+    same,
     symbol,
     text_of,
     unknown,
 )
 from loopwright.engine.proof.changes import SHARED, changes_in
-from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes, parameters, stored
+from loopwright.engine.proof.source import UNKNOWN, Symbol, parameters, stored
 from loopwright.errors import GraphError
 
 KNOWN_PACKAGES = (
@@ -59,22 +49,6 @@ KNOWN_PACKAGES = (
     "loopwright.engine.", "typing.", "typing_extensions.",
 )  # fmt: skip
 """Packages whose names stand for themselves, wherever their source is."""
-
-DEEPEST = 12
-"""Calls of the file's own functions are followed this deep."""
-
-WORK = 150_000
-"""The expressions that are evaluated for one file, calls of its functions included; about half a second."""
-
-
-_LOOKING = frozenset({
-    "len", "print", "str", "repr", "bool", "isinstance", "any", "all", "set", "dict", "type", "id", "iter", "sum",
-    "max", "min", "map", "filter", "enumerate", "zip", "list", "tuple", "sorted", "reversed",
-})  # fmt: skip
-"""Builtins that leave a list or table as it is."""
-
-HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify", "builtins.str"})
-"""Functions that may be given a builder and do not change it."""
 
 _STARRED = {
     "langgraph.graph": ("END", "START", "MessageGraph", "MessagesState", "StateGraph"),
@@ -98,13 +72,8 @@ def _nothing() -> Left:
 _OWN_DECORATORS = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
 """Python's own decorators, as `loopwright.check.values.FunctionValue.decorators` keeps them."""
 
-_FALLBACKS = "langchain_core.runnables.RunnableWithFallbacks"
 
-PASSED_THROUGH = frozenset({"RunnableLambda", "partial", "coerce_to_runnable"})
-"""What wraps a function and runs it as it is."""
-
-
-class Reader:
+class Reader(Calls):
     """Reads the files of a project.
 
     Args:
@@ -112,42 +81,13 @@ class Reader:
     """
 
     def __init__(self, project: Project) -> None:
-        self.project = project
-        self.graphs: list[FoundGraph] = []
+        super().__init__(project)
         self.modules: dict[Path, Frame] = {}
-        self.called: set[ast.AST] = set()
         self.read: dict[ast.AST, Frame] = {}
         self.classes: dict[ast.AST, ClassValue] = {}
-        self.left = WORK
         self.failed: dict[Path, GraphError] = {}
-        self.kept: list[GraphValue] = []
-        """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
-        self.objects = WeakSet[InstanceValue]()
-        self._owner: Any = None
-        self._following: list[ast.AST] = []
-        self._branch: tuple[int, ...] = ()
         self._branches = 0
         self._may_have_left = False
-
-    def step(self, count: int = 1) -> None:
-        """Count what is evaluated.
-
-        Raises:
-            GraphError: If the file has had all that one file may have.
-        """
-        self.left -= count
-        if self.left < 0:
-            raise GraphError(f"it takes more than {WORK:,} steps to read")
-
-    @property
-    def hurries(self) -> bool:
-        """Whether half of the work is done; from there passes are not counted out, and calls not followed as deep."""
-        return self.left < WORK // 2
-
-    @property
-    def file(self) -> Path:
-        """The file that is being read."""
-        return self._owner.file
 
     # Scopes
 
@@ -207,11 +147,6 @@ class Reader:
             self._owner = None
         return frame, returned
 
-    def instance(self, of: ClassValue) -> InstanceValue:
-        """An object of a class, before its ``__init__`` has run."""
-        self.objects.add(made := InstanceValue(of))
-        return made
-
     def forget(self, instance: InstanceValue, source: SourceFile) -> None:
         """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
         for name, value in instance.names.items():
@@ -230,7 +165,7 @@ class Reader:
         around, self._may_have_left = self._may_have_left, False
         self._sequence(statements, frame, returned)
         self._may_have_left = around
-        return _same(returned) if returned else None
+        return same(returned) if returned else None
 
     def _sequence(self, statements: Sequence[ast.stmt], frame: Frame, returned: list[Any]) -> Left:
         """Read statements in order, up to one that surely leaves; behind one that may leave, the rest may not run."""
@@ -339,7 +274,7 @@ class Reader:
             for _, found in ends[1:]:
                 for name, value in found[place].items():
                     if (kept := holder.names.setdefault(name, value)) is not value:
-                        holder.names[name] = _same([kept, value])
+                        holder.names[name] = same([kept, value])
         leaving: set[Left] = {left for left, _ in ends}
         self._may_have_left = self._may_have_left or len(leaving) > 1
         return leaving.pop() if len(leaving) == 1 else None
@@ -413,19 +348,6 @@ class Reader:
             changed = held
         self._assign([node.target], changed if isinstance(node.target, ast.Name) else UNKNOWN, frame)
 
-    def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame) -> None:
-        """Note what changes the nodes and edges of builders past their methods, or by one that is not known."""
-        for graph in builders_in(changed):
-            place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
-            graph.refuse(place, "its nodes or edges are changed past its methods")
-
-    def _hidden(self, owner: Any, function: Any, method: str, frame: Frame) -> Any:
-        """The builders that a method may change which is not known, or whose owner is not."""
-        if isinstance(owner, InstanceValue) and function is UNKNOWN:
-            return [*owner.names.values()]
-        unseen = owner is UNKNOWN and method in METHODS
-        return [held for held in self.kept if held.graph.place.file == frame.file] if unseen else owner
-
     def _class(self, node: ast.ClassDef, frame: Frame) -> None:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
@@ -498,277 +420,6 @@ class Reader:
             return self.module(path)
         except GraphError:
             return None  # it is reported where it is checked itself
-
-    # Calls
-
-    def __call__(self, node: ast.Call, frame: Frame) -> Any:
-        """The value of a call, and what it does to graphs."""
-        owner = None
-        if isinstance(node.func, ast.Attribute):
-            owner = evaluate(node.func.value, frame, self)
-            if isinstance(owner, GraphValue | FunctionValue | list | dict) or text_of(owner) is not None:
-                return self._method(owner, node.func.attr, node, frame)
-            if isinstance(owner, Symbol) and node.func.attr in METHODS:
-                self._elsewhere(node, node.func.value, owner, frame)
-            function = attribute(owner, node.func, frame)  # the owner is evaluated once, or long chains take for ever
-            if changes_builder(node.func.attr):
-                self._past_methods(self._hidden(owner, function, node.func.attr, frame), node, frame)
-        else:
-            function = evaluate(node.func, frame, self)
-        if isinstance(function, Grip) and function.method:
-            return self._method(GraphValue(function.graphs[0]), function.method, node, frame)
-        given = Arguments(node, frame, self)
-        match function:
-            case Symbol():
-                return self._known(function, node, given, frame)
-            case FunctionValue() if not function.unread:
-                return self._inline(function, given)
-            case ClassValue():
-                return self._object(function, node, given, frame)
-            case Made(of="functools.partial", given=(Symbol() as name, *_)):
-                given.complete = False
-                return self._known(name, node, given, frame)
-            case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
-                return self._inline(method, given)
-            case Grip() if not isinstance(owner, Grip):
-                self._past_methods(function, node, frame)
-                return UNKNOWN
-            case _:
-                return self._builtin(getattr(node.func, "id", ""), node, given, frame)
-
-    def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
-        """What a builtin makes of what is known; any other function may do anything with what it is given."""
-        if name in ("exec", "eval", "globals", "locals", "vars"):
-            around = unknown(*given.given, *(value for scope in frame.scopes() for value in scope.names.values()))
-            if name in ("exec", "eval"):
-                self._past_methods(around, node, frame)
-            return around
-        hidden = any(name in scope.names for scope in frame.scopes())
-        made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
-        return self._unknown(node, given) if made is UNKNOWN else made
-
-    def attribute(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
-        """The value of an attribute; what a property returns is read."""
-        found = owner.of.find(node.attr) if isinstance(owner, InstanceValue) and node.attr not in owner.names else None
-        if not isinstance(found, FunctionValue) or not {"property", "cached_property"} & {*found.decorators}:
-            return attribute(owner, node, frame)
-        value = self._inline(replace(found, bound=owner), None)
-        if "cached_property" in found.decorators:
-            owner.names[node.attr] = value
-        return value
-
-    def _entered(self, item: ast.withitem, frame: Frame) -> Any:
-        """What a ``with`` is given; what its ``__enter__`` returns gets the name."""
-        value = evaluate(item.context_expr, frame, self)
-        entered = self._special(value, "enter")
-        if item.optional_vars:
-            bind(item.optional_vars, entered, frame)
-        return value
-
-    def _special(self, value: Any, name: str) -> Any:
-        """What a method returns that Python calls by itself."""
-        found = [member(value, f"__{a}{name}__") for a in ("", "a")] if isinstance(value, InstanceValue) else []
-        return _same([self._inline(method, None) for method in found if isinstance(method, FunctionValue)] or [UNKNOWN])
-
-    def _object(self, of: ClassValue, node: ast.Call, given: Arguments, frame: Frame) -> Any:
-        """What calling a class makes."""
-        if any(base == Symbol(f"langgraph.graph.{name}") for base in of.bases for name in MAKERS):
-            graph = self._graph(node, frame)
-            if any(isinstance(value, FunctionValue) for value in of.members.values()):
-                graph.refuse(given.place, f"{of.name} changes how a StateGraph is built")
-            return GraphValue(graph)
-        if of.is_enum:
-            return UNKNOWN
-        made = self.instance(of)
-        begin = member(made, "__init__")
-        if isinstance(begin, FunctionValue):
-            self._inline(begin, given)
-        else:
-            fields = of.fields()  # a dataclass, say
-            made.names |= zip(fields, given.given, strict=False) if given.complete else dict.fromkeys(fields, UNKNOWN)
-            made.names |= given.named
-            self._unknown(node, given)
-        return made
-
-    def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
-        last = name.rpartition(".")[2]
-        if name in ("itertools.pairwise", "builtins.str"):
-            made = (
-                builtin(last, given.given, given.named) if last == "pairwise" else of_text("{}", "format", given.given)
-            )
-            return made if made is not UNKNOWN else self._unknown(node, given, known=True)
-        if name.startswith("langgraph.graph.") and last in MAKERS:
-            return GraphValue(self._graph(node, frame))
-        if name == "loopwright.bounded":
-            if given.take(0, "graph", UNKNOWN) is UNKNOWN:
-                return UNKNOWN  # a parameter, say: the graph is checked where it is made
-            graph = self._graph(node, frame)
-            bounded(given, graph)
-            return GraphValue(graph, compiled=True)
-        if name == "loopwright.add_node" and given.given and isinstance(given.given[0], GraphValue):
-            METHODS["add_node"](given.given[0].graph, given.without_first())
-            return None
-        if kind := maker_of(name):
-            graph = self._graph(node, frame)
-            if kind == "other":
-                graph.refuse(given.place, f"{last}() builds it")
-            else:
-                make(kind, given, graph)
-            return GraphValue(graph, compiled=kind not in ("create_supervisor", "create_swarm", "other"))
-        if (
-            last in PASSED_THROUGH
-            and given.given
-            and isinstance(given.given[0], FunctionValue | InstanceValue | GraphValue)
-        ):
-            value = given.given[0]
-            if last == "partial" and isinstance(value, FunctionValue) and not given.complete:
-                return replace(value, unread=True)
-            if last == "partial" and isinstance(value, FunctionValue):
-                places = zip(_places(value), given.given[1:], strict=False)
-                value = replace(value, given=(*value.given, *places, *given.named.items()))
-            return value
-        if name not in (COMMAND, SEND):
-            self._unknown(node, given, known=True)
-        options = given.named | ({} if given.complete else {"**": UNKNOWN})
-        return Made(str.__str__(name), options, tuple(given.given))
-
-    def _unknown(self, node: ast.Call, given: Arguments, known: bool = False) -> Any:
-        name = getattr(node.func, "id", getattr(node.func, "attr", "a function"))
-        for value in [*given.given, *given.named.values()]:
-            if isinstance(value, list | dict) and not known and name not in _LOOKING:
-                if not value or isinstance(node.func, ast.Name):  # it may be there to be filled
-                    fill(value)
-            looks = name in HARMLESS_CALLS or (name in _LOOKING and isinstance(value, Grip) and not value.method)
-            if isinstance(value, FunctionValue):  # it may be run there
-                if builders_in(value):
-                    self._inline(replace(value, given=()), None)
-                continue
-            for graph in builders_in(value) if not looks else ():
-                graph.refuse(given.place, f"it is handed to {name}(), which may change it")
-        return UNKNOWN
-
-    def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
-        graph = FoundGraph(place_of(node, frame), node.col_offset, owner=self._owner, frame=frame, branch=self._branch)
-        self.graphs.append(graph)
-        return graph
-
-    def _elsewhere(self, node: ast.Call, name: ast.expr, imported: Symbol, frame: Frame) -> None:
-        """Note a builder that comes from outside the folder tree."""
-        graph = self._graph(node, frame)
-        graph.refuse(graph.place, f"it is made elsewhere, in {imported}")
-        if isinstance(name, ast.Name):
-            frame.names[name.id] = GraphValue(graph)
-
-    def _method(self, value: Any, name: str, node: ast.Call, frame: Frame) -> Any:
-        given = Arguments(node, frame, self)
-        if isinstance(value, str):
-            return of_text(value, name, given.given) if given.complete and not given.named else UNKNOWN
-        if isinstance(value, FunctionValue):
-            if name == "pipe":
-                return Chain((value, *given.given))
-            if name == "with_fallbacks" and any(handed([*given.given, *given.named.values()])):
-                return Made(_FALLBACKS, given.named, (value, *given.given))
-            return value  # with_config, with_retry
-        if isinstance(value, list | dict):
-            return self._of_container(value, name, given)
-        if value.compiled:
-            if name == "with_config" and value.graph.steps is None:
-                value.graph.steps = _step_limit(given)
-            return value if name in ("with_config", "with_retry") else UNKNOWN
-        if name == "compile":
-            value.graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"
-            return GraphValue(value.graph, compiled=True)
-        if method := METHODS.get(name):
-            if given.complete:
-                method(value.graph, given)
-            else:
-                value.graph.refuse(given.place, f"{name}() is given * or ** arguments")
-        elif name not in HARMLESS:
-            value.graph.refuse(given.place, f"{name}() may change it")
-        return value
-
-    def _of_container(self, value: list[Any] | dict[Any, Any], name: str, given: Arguments) -> Any:
-        """What a method of a list or table returns; what it changes is done, or makes it unknown."""
-        if isinstance(value, dict) and name in ("items", "keys", "values"):
-            return [*getattr(value, name)()]
-        if name in ("append", "extend") and isinstance(value, list) and given.complete and not self._branch:
-            items = given.given if name == "append" else iterated(given.take(0, "iterable", UNKNOWN))
-            fill(value, *given.given) if items is None else value.extend(items)
-        elif name not in ("get", "index", "count", "copy"):
-            fill(value, *given.given)
-        return unknown(value)
-
-    def _inline(self, function: FunctionValue, given: Arguments | None, values: Sequence[Any] = ()) -> Any:
-        """What a function of the project returns; what it does to graphs is done.
-
-        Args:
-            function: The function.
-            given: Its arguments, None if only `values` are handed over.
-            values: What a decorator is given.
-        """
-        node = function.node
-        if (
-            len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-            or node in self._following
-            or any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
-        ):
-            return UNKNOWN if given is None else self._handed_on(function, given)
-        self.called.add(node)
-        frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
-        frame.names |= _bound_arguments(function, given, values, self)
-        self._following.append(node)
-        try:
-            return evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
-        finally:
-            self._following.pop()
-
-    def _handed_on(self, function: FunctionValue, given: Arguments) -> Any:
-        """A call that is not followed: what it may do to a builder that it is given or names is not known."""
-        for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
-            graph.refuse(given.place, f"{function.name}() is not followed that far")
-        return UNKNOWN
-
-
-def _step_limit(given: Arguments) -> int | None:
-    config = given.take(0, "config")
-    limit = config.get("recursion_limit") if isinstance(config, dict) else given.take(None, "recursion_limit")
-    return limit if isinstance(limit, int) else None
-
-
-def _places(function: FunctionValue) -> list[str]:
-    """The parameters that a call's arguments without names are for."""
-    its = function.node.args
-    places = [argument.arg for argument in (*its.posonlyargs, *its.args)][function.bound is not None :]
-    return [name for name in places if name not in dict(function.given)]
-
-
-def _bound_arguments(
-    function: FunctionValue, given: Arguments | None, values: Sequence[Any], reader: Reader
-) -> dict[str, Any]:
-    names = dict.fromkeys(parameters(function.node), UNKNOWN)
-    its = function.node.args
-    places = [argument.arg for argument in (*its.posonlyargs, *its.args)]
-    if function.bound is not None and places:
-        names[places[0]] = function.bound
-    if given is None:
-        return names | dict(function.given) | dict(zip(_places(function), values, strict=False))
-    if not given.complete:
-        return names
-    defaults = dict(zip(reversed(places), reversed(its.defaults), strict=False))
-    defaults |= {arg.arg: value for arg, value in zip(its.kwonlyargs, its.kw_defaults, strict=True) if value}
-    names |= {name: evaluate(value, function.frame, reader) for name, value in defaults.items()}
-    changed = changes_in(function.node)
-    for name in defaults:
-        if isinstance(names[name], list | dict) and SHARED in changed.get(name, ()):
-            names[name] = unknown(names[name])  # an earlier call may have
-    names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
-    return names | {name: value for name, value in given.named.items() if name in names}
-
-
-def _same(values: Sequence[Any]) -> Any:
-    first = values[0]
-    same = all(value is first or (type(value) is type(first) and value == first) for value in values)
-    return first if same else unknown(*values)
 
 
 def asks_for_main(test: ast.expr) -> bool:

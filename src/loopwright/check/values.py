@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -370,6 +370,13 @@ def unknown(*values: Any) -> Any:
     """What is known of something that is one of several values or part of them: the builders that it may change."""
     found = builders_in(*values)
     return Grip(tuple(dict.fromkeys(found))) if found else UNKNOWN
+
+
+def same(values: Sequence[Any]) -> Any:
+    """The value if all are the same one, else what is known of each."""
+    first = values[0]
+    same = all(value is first or (type(value) is type(first) and value == first) for value in values)
+    return first if same else unknown(*values)
 
 
 def changes_builder(method: str) -> bool:
