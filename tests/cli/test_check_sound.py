@@ -245,6 +245,9 @@ MAY_JUMP = {
     ),
     "a map": "def jump(state): return list(map(go, [state]))",
     "a default": "def jump(state, back=go): return back(state)",
+    "a function by type": (
+        "@functools.singledispatch\ndef jump(state): return {}\n@jump.register(dict)\ndef _(state): return go(state)"
+    ),
     "a pair": "def two(state): return go(state), 1\ndef jump(state):\n    c, n = two(state)\n    return c",
     "getattr": "class K:\n    def back(self, s): return go(s)\nk = K()\ndef jump(state): return getattr(k, 'back')(state)",
     "super": "class B:\n    def jump(self, s): return go(s)\nclass K(B):\n    def jump(self, s): return super().jump(s)\njump = K().jump",
@@ -286,6 +289,28 @@ NEVER_BOUNDED = {
         @register
         def search(q): return q
         app = create_agent("m", TOOLS)
+        """,
+    "a property": """
+        from functools import cached_property
+        class Flow:
+            def __init__(self): self.g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+            @property
+            def builder(self): return self.g
+            @cached_property
+            def again(self): return self.builder
+            def make(self):
+                self.again.add_edge("work", "work")
+                return self.g.compile()
+        app = Flow().make()
+        """,
+    "a hook for subclasses": """
+        WAYS = [("work", END)]
+        class Step:
+            def __init_subclass__(cls): WAYS.append(cls.way)
+        class Back(Step): way = ("work", "work")
+        g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+        for way in WAYS: g.add_edge(*way)
+        app = g.compile()
         """,
     "a bound in one way of an if": """
         from loopwright import bounded
@@ -396,7 +421,7 @@ BUILT_OTHERWISE = {
     "a property": (
         "class P:\n    def __init__(self, g): self.g = g\n    @property\n    def it(self): return self.g\n"
         "P(g).it.add_edge('jump', 'work')",
-        "not read",
+        "unbounded",
     ),
     "an attribute of something unknown": (
         "import types\nbox = types.SimpleNamespace()\nbox.g = g\nsame = [box][0]\nsame.g.add_edge('jump', 'work')",

@@ -177,6 +177,19 @@ ACROSS = {
         "def b(state):\n    from inside import inner\n    inner.invoke({'log': []})\n    return {'log': []}",
         False,
     ),
+    "a graph made in the node": (
+        "def out(state):\n    return Command(goto='a', graph=Command.PARENT)\n"
+        "def make():\n    return StateGraph(State).add_node('j', out).add_edge(START, 'j').compile()\n"
+        "def b(state):\n    make().invoke({'log': []})\n    return {'log': []}",
+        False,
+    ),
+    "a ParentCommand that is raised": (
+        "from langgraph.errors import ParentCommand\n"
+        "def leave(to):\n    raise ParentCommand(Command(graph='b', goto=to))\n"
+        "def b(state):\n    leave('a')\n    return {'log': []}",
+        False,
+    ),
+    "a Command for a graph of another name": ("def b(state):\n    return Command(goto='a', graph='elsewhere')", False),
     "a module that is not loaded": ("def b(state):\n    from later import decide\n    return decide(state)", False),
     "a package that is not there": ("def b(state):\n    import nowhere\n    return {'log': []}", True),
     "an attribute that a node sets": (

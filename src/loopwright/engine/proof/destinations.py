@@ -78,6 +78,8 @@ class Behaviour:
     """The graphs that its function can call."""
 
 
+_JUMPING = {"ParentCommand", "StateGraph", "create_agent", "create_react_agent", "create_deep_agent"}
+
 NOWHERE = Behaviour(frozenset(), False, frozenset(), frozenset(), ())
 """What does nothing that a proof has to know."""
 
@@ -102,7 +104,9 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
     if None in words and (roots := functions_of(runnable)):
         # What a helper makes goes where its caller says, if everything that the node itself returns can be followed.
         words = [_read(function, command_words) for function in roots]
-    unread = None in words or not reach.complete or any(map(jumps_out, graphs))
+    # A graph that is made while the node runs jumps out as one that was there, and a ParentCommand can be raised.
+    made = not _JUMPING.isdisjoint(reach.names) and _names_a_parent(runnable)
+    unread = None in words or not reach.complete or made or any(map(jumps_out, graphs))
     return Behaviour(
         jumps=None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words)),
         sends=sends or any(each.sends for each in found),
