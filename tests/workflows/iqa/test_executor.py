@@ -8,10 +8,10 @@ from PIL import Image
 from skimage import data
 
 from loopwright.errors import ImageError
+from loopwright.workflows.iqa import passes
 from loopwright.workflows.iqa.answer.fusion import level_of
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.nodes import executor
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.schemas import PlannerOutput
 from loopwright.workflows.iqa.services import Services
@@ -158,7 +158,7 @@ def test_each_subtask_fails_alone(run, monkeypatch, function, subtask, lost):
         raise RuntimeError("broken on purpose")
 
     whole = run("jpeg")
-    monkeypatch.setattr(executor, function, broken)
+    monkeypatch.setattr(passes, function, broken)
     found = run("jpeg")
     assert f"The {subtask} failed: RuntimeError: broken on purpose" in found.notes
     assert found.error is None

@@ -16,9 +16,8 @@ from loopwright.errors import InputError
 from loopwright.workflows.iqa.answer.answers import what_is_wrong
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.config import IQAConfig
-from loopwright.workflows.iqa.nodes.executor import Pass
+from loopwright.workflows.iqa.passes import Pass
 from loopwright.workflows.iqa.schemas import ExecutorOutput, FileName, PlanControlFlags, PlannerOutput, ReferenceMode
-from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.file_facts import file_facts
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.tools.calibration import calibrations
@@ -162,7 +161,7 @@ def _side(image: LoadedImage, reference: LoadedImage | None, config: IQAConfig) 
     mode = ReferenceMode.NONE if reference is None else ReferenceMode.FULL
     tools = [tool.name for tool in all_tools() if tool.reference is mode]
     plan = PlannerOutput(reference_mode=mode, required_tools=tools, plan=PlanControlFlags(tool_selection=False))
-    evidence = Pass(plan, Services(config), image, reference).run()
+    evidence = Pass(plan, config.iqa.tools, image, reference).run()
     evidence.file, evidence.notes = file_facts(image), [*image.notes, *evidence.notes]
     return Side(path=str(image.path), wrong=what_is_wrong(Facts(plan, evidence)), evidence=evidence)
 

@@ -1,0 +1,188 @@
+"""One pass of the executor over a part of an image, with a reference or without."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from loopwright.errors import LoopwrightError
+from loopwright.workflows.iqa.answer.parts import soft_note
+from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
+from loopwright.workflows.iqa.config import ToolsSection
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
+from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
+from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
+from loopwright.workflows.iqa.measuring.severity import closeness, strength
+from loopwright.workflows.iqa.measuring.softness import Softness, soft_part, softened
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    Box,
+    DistortionFinding,
+    ExecutorOutput,
+    PlannerOutput,
+    ToolLog,
+)
+from loopwright.workflows.iqa.sources.images import LoadedImage
+from loopwright.workflows.iqa.tools.execution import run_tools
+from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
+
+logger = logging.getLogger("loopwright.iqa")
+
+T = TypeVar("T")
+
+
+@dataclass
+class Pass:
+    """One pass over the four subtasks on one part of the image; one that fails leaves a note, and the others go on."""
+
+    plan: PlannerOutput
+    """What is to be done."""
+    config: ToolsSection
+    """What the tools are told."""
+    image: LoadedImage
+    """The part."""
+    reference: LoadedImage | None
+    """The same part of the reference, if there is one."""
+    scope: str = GLOBAL
+    """The part's name, as a key of the evidence."""
+    box: Box | None = None
+    """Where it lies in the image; None for all of it."""
+    notes: list[str] = field(default_factory=list[str])
+    """What the reader must know."""
+
+    @cached_property
+    def features(self) -> ImageFeatures:
+        """What the part shows by itself."""
+        return measure(self.image.rgb)
+
+    @cached_property
+    def pair(self) -> PairFeatures | None:
+        """What its comparison with the reference shows, if there is one."""
+        return None if self.reference is None else measure_pair(self.image.rgb, self.reference.rgb)
+
+    @cached_property
+    def detection(self) -> Detection:
+        """Which distortions it has."""
+        pristine = None if self.reference is None else self.reference.rgb
+        found = detect_in_parts(self.image.rgb, pristine, self.features, self.pair)
+        if self.box is not None and pristine is None:
+            found = of_a_part(found)
+        if self.pair is None and self.softness is not None and not found.softened:
+            soft = softened(self.features, self.softness)
+            return found if soft is None else dataclasses.replace(found, findings=[*found.findings, soft])
+        return found
+
+    @cached_property
+    def softness(self) -> Softness | None:
+        """Where an image that is not blurred as a whole is soft."""
+        return soft_part(self.image.rgb, self.features)
+
+    def run(self) -> ExecutorOutput:
+        """Run the subtasks that the plan wants."""
+        scope, flags = self.scope, self.plan.plan
+        evidence = ExecutorOutput(regions={} if self.box is None else {scope: self.box})
+        if self.reference is not None:
+            evidence.identical = np.array_equal(self.image.rgb, self.reference.rgb)
+        found = self._attempt("detection", self._detect) if flags.distortion_detection else None
+        if found is not None:
+            evidence.undecided = [*dict.fromkeys(kind.value for doubt in self.detection.doubts for kind in doubt.kinds)]
+        names = self._named() if found is None else list(dict.fromkeys([*self._named(), *found]))
+        # Where detection failed, what the plan only names must not pass for what was detected.
+        if found is not None or (names and not flags.distortion_detection):
+            evidence.distortion_set = {scope: names}
+        if flags.distortion_analysis:
+            findings = self._attempt("analysis", lambda: self._analyse(names))
+            if findings is not None:
+                evidence.distortion_analysis = {scope: findings}
+                near = {
+                    name: max((closeness(name, each.type) * strength(each) for each in findings), default=0)
+                    for name in names
+                }
+                evidence.distortion_set = {scope: sorted(names, key=lambda name: -near[name])}
+        tools = self._attempt("tool selection", lambda: self._select(names)) or []
+        evidence.selected_tools = [tool.name for tool in tools]
+        if flags.tool_execution:
+            evidence.tool_logs = self._attempt("tool execution", lambda: self._execute(tools)) or []
+        evidence.quality_scores = {log.tool: log.score for log in evidence.tool_logs if log.score is not None}
+        evidence.primary_tool = self._primary(tools, evidence.tool_logs)
+        evidence.notes = list(dict.fromkeys(self.notes))
+        return evidence
+
+    def _attempt(self, subtask: str, work: Callable[[], T]) -> T | None:
+        """Run one subtask; where it fails, note why and let the others go on."""
+        try:
+            return work()
+        except Exception as error:
+            from langgraph.errors import GraphBubbleUp  # a comparison of two images does without LangGraph
+
+            if isinstance(error, GraphBubbleUp):  # a spent budget or an interrupt concerns the whole run
+                raise
+            expected = isinstance(error, LoopwrightError)
+            logger.warning("the executor's %s failed: %s", subtask, error, exc_info=not expected)
+            self.notes.append(f"The {subtask} failed: {type(error).__name__}: {error}")
+            return None
+
+    def _named(self) -> list[str]:
+        """The distortions that the plan names for this scope; for another one, if it names none for this."""
+        named = self.plan.distortions or {}
+        own = [name for scope, names in named.items() if scope in (self.scope, GLOBAL) for name in names]
+        return list(dict.fromkeys(own or [name for names in named.values() for name in names]))
+
+    def _detect(self) -> list[str]:
+        if self.detection.abstained:
+            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        else:
+            self.notes.extend(f"Not measured: {doubt.why}" for doubt in self.detection.doubts)
+        return [finding.type for finding in self.detection.findings]
+
+    def _analyse(self, names: list[str]) -> list[DistortionFinding]:
+        findings, notes = analyse(names, self.detection, self.features, self.pair)
+        self.notes.extend(notes)
+        if self.detection.abstained:
+            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+        self._note_softness(findings)
+        return findings
+
+    def _note_softness(self, findings: list[DistortionFinding]) -> None:
+        """Where an image that is not blurred as a whole is soft; beside a reference, the comparison shows it."""
+        sharpness = (Distortion.BLURS, Distortion.SHARPNESS)
+        asked = self.plan.plan.distortion_detection or any(kind_of(name) in sharpness for name in self._named())
+        blurred = any(
+            kind_of(item.type) is Distortion.BLURS and item.severity is not Severity.NONE for item in findings
+        )
+        if self.pair is None and asked and not blurred:
+            self.notes.extend([] if self.softness is None else [soft_note(self.softness)])
+
+    def _select(self, names: list[str]) -> list[Tool]:
+        """The required tools; beside them, where selection is on, those that suit, the primary one first."""
+        required = [get_tool(name) for name in self.plan.required_tools or []]
+        if not self.plan.plan.tool_selection:
+            return list({tool.name: tool for tool in required}.values())
+        limit = self.config.limit
+        chosen = select_tools(names, self.plan.reference_mode, limit=limit)
+        room = [tool for tool in chosen if tool not in required][: max(0, limit - len(required))]
+        return list({tool.name: tool for tool in [*required, *room]}.values())
+
+    def _execute(self, tools: list[Tool]) -> list[ToolLog]:
+        if not tools:
+            self.notes.append("No quality tool ran: none is named and none was chosen")
+        timeout = self.config.timeout
+        return run_tools(tools, self.image, self.reference, region=self.scope, timeout_s=timeout)
+
+    def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
+        """The tool whose score is the answer: the first required or primary one, or what stands in for it."""
+        if not tools:
+            return None
+        first = tools[0] if self.plan.required_tools else next((tool for tool in tools if tool.primary), tools[0])
+        scored = [log for log in logs if log.score is not None]
+        order = sorted(scored, key=lambda log: (log.tool != first.name, log.fallback_for != first.name))
+        if order and order[0].tool != first.name:
+            self.notes.append(f"{first.name} gave no score, so {order[0].tool}'s is the answer")
+        return order[0].tool if order else first.name
