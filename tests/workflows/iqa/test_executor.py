@@ -176,9 +176,9 @@ def test_a_failed_primary_tool_is_replaced_and_a_note_says_so(run, monkeypatch):
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(
-        executor,
+        passes,
         "select_tools",
-        lambda *args, **kwargs: [executor.Tool(**{**vars(broken), "compute": fails})],
+        lambda *args, **kwargs: [passes.Tool(**{**vars(broken), "compute": fails})],
     )
     found = run("jpeg", reference="reference")
     stand_in = found.tool_logs[1]
