@@ -15,7 +15,8 @@ from shapes import State, note
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
-from loopwright.errors import GraphError
+from loopwright.engine.proof.verify import verify
+from loopwright.errors import GraphError, UnboundedCycleError
 
 
 def graph(work: Any = None) -> StateGraph[Any]:
@@ -49,6 +50,13 @@ def test_arguments_that_contradict_each_other_are_refused(arguments: dict[str, A
 
 
 # What a compiled graph had is carried over
+
+
+def test_a_node_may_be_called_as_the_scope_of_a_loop() -> None:
+    made = shapes.graph("START-run run-run")
+    assert bounded(made, limit=2).invoke({"log": []})["log"] == ["run"] * 3
+    with pytest.raises(UnboundedCycleError, match="name='run again'"):
+        verify(made).require()
 
 
 def test_saver_store_cache_name_interrupts_and_configuration_are_carried_over() -> None:

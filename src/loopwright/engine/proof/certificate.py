@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loopwright.engine.gate import ENGINE_NODES, is_engine_node
+from loopwright.engine.proof.choice import loop_name
 from loopwright.errors import GraphError, UnboundedCycleError
 
 FIGURES = {
@@ -110,9 +111,8 @@ class Certificate(BaseModel):
             first = self.unbounded_cycles[0]
             gates = [node.removeprefix(ENGINE_NODES) for node in first if is_engine_node(node)]
             target, source = first[0], first[-1]
-            fix = (
-                f"Declare a Loop, for example Loop(name={target!r}, target={target!r}, sources=({source!r},), limit=5)"
-            )
+            name = loop_name(target, None)
+            fix = f"Declare a Loop, for example Loop(name={name!r}, target={target!r}, sources=({source!r},), limit=5)"
             if gates:
                 loop = gates[0].partition(":")[0]  # where the fallback depends on the source, that is named behind it
                 fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"
