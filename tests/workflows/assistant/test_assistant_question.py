@@ -61,7 +61,13 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what was on in the Attic half an hour ago", "on", (635, 636)),
         ("radio talks within the next hour", "start", (665, 726)),
         ("when is the last talk of the day?", "day", (SATURDAY,)),
-        ("talks over 20 minutes about radio", "minutes", (20, None)),
+        ("talks over 20 minutes about radio", "minutes", (21, None)),
+        ("radio, shorter than 20 minutes", "minutes", (None, 19)),
+        ("everything on Sunday afternoon", "start", (720, 1080)),
+        ("what is on tomorrow at 2pm that is not about radio", "on", (840, 841)),
+        ("lezingen over radio morgenmiddag", "day", (SUNDAY,)),
+        ("quoi de neuf sur la radio cet après-midi ?", "start", (720, 1080)),
+        ("was läuft um viertel nach zwei im Great Hall?", "on", (855, 856)),
         ("what can I see of food before my talk at 5 pm", "start", (None, 1020)),
         ("what is on the day after tomorrow?", "day", ("2027-04-19",)),
         ("which radio talks are on now?", "on", (665, 666)),
@@ -136,6 +142,9 @@ def test_who_is_not_there_is_said_and_nobody_else_is_taken() -> None:
         ("radio talks that don't start after 4pm", "start", (961, None)),
         ("what is there about food that doesn't kick off until 2pm", "start", (None, 840)),
         ("food, except in the Great Hall", "room", ("Great Hall (R.0.10)",)),
+        ("all of Sunday except the Great Hall", "room", ("Great Hall (R.0.10)",)),
+        ("tomorrow at 2pm without the Great Hall", "room", ("Great Hall (R.0.10)",)),
+        ("am Sonntag ohne Great Hall", "room", ("Great Hall (R.0.10)",)),
         ("Vorträge über Musik, aber nicht am Samstag", "day", (SATURDAY,)),
         ("anything about water, I can't make it on Sunday", "day", (SUNDAY,)),
         ("music on Saturday, between one and two we'll be eating", "on", (780, 840)),
@@ -298,6 +307,22 @@ def test_a_later_turn_points_at_what_was_cited() -> None:
     assert read("the second one, where is it?", *before).filters.values("record") == (records[1].id,)
     after = read("and after that?", *before)
     assert after.operation == "first" and after.filters.values("room") == records[0].values("room")
+
+
+def test_what_was_told_of_a_time_holds_for_the_subject_that_follows() -> None:
+    before = turns("I can only come on Sunday, from 10 to 14")
+    assert asked(read("what is there about radio?", *before), "day") == [(SUNDAY,)]
+
+
+def test_who_says_their_name_asks_for_nobody() -> None:
+    for text in ("hi, I'm Amara, I like radio", "my name is Amara and I like radio", "Amara here, anything on radio?"):
+        assert not read(text).filters.values("person")
+    assert read("talks by Amara about radio").filters.values("person")
+
+
+def test_those_who_come_are_in_no_programme_and_those_who_speak_are() -> None:
+    assert read("how many people attend?").operation == "outside"
+    assert read("how many people speak?").operation != "outside"
 
 
 def test_a_question_of_its_own_owes_nothing_to_the_one_before() -> None:

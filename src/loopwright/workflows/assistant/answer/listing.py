@@ -266,7 +266,7 @@ def _computed(question: Question, told: Sequence[Found], known: Known) -> str:
         # Of several that are meant as surely, the one that comes first.
         meant = [each.record for each in told if each.score >= _AS_SURE * told[0].score]
         timed = {each.start.timestamp(): each for each in meant if each.start}
-        return until(timed[min(timed)] if timed else meant[0], known.now)
+        return until(timed[(max if question.by else min)(timed)] if timed else meant[0], known.now)
     return ""
 
 

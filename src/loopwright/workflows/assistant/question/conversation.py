@@ -52,7 +52,12 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     several = said & words("turns", "them") and not said & words("turns", "more")
     if cited and not on_those and (pointed := _pointed(question, sentence, said, content, cited, before)):
         return pointed
-    if not (on_those or (on_records and several) or _continues(sentence, said, content, question)):
+    if not (
+        on_those
+        or (on_records and several)
+        or _continues(sentence, said, content, question)
+        or _within(question, before)
+    ):
         return question
     topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
     english = sentence.language == "en"
@@ -87,8 +92,19 @@ def _continues(sentence: Sentence, said: set[str], content: list[int], question:
     points = said & (words("turns", "it", "en") | words("turns", "person", "en"))
     short = len(sentence) <= _SHORT and question.operation == "find" and not (content and question.filters.include)
     whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
-    bare = not content and question.operation == "find" and not whole
+    whole = whole and not said & words("turns", "them")
+    bare = not content and question.operation in ("find", "recommend") and not whole
     return bool(opens or bare or (not whole and not content and (short or points)))
+
+
+def _within(question: Question, before: Question) -> bool:
+    """Whether a subject is asked for within the time that was told before: "I come on Sunday" - "what about Go?"."""
+    told = before.operation == question.operation == "find" and not before.topic and before.filters.include
+    return (
+        bool(told)
+        and not question.filters.include
+        and all(each.slot == "day" or each.slot in _TIMES for each in before.filters.include)
+    )
 
 
 def _pointed(
@@ -114,6 +130,9 @@ def _pointed(
     located = it or person or said & {"there", "in"}
     if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
         return _beside(question, sessions[0], bool(after))
+    if {"same", "time"} <= said and sessions[0].start and not content:
+        filters = Filters(include=around(sessions[0], "during"), exclude=(_none_of(sessions[:1]),))
+        return question.model_copy(update={"topic": "", "filters": filters, "tables": (Table.SESSIONS,)})
     if it and not slots and not more:
         if not content:
             return _about(question, sessions[: None if said & words("turns", "them") else 1])
@@ -187,7 +206,8 @@ def _resumed(
         replaced |= {"track", "type"}
     kept = tuple(each for each in before.filters.include if each.slot not in replaced and each.slot != "record")
     # What is denied now was wanted before: it goes, rather than stay as a second filter.
-    kept = tuple(each for each in kept if not any(each.slot == other.slot for other in new.exclude))
+    denied = [(other.slot, {*other.values}) for other in new.exclude]
+    kept = tuple(each for each in kept if not any(each.slot == slot and own >= {*each.values} for slot, own in denied))
     old = tuple(each for each in before.filters.exclude if each.slot not in replaced)
     # What was not wanted, and is named now, is wanted too: "OK, postgres too".
     old = tuple(each for each in old if not any(each.slot == now.slot and each.values == now.values for now in include))

@@ -22,7 +22,11 @@ _DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _STARTS = frozenset("start starts starting begin begins kick kicks open opens".split())
 _OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
-_PARTS_OF_HOURS = frozenset("half quarter halb halv".split())
+_PARTS_OF_HOURS = frozenset("half quarter halb halv viertel kwart".split())
+_PAST, _TO = frozenset("past after nach over".split()), frozenset("to vor voor".split())
+_AND_PARTS = {"quart": 15, "cuarto": 15, "demie": 30, "media": 30}
+"""Behind "and" and an hour: the minutes past it."""
+_THIS = frozenset("this ce cet cette esta este deze dit diesen heute".split())
 _AFTER = frozenset("after past later nach apres na despues dopo".split())
 _OR_SO = {"later": True, "after": True, "afterwards": True, "onwards": True, "earlier": False, "before": False}
 """Behind "or": whether the time is the first that fits, or the last."""
@@ -96,15 +100,16 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
         name, part = compound or (word, "")
         if name in days() and (part or len(name) > 3 or _is_short_day(sentence, place)):
             _ask_weekday(sentence, place, days()[name], held)
-        elif now and (away := _away(sentence, place)) is not None:
+        elif now and (away := _away(sentence, place, name)) is not None:
             first = place - 2 if abs(away) == 2 and sentence.word(place - 2) == "day" else place
             sentence.ask(first, place + 1, "day", (now.day + timedelta(days=away)).isoformat())
+            part = part or next((each for each in PARTS if away == 0 and word in words("time", each)), "")
         elif word in words("time", "day"):
             _ask_numbered(sentence, place, held)
         elif info and word[:3] in _MONTHS and (len(word) > 3 or word != "may"):
             _ask_date(sentence, place, info, held)
-        if part or word in ("tonight", "2nite"):
-            _ask_part(sentence, place, place + 1, part or "evening")
+        if part:
+            _ask_part(sentence, place, place + 1, part)
     if now and not sentence.asks("day"):  # "the last talk of the day"
         for place in (place for place in range(len(sentence)) if sentence.match(place, ("of", "the", "day"))):
             sentence.ask(place, place + 3, "day", now.day.isoformat(), said="today")
@@ -112,7 +117,7 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
 
 def _compound(word: str) -> tuple[str, str] | None:
     """A day and a part of it in one word, as in "zondagochtend"."""
-    for name in days():
+    for name in (*days(), *words("time", "tomorrow")):
         if len(name) > 4 and word.startswith(name) and len(word) > len(name):
             rest = "" if word[len(name) :] in ("s", "'s") else word[len(name) :]
             part = next((part for part in PARTS if rest in words("time", part)), "")
@@ -142,14 +147,14 @@ def _ask_weekday(sentence: Sentence, place: int, weekday: int, held: tuple[str, 
     sentence.ask(place, place + 1, "day", *(found or ("none",)))
 
 
-def _away(sentence: Sentence, place: int) -> int | None:
+def _away(sentence: Sentence, place: int, word: str) -> int | None:
     """How many days from today a word says, those before it heard: "the day after tomorrow"."""
-    word = sentence.word(place)
     if word in words("time", "today"):
         return 0
     if word in words("time", "yesterday"):
         return -1 - sentence.match(place - 2, ("day", "before"))
-    if word in words("time", "tomorrow", sentence.language) and sentence.word(place - 1) != "la":
+    whole = word == sentence.word(place)
+    if word in words("time", "tomorrow", sentence.language if whole else "") and sentence.word(place - 1) != "la":
         return 1 + sentence.match(place - 2, ("day", "after"))
     return 2 if word in words("time", "overmorrow") else None
 
@@ -188,7 +193,7 @@ def _ask_part(sentence: Sentence, first: int, last: int, part: str) -> None:
 def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     """A time of day that begins at a word: its first and last minute, and the word after it."""
     word, after, half = sentence.word(place), place + 1, ""
-    if word in ("the", "a"):
+    if word in ("the", "a", "las"):
         return clock_at(sentence, after)
     if word in _PARTS_OF_HOURS and (told := _part_of_hour(sentence, place)):
         return told
@@ -203,7 +208,9 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
         half, after = sentence.word(after), after + 1
     elif sentence.word(after) in _OCLOCK:
         after += 1
-    if sentence.word(after) == "in":
+    if sentence.is_any(after, ("et", "y")) and sentence.is_any(after + 1, _AND_PARTS):
+        minute, after = _AND_PARTS[sentence.word(after + 1)], after + 2
+    if sentence.word(after) in ("in", "de"):
         part = next((part for part in PARTS if sentence.is_any(after + 2, words("time", part))), "")
         half, after = ("am" if part == "morning" else "pm", after + 3) if part else (half, after)
     if hour > 24 or minute > 59:
@@ -217,15 +224,16 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
 
 def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     """A time told by its half or quarter: "half past two", "quarter to six", "half two", "halb drei"."""
-    word, joins = sentence.word(place), sentence.word(place + 1) in ("past", "to", "after")
-    if not joins and (word == "quarter" or sentence.word(place + 1) not in numbers()):
+    word, joins = sentence.word(place), sentence.is_any(place + 1, _PAST | _TO)
+    quarter = not word.startswith("hal")
+    if not joins and (quarter or sentence.word(place + 1) not in numbers()):
         return None
     hour = clock_at(sentence, place + 1 + joins)
     if hour is None:
         return None
     # In English half past the hour, in German and Dutch half before it.
-    earlier = sentence.word(place + 1) == "to" if joins else word != "half" or sentence.language != "en"
-    at = hour[0] + (15 if word == "quarter" else 30) * (-1 if earlier else 1)
+    earlier = sentence.is_any(place + 1, _TO) if joins else word != "half" or sentence.language != "en"
+    at = hour[0] + (15 if quarter else 30) * (-1 if earlier else 1)
     return at, at, hour[2]
 
 
@@ -239,7 +247,7 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
             said = sentence.is_any(place, words("time", part, sentence.language)) and not _greets(sentence, place)
             if said and sentence.free(place, place + 1):
                 _ask_part(sentence, place, place + 1, part)
-                if now and sentence.word(place - 1) == "this":
+                if now and sentence.is_any(place - 1, _THIS):
                     sentence.ask(place - 1, place, "day", now.day.isoformat(), said="today")
         if _is_half(sentence, place) and sentence.word(place) == "pm":
             sentence.ask(place, place + 1, "start", least=NOON, said="in the afternoon")
@@ -294,7 +302,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
         )
         return after
     here = clock_at(sentence, place)
-    if here is None:
+    if here is None or word in words("time", "at", sentence.language):
         following = sentence.word(place + 1)
         clear = first and (word == "at" or first[0] != first[1] or following[:1].isdigit() or following in numbers())
         return _at(sentence, place, first) if first and clear and word in words("time", "at") else place
@@ -383,11 +391,15 @@ def read_lengths(sentence: Sentence) -> None:
             continue
         places = (*range(place - 3, place), *range(last, last + 3))
         near = {sentence.word(other) for other in places}
-        longer = bool(near & words("time", "longer"))
-        if near & words("time", "shorter") or (longer and _denied(sentence, place)):
-            sentence.ask(place, last, "minutes", most=length, said=f"of at most {length} minutes")
+        longer, denied = bool(near & words("time", "longer")), _denied(sentence, place)
+        # "Longer than 40 minutes" is at least 41, "not longer" at most 40.
+        strict = not denied and not near & words("time", "inclusive")
+        if near & words("time", "shorter") or (longer and denied):
+            said = f"of {'less than' if strict else 'at most'} {length} minutes"
+            sentence.ask(place, last, "minutes", most=length - strict, said=said)
         elif longer:
-            sentence.ask(place, last, "minutes", least=length, said=f"of at least {length} minutes")
+            said = f"of {'more than' if strict else 'at least'} {length} minutes"
+            sentence.ask(place, last, "minutes", least=length + strict, said=said)
         elif near & words("time", "exact"):
             sentence.ask(place, last, "minutes", least=length, most=length, said=f"of {length} minutes")
         # A word that says how long something may be compares nothing else.

@@ -23,15 +23,19 @@ _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
 _LONGER = re.compile(r"[A-Za-z]{1,3}\d(?=\.)")
 _SIGNS = re.compile(r"[.,;?!()]")
 SPEAKING = frozenset(
-    "speak speaks speaking talk talks talking give gives giving does is presenting present by when spricht parle habla "
-    "spreekt".split()
+    "speak speaks spoke speaking talk talks talking give gives giving does is presenting present by when spricht parle "
+    "habla spreekt".split()
 )
 """Words beside which a person stands."""
 _PARTICLES = frozenset("van von de der den di del la le el al bin".split())
+_AM = frozenset("i'm im am bin heisse suis appelle ben heet soy llamo".split())
+_NAMED, _IS = frozenset("name nom naam nombre".split()), frozenset("is ist est es".split())
+"""Words behind which people say who they are."""
 _LANGUAGE = frozenset("in auf en no not".split())
 """Words behind which a language stands, beside those for understanding one."""
 _UNDERSTAND = frozenset("speak understand spreche verstehe parle".split())
 _IN = frozenset("in im en au dans outside inside".split())
+_OPENS = frozenset("the in der die das im le la les de het".split())
 _AND = frozenset("and or und oder et ou en y o".split())
 _USUAL, _OWN = 3e-5, 1e-6
 _LONGEST_ROOM = 5
@@ -235,6 +239,8 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
     for other in range(place - 1, max(-1, place - 7), -1):
         if not sentence.free(other, other + 1) or (sentence.begins(other + 1) and other + 1 != place):
             break
+        if groups[-1] and sentence.is_any(other, _OPENS) and not sentence.is_any(other - 1, _AND):
+            break
         if sentence.word(place).endswith("s") and sentence.is_any(other, _AND):
             groups.append([])
         else:
@@ -306,6 +312,9 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
     most = max(votes.values(), default=0)
     if not any(_telling(sentence, other) for other in range(place, last)):
         return place + 1
+    if most == 1 and _is_asker(sentence, place):
+        sentence.take(place, place + 1, "told")
+        return place + 1
     if most == 1 and not _alone(sentence, place, names):
         return place + 1
     if most == 1:
@@ -353,6 +362,12 @@ def _telling(sentence: Sentence, place: int) -> bool:
     word = sentence.word(place)
     common = word in STOP_WORDS | function_words() or share(word.removesuffix("'s")) >= COMMON
     return not common or sentence.named(place)
+
+
+def _is_asker(sentence: Sentence, place: int) -> bool:
+    """Whether a name is that of who asks: "I'm Anna", "my name is Anna", "Anna here"."""
+    called = sentence.is_any(place - 2, _NAMED) and sentence.is_any(place - 1, _IS)
+    return called or sentence.is_any(place - 1, _AM) or sentence.word(place + 1) == "here"
 
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:

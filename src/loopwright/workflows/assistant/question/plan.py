@@ -49,7 +49,7 @@ def plan(question: Question, config: AssistantSection, profile: Profile | None =
 def _planned(question: Question, config: AssistantSection, profile: Profile | None, limit: int) -> list[PlannedQuery]:
     operation, usual = question.operation, config.search.score_threshold
     # Where no session is named, it is the next one until which somebody waits.
-    pick = _PICKS.get("next" if operation == "until" and not question.topic else operation, "")
+    pick = _PICKS.get((question.by or "next") if operation == "until" and not question.topic else operation, "")
     every = bool(pick) or operation in ("count", "most", "now")
     named = bool(question.filters.values("person") or question.filters.values("record")) and not every
     texts = [question.topic]

@@ -107,6 +107,13 @@ def _denies_time(sentence: Sentence, place: int, time: int, weight: Callable[[in
     )
 
 
+def _denies_else(sentence: Sentence, first: int, last: int, weight: Callable[[int], float]) -> bool:
+    """Whether what is denied behind a time is a place, kind, person or subject: "Sunday at three without Janson"."""
+    others = {span.first for span in sentence.spans if span.condition.slot not in TIMES}
+    known = model_of("times").knows
+    return any(at in others or (weight(at) > _SUBJECT and not known(sentence.word(at))) for at in range(first, last))
+
+
 def _said(
     sentence: Sentence, first: int, last: int, spans: Sequence[Span], weight: Callable[[int], float]
 ) -> tuple[list[str], set[int]]:
@@ -120,7 +127,11 @@ def _said(
         if place in starts:
             said += [_mark(span.condition) for span in spans if span.first == place]
             length = starts[place].last - place
-        elif length and (place > max(starts) or _denies_time(sentence, place, min(starts), weight)):
+        elif length and (
+            _denies_time(sentence, place, min(starts), weight)
+            if place < max(starts)
+            else not _denies_else(sentence, place + length, last, weight)
+        ):
             said.append("NOT")
             denying |= {*range(place, place + length)}
         elif sentence.word(place) not in OPENING:

@@ -33,7 +33,7 @@ from loopwright.workflows.assistant.question.presence import read_presence
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Slot, Table
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
-from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, table, words
+from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, spoken, table, words
 from loopwright.workflows.assistant.searching.search import Search
 
 MAX_QUESTION = 1_000
@@ -54,6 +54,7 @@ _BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
 _MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
 """What goes by the present moment -> what that moment is a limit of."""
+_PEOPLE, _SPOKEN = {"people", "persons"}, SPEAKING - {"is", "does", "by", "when"}
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
 
@@ -126,18 +127,22 @@ class Reader:
         near = self.operation(sentence, least)
         operation, doubted = near.operation, self.doubted
         wanted = read_number(sentence) if operation in ("find", "recommend") else 0
+        said = {token.word for token in sentence.tokens}
+        if operation in ("count", "about") and said & _PEOPLE and not said & _SPOKEN:
+            operation = "outside"  # those who come are in no programme
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
-        if operation != "find":
-            # What made the operation be seen asks for it, and is no subject.
-            for token in sentence.tokens:
-                if not token.taken and near.terms.intersection(terms(token.word)):
-                    token.taken = "operation"
+        # What made the operation be seen asks for it, and is no subject.
+        for place, token in enumerate(sentence.tokens if operation != "find" else ()):
+            telling = near.terms.intersection(terms(token.word)) and not self.is_subject(sentence, place)
+            if telling or (operation == "until" and token.word in words("things", "last")):
+                token.taken = token.taken or "operation"
         by = self._by(sentence, operation)
         # "Who spoke at ten?", and what has the most of something that nobody counts.
         if (operation == "previous" and sentence.asks("start", "on", "end")) or (operation == "most" and not by):
             operation = "find"
-        spans, excluded = denied(sentence, lambda place: self.weight(sentence, place))
+        spans, excluded = denied(sentence, lambda place: self._deniable(sentence, place))
+        excluded = self._in_other_words(sentence, excluded)
         tables = self.tables(sentence)
         if self.at_stand:
             tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
@@ -233,13 +238,31 @@ class Reader:
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if found and self.names.own.issuperset(found):
             return 0.0
-        if sentence.language != "en" and word in table("function").get(sentence.language, "").split():
+        ordering = words("things", "first") | words("things", "last")  # which no example of an operation has
+        if sentence.language != "en" and word in spoken(sentence.language) - ordering:
             return 0.0
         if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
             return SUBJECT
         if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
             weight = max(weight, 1.3 * max(index.weight(term, named=True) for term in found) if found else 0.0)
         return weight
+
+    def _deniable(self, sentence: Sentence, place: int) -> float:
+        """How much a word says of a subject that is denied: of another language only what is known to be one."""
+        word = sentence.word(place)
+        phrases = (word, f"{sentence.word(place - 1)} {word}", f"{word} {sentence.word(place + 1)}")
+        known = self.search.vocabulary.knows(word) or any(glossary(each, sentence.language) for each in phrases)
+        return self.weight(sentence, place) if sentence.language == "en" or known else 0.0
+
+    def _in_other_words(self, sentence: Sentence, excluded: list[str]) -> list[str]:
+        """What is excluded, in English; the rest of its clause asks for nothing, as "no quiero"."""
+        if sentence.language == "en":
+            return excluded
+        for first, last in sentence.clauses():
+            if any(token.taken == "negation" for token in sentence.tokens[first:last]):
+                for place in (each for each in range(first, last) if not self._deniable(sentence, each)):
+                    sentence.take(place, place + 1, "negation")
+        return [glossary(fold(each), sentence.language) or each for each in excluded]
 
     def topic(self, sentence: Sentence, without: Sequence[str] = ()) -> str:
         """What is left to rank by, in the person's words and in English; empty where conditions say it all.
@@ -317,7 +340,8 @@ class Reader:
 
     def is_subject(self, sentence: Sentence, place: int) -> bool:
         """Whether a word can be what is asked about by itself, and is none that people only ask with."""
-        return self.weight(sentence, place) >= SUBJECT and not _only_asks(sentence.word(place))
+        marked = sentence.word(place - 1) in _ABOUT and not sentence.is_any(place, words("turns", "after"))
+        return self.weight(sentence, place) >= SUBJECT and (marked or not _only_asks(sentence.word(place)))
 
     def tables(self, sentence: Sentence) -> tuple[Table, ...]:
         """Where to look, the most important first."""
@@ -454,6 +478,8 @@ class Reader:
 
     def _by(self, sentence: Sentence, operation: Operation) -> str:
         """What is counted, if not records."""
+        if operation == "until" and any(token.word in words("things", "last") for token in sentence.tokens):
+            return "last"
         if operation not in ("most", "count", "about"):
             return ""
         for token in sentence.tokens:

@@ -13,9 +13,10 @@ from loopwright.workflows.assistant.schemas import Condition, Slot
 from loopwright.workflows.assistant.searching.lexicon import language_of
 
 _TOKEN = re.compile(
-    r"\d{1,2}[:.hH]\d\d(?!\d)"  # 14:30
+    r"(?i)\d{1,2}[:.hH]\d\d(?!\d)"  # 14:30
     r"|[^\W\d_]+\d*\.\d[\w.]*\w"  # K.1.105, UB2.252A
     r"|\d+(?=[aApP]\.?[mM]\b)|(?<=\d)[aApP]\.?[mM]\b"
+    r"|apr[eèé]s[- ]midi|\b(?:[cdjlmnst]|qu)['’](?=[^\W\d_]{2})"  # l'IA
     r"|[^\W_]+(?:['’][^\W_]+)*"
 )
 _CONTRARY = frozenset("but though although aber mais maar pero ma because".split())
@@ -73,7 +74,9 @@ class Sentence:
         """Part a question into words."""
         sentence, end = cls(text), 0
         for match in _TOKEN.finditer(text):
-            word = fold(match[0]).replace("’", "'").replace("a.m", "am").replace("p.m", "pm")
+            word = (
+                fold(match[0]).replace("’", "'").replace("a.m", "am").replace("p.m", "pm").rstrip("'").replace(" ", "-")
+            )
             sentence.tokens.append(Token(word, match[0], text[end : match.start()]))
             end = match.end()
         sentence.language = language_of(tuple(token.word for token in sentence.tokens))

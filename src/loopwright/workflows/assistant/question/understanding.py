@@ -10,6 +10,7 @@ from typing import get_args
 
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in
+from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -88,7 +89,7 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         at_once = sentence.match(place - 2, ("same", "time", "as"))
         said: list[Beside] = [each for each in get_args(Beside) if sentence.is_any(place, words("time", each))]
         beside = "during" if at_once else said[0] if said else None
-        if sentence.tokens[place].taken or beside is None:
+        if sentence.tokens[place].taken or beside is None or cue_at(sentence, place - 1) > 1:
             continue
         ends = (other for other in range(place + 1, len(sentence)) if re.search("[,.?!]", sentence.tokens[other].gap))
         end = next(ends, len(sentence))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -62,9 +63,17 @@ def verbal() -> frozenset[tuple[str, ...]]:
 @cache
 def language_of(folded: tuple[str, ...]) -> str:
     """The language that most of some words belong to; English where that is not clear."""
-    votes = {language: sum(word in _function(language) for word in folded) for language in LANGUAGES}
+    votes = {language: sum(word in spoken(language) for word in folded) for language in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: votes[language])
     return best if votes[best] > votes["en"] and votes[best] >= 2 else "en"
+
+
+@cache
+def spoken(language: str) -> frozenset[str]:
+    """All words that rules know of a language."""
+    tables = [table(purpose).get(language, {}) for purpose in ("function", "time", "things", "turns", "negation")]
+    entries = [each for part in tables for each in (part.values() if isinstance(part, dict) else [part])]
+    return frozenset(re.findall(r"[^\W\d_]+(?:['-][^\W\d_]+)*", fold(" ".join(map(str, entries)))))
 
 
 @cache
