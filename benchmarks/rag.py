@@ -105,9 +105,7 @@ class Corpus:
 
     def retrieved(self, retriever: Retriever) -> Rankings:
         """What the hybrid retriever finds."""
-        return self.rankings(
-            lambda query: [found.passage.document_id for found in retriever.retrieve(query, max(CUTOFFS))]
-        )
+        return self.rankings(lambda query: [found.document_id for found in retriever.retrieve(query, max(CUTOFFS))])
 
     def dense(self, embedder: OnnxEmbedder) -> Rankings:
         """What vectors alone find."""

@@ -10,11 +10,10 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from loopwright.models import ModelRegistry
-from loopwright.retrieval.records import Contribution
+from loopwright.retrieval.records import Contribution, Evidence
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.rag import RAGConfig, Services
-from loopwright.workflows.rag.schemas import Evidence
 from loopwright.workflows.rag.sources.ingesting import contribution_of
 from loopwright.workflows.rag.sources.reading import ReadDocument
 

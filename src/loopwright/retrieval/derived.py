@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.links import PassageLinks
-from loopwright.retrieval.records import Filter, Passage
+from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 
 SAMPLE = 2000
@@ -20,16 +19,6 @@ KEPT_FILTERS = 8
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A passage, read and counted."""
-
-    passage: Passage
-    """The passage."""
-    counts: TermCounts
-    """Its terms."""
 
 
 class Derived:
@@ -47,18 +36,18 @@ class Derived:
         self.links = PassageLinks(store.links())
         """What links its passages."""
         self._store = store
-        self._candidates: dict[str, Candidate] = {}
+        self._candidates: dict[str, TermCounts] = {}
         self._allowed: dict[str, frozenset[str]] = {}
         ids = self.links.passages
         sample = store.passages(ids[:: max(1, -(-len(ids) // SAMPLE))])
         self.lexicon = Lexicon([TermCounts(passage) for passage in sample])
         """How common each term is."""
 
-    def candidates(self, ids: Sequence[str]) -> list[Candidate]:
-        """Passages by id, in the same order; without those that are gone or not among the links yet."""
+    def candidates(self, ids: Sequence[str]) -> list[TermCounts]:
+        """Passages by id, their terms counted, in the same order; without what is gone or not among the links yet."""
         known = self._candidates
         missing = [passage_id for passage_id in ids if passage_id not in known and passage_id in self.links.position]
-        fresh = {passage.id: Candidate(passage, TermCounts(passage)) for passage in self._store.passages(missing)}
+        fresh = {passage.id: TermCounts(passage) for passage in self._store.passages(missing)}
         if fresh:
             self._candidates = _joined(known, fresh, KEPT_PASSAGES)
         found = (fresh.get(passage_id) or known.get(passage_id) for passage_id in ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,18 @@ class Passage:
     """Where it begins in the document's plain text, in characters."""
     end: int = 0
     """Where it ends there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Passage):
+    """A passage that was found for a question, in the knowledge store or on the web; there its id is the address."""
+
+    document_id: str = ""
+    """The document; empty for the web."""
+    score: float = 0.0
+    """How well it fits the query, higher is better; comparable within one search only."""
+    origin: Literal["graph", "web"] = "graph"
+    """Whether it comes from the knowledge graph or from the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

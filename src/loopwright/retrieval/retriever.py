@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from itertools import accumulate, islice
 
 import numpy as np
@@ -14,7 +14,7 @@ from loopwright.retrieval.derived import Derived
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
-from loopwright.retrieval.records import Filter, Hit, Passage
+from loopwright.retrieval.records import Evidence, Filter, Hit
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import query_terms
 
@@ -24,16 +24,6 @@ CANDIDATES = 100
 """How many passages each search brings in."""
 DENSE_WEIGHT = 8.0
 """What the most similar passage gains over the least similar one found, in the unit of BM25 weights."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
-    """A passage that was found."""
-
-    passage: Passage
-    """The passage."""
-    score: float
-    """What it adds to the passages before it, higher is better; comparable within one search only."""
 
 
 COVERED_SHARE = 0.1
@@ -125,7 +115,7 @@ class Retriever:
         self._derived: Derived | None = None
         self._lock = threading.Lock()
 
-    def retrieve(self, query: str, k: int = 5, *, where: Filter | None = None) -> list[Retrieved]:
+    def retrieve(self, query: str, k: int = 5, *, where: Filter | None = None) -> list[Evidence]:
         """Find the passages that answer a query together.
 
         The searches bring in candidates, fused by reciprocal rank; `choose_evidence` then takes one after the other.
@@ -136,7 +126,7 @@ class Retriever:
             where: Which documents count; None for all.
 
         Returns:
-            The passages, best first; empty if nothing fits.
+            The passages, best first, each scored by what it adds to those before it; empty if nothing fits.
 
         Raises:
             StoreError: If the store fails.
@@ -147,14 +137,14 @@ class Retriever:
         pool = derived.candidates(list(reciprocal_rank_fusion(orders)))
         if not pool or k < 1:
             return []
-        coverage = derived.lexicon.coverage(query_terms(query), [candidate.counts for candidate in pool])
+        coverage = derived.lexicon.coverage(query_terms(query), pool)
         prior = _similarity([candidate.passage.id for candidate in pool], similar) * DENSE_WEIGHT
         links_of = derived.links.neighbourhood([derived.links.position[each.passage.id] for each in pool]).links_of
         chosen = choose_evidence(coverage, prior, links_of, k)
         # With its link, a second step may add more than the first did; what counts is the order of choice.
         scores = accumulate((gain for _, gain in chosen), min)
         return [
-            Retrieved(passage=pool[place].passage, score=score)
+            Evidence(**asdict(pool[place].passage), score=score)
             for (place, _), score in zip(chosen, scores, strict=True)
         ]
 

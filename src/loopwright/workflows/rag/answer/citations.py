@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.quotes import verify_quote
 from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.question.words import ASKING_WORDS, has_unspaced, informative_terms, names
-from loopwright.workflows.rag.schemas import Answer, Citation, Evidence, Sentence
+from loopwright.workflows.rag.schemas import Answer, Citation, Sentence
 
 _MARK = r"(?:\[\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*\]|【\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*】)"
 _MARKS = re.compile(rf"(?<!\s)\s*+{_MARK}(?:\s*{_MARK})*")
