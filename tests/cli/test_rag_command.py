@@ -58,7 +58,7 @@ def test_json_is_all_that_is_on_standard_output(rag):
     assert (result["status"], result["retries"]["nothing_relevant"]) == ("abstained", 3)
     assert "---RETRY COUNT: 1/3---" in done.stderr
     assert json.loads(rag("sources", "--json").stdout)[0]["tags"] == ["test"]
-    assert json.loads(rag("ingest", "notes", "--json").stdout)["progress"]["skipped"] == 4
+    assert json.loads(rag("ingest", "notes", "--json").stdout)["skipped"] == 4
 
 
 def test_filters_and_their_mistakes(rag):

@@ -101,20 +101,6 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
-    """Which passages name which entities, as edge lists, ready for linear algebra."""
-
-    passages: tuple[str, ...]
-    """Passage ids; edges name them by index."""
-    titles: tuple[str, ...]
-    """The key of each passage's title, same order."""
-    entities: tuple[str, ...]
-    """Entity keys; edges name them by index."""
-    mentions: tuple[tuple[int, int], ...]
-    """Passage index, entity index."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
     """How much a store holds."""
 

@@ -139,7 +139,7 @@ class Retriever:
             return []
         coverage = derived.lexicon.coverage(query_terms(query), pool)
         prior = _similarity([candidate.passage.id for candidate in pool], similar) * DENSE_WEIGHT
-        links_of = derived.links.neighbourhood([derived.links.position[each.passage.id] for each in pool]).links_of
+        links_of = derived.links.links_among([derived.links.position[each.passage.id] for each in pool])
         chosen = choose_evidence(coverage, prior, links_of, k)
         # With its link, a second step may add more than the first did; what counts is the order of choice.
         scores = accumulate((gain for _, gain in chosen), min)

@@ -17,7 +17,7 @@ from loopwright.retrieval.records import Contribution, Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.files.source import document_id, possible_paths
-from loopwright.workflows.rag.sources.progress import MOST_PROBLEMS, IngestProgress, IngestReport
+from loopwright.workflows.rag.sources.progress import MOST_PROBLEMS, IngestReport, UnreadDocument
 from loopwright.workflows.rag.sources.reading import (
     ReadDocument,
     ReadingProblem,
@@ -43,7 +43,7 @@ def ingest(
     size: int = SIZE,
     prune: bool = False,
     renew: bool = False,
-    on_progress: Callable[[IngestProgress], None] | None = None,
+    on_progress: Callable[[IngestReport], None] | None = None,
 ) -> IngestReport:
     """Read documents into a knowledge store.
 
@@ -97,9 +97,8 @@ class _Ingest:
     size: int
     batch: int
     renew: bool
-    on_progress: Callable[[IngestProgress], None] | None
-    done: IngestProgress = field(default_factory=IngestProgress)
-    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    on_progress: Callable[[IngestReport], None] | None
+    done: IngestReport = field(default_factory=IngestReport)
     waiting: list[ReadDocument] = field(default_factory=list[ReadDocument])
     began: float = field(default_factory=time.monotonic)
     read: set[str] = field(default_factory=set[str])
@@ -122,7 +121,7 @@ class _Ingest:
             self.done.deleted = self.store.delete(self._gone(roots))
         if embedder is not None:
             fill_vectors(self.store, embedder, on_progress=self._vectors)
-        return IngestReport(progress=self._tell(), problems=self.problems)
+        return self._tell()
 
     def _find(self, paths: Sequence[Path]) -> tuple[dict[Path, int], list[Path]]:
         """The files with their sizes in bytes, each once, and the paths that are there."""
@@ -212,14 +211,15 @@ class _Ingest:
     def _failed(self, error: DocumentError, *, left_out: bool = True) -> None:
         logger.warning("%s", error)
         self.done.failed += left_out
-        if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append((error.source, str(error).removeprefix(f"{error.source}: ")))
+        if len(self.done.problems) < MOST_PROBLEMS:
+            problem = str(error).removeprefix(f"{error.source}: ")
+            self.done.problems.append(UnreadDocument(error.source, problem))
 
     def _vectors(self, done: int, total: int) -> None:
         self.done.vectors, self.done.vectors_total = done, total
         self._tell()
 
-    def _tell(self) -> IngestProgress:
+    def _tell(self) -> IngestReport:
         told = replace(self.done, seconds=time.monotonic() - self.began)
         if self.on_progress is not None:
             self.on_progress(told)

@@ -8,9 +8,19 @@ MOST_PROBLEMS = 1_000
 """So many problems are kept with their message; all are counted."""
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadDocument:
+    """A document, or a part of one, that could not be read, or not wholly."""
+
+    name: str
+    """The document, or the folder."""
+    problem: str
+    """What is wrong with it."""
+
+
 @dataclass(slots=True, kw_only=True)
-class IngestProgress:
-    """How far an ingest has come; those that callers are told of are copies."""
+class IngestReport:
+    """How far an ingest has come, and at its end what became of it; those that callers are told of are copies."""
 
     documents: int = 0
     """Documents seen so far: skipped, stored, failed, or read and about to be stored."""
@@ -35,17 +45,10 @@ class IngestProgress:
     seconds: float = 0.0
     """Time since the start."""
 
+    problems: list[UnreadDocument] = field(default_factory=list[UnreadDocument])
+    """What could not be read, or not wholly; at most `MOST_PROBLEMS`."""
+
     @property
     def rate(self) -> float:
         """Passages that were stored per second."""
         return self.passages / self.seconds if self.seconds else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestReport:
-    """What became of an ingest."""
-
-    progress: IngestProgress
-    """The counts at the end."""
-    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Source and message of what could not be read, or not wholly; at most `MOST_PROBLEMS`."""
