@@ -93,7 +93,7 @@ class Corpus:
         self.passages = self.store.stats().passages
         self.ingest_per_1000 = (ingested - began) / self.passages * 1000
         self.vectors_per_1000 = (time.perf_counter() - ingested) / vectors * 1000 if vectors else None
-        self.key = {document.id: document.key for document in self.store.documents()}
+        self.key = {document.id: document.id.rpartition("#")[2] for document in self.store.documents()}
 
     def rankings(self, search: Callable[[str], Sequence[str]]) -> Rankings:
         """What a search finds, as ids of the corpus; it gives document ids."""

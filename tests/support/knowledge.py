@@ -38,7 +38,7 @@ def kept(texts: Iterable[Text], path: Path | None = None) -> KnowledgeStore:
 
 def contribution(title: str, text: str) -> Contribution:
     digest = hashlib.sha256(text.encode()).hexdigest()
-    read = ReadDocument(id=title, title=title, digest=digest, key=title, media_type="text/plain", text=text)
+    read = ReadDocument(id=title, title=title, digest=digest, text=text)
     return contribution_of(read, (), 120)
 
 

@@ -27,7 +27,7 @@ def contribution(
     digest: str = "",
     date: datetime | None = None,
     tags: Sequence[str] = (),
-    facets: Mapping[str, tuple[str, ...]] | None = None,
+    kept: str = "",
     names: Sequence[str] = (),
 ) -> Contribution:
     """A document with a passage for each text; names stand in its first passage."""
@@ -35,9 +35,7 @@ def contribution(
         Passage(id=f"{id}::{place}", document_id=id, text=text, title=title, heading=heading, end=len(text))
         for place, text in enumerate(texts)
     )
-    document = Document(
-        id=id, title=title, digest=digest or repr(texts), date=date, tags=tuple(tags), facets=dict(facets or {})
-    )
+    document = Document(id=id, title=title, digest=digest or repr(texts), date=date, tags=tuple(tags), kept=kept)
     entities = {f"{id}::0": tuple(map(entity_key, names))} if names else {}
     return Contribution(document=document, passages=passages, entities=entities)
 
@@ -66,7 +64,7 @@ class StoreContract:
         """Round trip of every field; a date comes back as the same moment."""
         moment = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=timezone(timedelta(hours=7)))
         given = contribution(
-            "/ไทย/资料 ü.md", "one", "two\n\"'%_\\", title="T", date=moment, tags=("b", "a"), facets={"r": ("x", "ห้อง")}
+            "/ไทย/资料 ü.md", "one", "two\n\"'%_\\", title="T", date=moment, tags=("b", "a"), kept="ห้อง"
         )
         store.put([given])
         assert store.documents() == [given.document]
@@ -269,7 +267,7 @@ class StoreContract:
         bad, good = f"x{sign}y", "x\ufffdy"
         store.put(
             [
-                contribution(bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad]),
+                contribution(bad, f"word {bad}", title=bad, tags=(bad,), kept=bad, names=[bad]),
                 contribution("b", "word"),
             ]
         )  # fmt: skip
@@ -289,7 +287,7 @@ class StoreContract:
         longs = [f"{_noise(20_000)} {end}" for end in ("one", "two")]
         store.put(
             [
-                contribution(id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long])
+                contribution(id, "word", title=long, tags=(long,), kept=long, names=[long])
                 for id, long in zip("ab", longs, strict=True)
             ]
         )  # fmt: skip

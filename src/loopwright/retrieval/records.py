@@ -18,16 +18,12 @@ class Document:
     """What people call it."""
     digest: str
     """SHA-256 of its content in hex: the same digest means that there is nothing to do."""
-    key: str = ""
-    """Its own identifier where the source gives one, for example a JSONL record's ``id``."""
-    media_type: str = "text/plain"
-    """What it was read from."""
     date: datetime | None = None
     """When it was written or changed, with its time zone."""
     tags: tuple[str, ...] = ()
     """Free labels to filter by."""
-    facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Name -> values that are kept with it, for example ``{"url": ("https://example.org",)}``."""
+    kept: str = ""
+    """What whoever stored it keeps with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,6 @@ def document(text: str, sections: tuple[Section, ...] = ()) -> ReadDocument:
         id="/a/b.txt",
         title="B",
         digest="0",
-        media_type="text/plain",
         date=datetime(2024, 1, 1, tzinfo=UTC),
         text=text,
         sections=sections or (Section(start=0, end=len(text)),),

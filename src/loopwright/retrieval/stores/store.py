@@ -34,12 +34,11 @@ from loopwright.retrieval.stores.tables import (
     DOCUMENT,
     DOCUMENT_COLUMNS,
     EMBEDDING,
-    LABEL,
     METADATA,
     PASSAGE,
     PASSAGE_COLUMNS,
     SCHEMA_VERSION,
-    TAGS,
+    TAG,
     add,
     bounded,
     count_up,
@@ -384,8 +383,8 @@ def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bo
     if where.before is not None:
         conditions.append(DOCUMENT.c.dated < microseconds(where.before))
     if where.tags:
-        among = backend.among(LABEL.c.value, [bounded(tag) for tag in where.tags])
-        conditions.append(DOCUMENT.c.key.in_(select(LABEL.c.document).where(LABEL.c.name == TAGS, among)))
+        among = backend.among(TAG.c.value, [bounded(tag) for tag in where.tags])
+        conditions.append(DOCUMENT.c.key.in_(select(TAG.c.document).where(among)))
     return and_(*conditions) if conditions else None
 
 

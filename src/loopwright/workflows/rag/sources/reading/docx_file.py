@@ -22,7 +22,6 @@ from loopwright.workflows.rag.sources.reading.source import Source
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
-_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 # What wraps blocks without being one: content controls, insertions, custom XML.
 _WRAPPERS = {qn("w:sdt"), qn("w:sdtContent"), qn("w:ins"), qn("w:customXml"), qn("w:smartTag")}
@@ -51,7 +50,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
         # What zipfile, lxml and python-docx raise on damaged files is nowhere listed.
         raise source.error(f"is a damaged DOCX: {type(error).__name__}: {error}") from error
     title = title or next((section.headings[0] for section in sections if section.headings), "") or source.path.stem
-    yield source.document(text, sections, title=title, media_type=_MEDIA_TYPE, raw=data, date=date, tags=tags)
+    yield source.document(text, sections, title=title, raw=data, date=date, tags=tags)
 
 
 def _properties(document: Document) -> tuple[str, datetime | None, tuple[str, ...]]:
