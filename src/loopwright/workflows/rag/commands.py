@@ -41,8 +41,13 @@ Sources = Annotated[
     list[str] | None, typer.Option("--source", help="Only these documents: files, folders or ids.", show_default=False)
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only documents with one of these tags.")]
-After = Annotated[str | None, typer.Option(help="Only documents of that day or later, as 2024-12-31.")]
-Before = Annotated[str | None, typer.Option(help="Only documents from before that day.")]
+After = Annotated[
+    datetime | None,
+    typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="Only documents of that day or later, as 2024-12-31."),
+]
+Before = Annotated[
+    datetime | None, typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="Only documents from before that day.")
+]
 
 
 def _config(file: Path | None, store: str | None) -> RAGConfig:
@@ -60,7 +65,10 @@ def _opened(file: Path | None, store: str | None) -> KnowledgeStore:
 
 
 def _filter(
-    sources: list[str] | None, tags: list[str] | None = None, after: str | None = None, before: str | None = None
+    sources: list[str] | None,
+    tags: list[str] | None = None,
+    after: datetime | None = None,
+    before: datetime | None = None,
 ) -> Filter | None:
     """What restricts a search, or None if nothing does."""
     from loopwright.retrieval.records import Filter
@@ -70,8 +78,8 @@ def _filter(
     return Filter(
         documents=tuple(document for source in sources or () for document in _documents_named(source)),
         tags=tuple(tags or ()),
-        after=_day(after, "--after"),
-        before=_day(before, "--before"),
+        after=after and after.replace(tzinfo=UTC),
+        before=before and before.replace(tzinfo=UTC),
     )
 
 
@@ -94,16 +102,6 @@ def _services(file: Path | None, store: str | None, where: Filter | None) -> Gen
         if where is not None and not services.store.documents(where, limit=1):
             raise InputError("no document matches the filter; `loopwright rag sources` lists what there is")
         yield services
-
-
-def _day(text: str | None, option: str) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        day = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError(f"{option} is {text!r}: give a day as 2024-12-31") from None
-    return day if day.tzinfo else day.replace(tzinfo=UTC)
 
 
 @app.command()
