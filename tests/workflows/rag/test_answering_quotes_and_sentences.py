@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.retrieval.records import Evidence
-from loopwright.workflows.rag.answer.citations import cite
-from loopwright.workflows.rag.answer.quotes import verify_quote
+from loopwright.workflows.rag.answer.citations import cite, verify_quote
 from loopwright.workflows.rag.answer.reader import extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer
 from loopwright.workflows.rag.schemas import Answer

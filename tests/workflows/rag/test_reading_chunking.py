@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from loopwright.workflows.rag.answer.units import header_in, shown, units_of
 from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
+from loopwright.workflows.rag.sources.reading.chunking import words_in
 from loopwright.workflows.rag.sources.reading.layout import Layout
-from loopwright.workflows.rag.sources.reading.text_spans import words_in
 
 _WORDS = st.sampled_from(
     [
