@@ -93,7 +93,7 @@ class Corpus:
         self.passages = self.store.stats().passages
         self.ingest_per_1000 = (ingested - began) / self.passages * 1000
         self.vectors_per_1000 = (time.perf_counter() - ingested) / vectors * 1000 if vectors else None
-        self.key = {document.id: document.key for document in self.store.documents()}
+        self.key = {document.id: document.id.rpartition("#")[2] for document in self.store.documents()}
 
     def rankings(self, search: Callable[[str], Sequence[str]]) -> Rankings:
         """What a search finds, as ids of the corpus; it gives document ids."""
@@ -105,9 +105,7 @@ class Corpus:
 
     def retrieved(self, retriever: Retriever) -> Rankings:
         """What the hybrid retriever finds."""
-        return self.rankings(
-            lambda query: [found.passage.document_id for found in retriever.retrieve(query, max(CUTOFFS))]
-        )
+        return self.rankings(lambda query: [found.document_id for found in retriever.retrieve(query, max(CUTOFFS))])
 
     def dense(self, embedder: OnnxEmbedder) -> Rankings:
         """What vectors alone find."""

@@ -38,8 +38,8 @@ def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
         assert stored % BATCH == 0
         assert all(store.passages_of(document.id) for document in store.documents())
     report = ingest_into(target, sources, batch=BATCH)
-    assert report.progress.skipped == stored
-    assert report.progress.stored == RECORDS + 1 - stored
+    assert report.skipped == stored
+    assert report.stored == RECORDS + 1 - stored
     with open_store(f"sqlite:{target}") as store:
         assert contents(store) == uninterrupted
 
@@ -55,6 +55,6 @@ def test_killed_while_changes_are_stored(tmp_path, sources):
     with pytest.raises(BrokenProcessPool):
         in_new_process(ingest_into, target, [source], 17, batch=BATCH, prune=True)
     report = ingest_into(target, [source], batch=BATCH, prune=True)
-    assert report.progress.deleted == 10
+    assert report.deleted == 10
     with open_store(f"sqlite:{target}") as store:
         assert contents(store) == fresh([source])

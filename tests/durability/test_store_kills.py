@@ -66,9 +66,9 @@ def check(path: Path) -> int:
             passages = store.passages_of(id)
             assert len(passages) == 1 + int(id[1:]) % 4
             assert all(passage.text.endswith(digest) for passage in passages)
-        assert rows == stats.passages == len(store.links().passages)
+        assert rows == stats.passages == len(store.links())
         assert stats.entities == len(documents) + bool(documents)
-        assert len(store.links().mentions) == 2 * len(documents)
+        assert sum(len(keys) for _, _, keys in store.links()) == 2 * len(documents)
     return len(documents)
 
 

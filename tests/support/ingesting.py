@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.store import KnowledgeStore
-from loopwright.workflows.rag.sources import IngestProgress, IngestReport, ingest
+from loopwright.workflows.rag.sources import IngestReport, ingest
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def ingest_into(path: str, sources: list[Path], kill_after: int | None = None, *
     """Ingest into an SQLite file, and die by SIGKILL after so many steps of progress, if it comes to that."""
     steps = 0
 
-    def step(_: IngestProgress) -> None:
+    def step(_: IngestReport) -> None:
         nonlocal steps
         steps += 1
         if steps == kill_after:
@@ -83,7 +83,7 @@ def in_new_process(function: Callable[..., T], *args: Any, **named: Any) -> T:
 def megabytes_to_ingest(folder: str, store: str) -> tuple[int, float]:
     """Documents that were stored, and the most memory of the process in megabytes."""
     with open_store(f"sqlite:{store}") as opened:
-        stored = ingest([Path(folder)], opened).progress.stored
+        stored = ingest([Path(folder)], opened).stored
     return stored, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

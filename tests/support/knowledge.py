@@ -10,11 +10,10 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from loopwright.models import ModelRegistry
-from loopwright.retrieval.records import Contribution
+from loopwright.retrieval.records import Contribution, Evidence
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.rag import RAGConfig, Services
-from loopwright.workflows.rag.schemas import Evidence
 from loopwright.workflows.rag.sources.ingesting import contribution_of
 from loopwright.workflows.rag.sources.reading import ReadDocument
 
@@ -39,7 +38,7 @@ def kept(texts: Iterable[Text], path: Path | None = None) -> KnowledgeStore:
 
 def contribution(title: str, text: str) -> Contribution:
     digest = hashlib.sha256(text.encode()).hexdigest()
-    read = ReadDocument(id=title, title=title, digest=digest, key=title, media_type="text/plain", text=text)
+    read = ReadDocument(id=title, title=title, digest=digest, text=text)
     return contribution_of(read, (), 120)
 
 

@@ -27,7 +27,7 @@ def contribution(
     digest: str = "",
     date: datetime | None = None,
     tags: Sequence[str] = (),
-    facets: Mapping[str, tuple[str, ...]] | None = None,
+    kept: str = "",
     names: Sequence[str] = (),
 ) -> Contribution:
     """A document with a passage for each text; names stand in its first passage."""
@@ -35,9 +35,7 @@ def contribution(
         Passage(id=f"{id}::{place}", document_id=id, text=text, title=title, heading=heading, end=len(text))
         for place, text in enumerate(texts)
     )
-    document = Document(
-        id=id, title=title, digest=digest or repr(texts), date=date, tags=tuple(tags), facets=dict(facets or {})
-    )
+    document = Document(id=id, title=title, digest=digest or repr(texts), date=date, tags=tuple(tags), kept=kept)
     entities = {f"{id}::0": tuple(map(entity_key, names))} if names else {}
     return Contribution(document=document, passages=passages, entities=entities)
 
@@ -66,7 +64,7 @@ class StoreContract:
         """Round trip of every field; a date comes back as the same moment."""
         moment = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=timezone(timedelta(hours=7)))
         given = contribution(
-            "/ไทย/资料 ü.md", "one", "two\n\"'%_\\", title="T", date=moment, tags=("b", "a"), facets={"r": ("x", "ห้อง")}
+            "/ไทย/资料 ü.md", "one", "two\n\"'%_\\", title="T", date=moment, tags=("b", "a"), kept="ห้อง"
         )
         store.put([given])
         assert store.documents() == [given.document]
@@ -83,12 +81,11 @@ class StoreContract:
         assert store.digests() == {"a": "2", "b": repr(("other",))}
         assert store.digests(["a", "none"]) == {"a": "2"}
         assert store.search_text("old words", 5) == []
-        assert store.links().entities == ("ada", "cy")
+        assert store.links() == [("a::0", "", ["cy"]), ("b::0", "", ["ada"])]
         assert store.stats() == StoreStats(documents=2, passages=2, entities=2, vectors=1)
         assert store.delete(["a", "none"]) == 1
         assert store.delete(["a"]) == 0
         assert [document.id for document in store.documents()] == ["b"]
-        assert store.links().entities == ("ada",)
 
     def test_a_put_is_all_or_nothing(self, store: KnowledgeStore) -> None:
         """A contribution that is wrong leaves everything as it was."""
@@ -270,7 +267,7 @@ class StoreContract:
         bad, good = f"x{sign}y", "x\ufffdy"
         store.put(
             [
-                contribution(bad, f"word {bad}", title=bad, tags=(bad,), facets={bad: (bad,)}, names=[bad]),
+                contribution(bad, f"word {bad}", title=bad, tags=(bad,), kept=bad, names=[bad]),
                 contribution("b", "word"),
             ]
         )  # fmt: skip
@@ -290,14 +287,14 @@ class StoreContract:
         longs = [f"{_noise(20_000)} {end}" for end in ("one", "two")]
         store.put(
             [
-                contribution(id, "word", title=long, tags=(long,), facets={long: (long,)}, names=[long])
+                contribution(id, "word", title=long, tags=(long,), kept=long, names=[long])
                 for id, long in zip("ab", longs, strict=True)
             ]
         )  # fmt: skip
         for id, long in zip("ab", longs, strict=True):
             (document,) = store.documents(Filter(tags=(long,)))
             assert (document.id, document.tags) == (id, (long,))
-        assert store.stats().entities == len(store.links().entities) == 2
+        assert store.stats().entities == len({key for _, _, keys in store.links() for key in keys}) == 2
         longest = "/" + _noise(1_999)
         store.put([contribution(longest, "word")])
         assert list(store.digests([longest])) == [longest]
@@ -306,14 +303,10 @@ class StoreContract:
         assert store.digests(["d"]) == {}
 
     def test_links(self, store: KnowledgeStore) -> None:
-        """Edges name passages and entities by index."""
+        """Each entity once for a passage, whatever its title names."""
         store.put([contribution("b", "x", "y", title="The Moon", names=["Agency", "Moon", "Agency"])])
         store.put([contribution("a", "z")])
-        links = store.links()
-        assert links.passages == ("a::0", "b::0", "b::1")
-        assert links.titles == ("", "moon", "moon")
-        assert links.entities == ("agency", "moon")
-        assert links.mentions == ((1, 0), (1, 1))
+        assert store.links() == [("a::0", "", []), ("b::0", "moon", ["agency", "moon"]), ("b::1", "moon", [])]
 
     def test_two_handles_see_each_others_changes(self, store: KnowledgeStore, other: KnowledgeStore) -> None:
         """The revision grows with every change of documents, and stands still without one."""

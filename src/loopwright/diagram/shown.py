@@ -19,13 +19,9 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ShownNode(Frozen):
-    """A node of the picture."""
+class NodeInfo(Frozen):
+    """What people are shown of a node."""
 
-    name: str
-    """Its name in the graph; ``__start__`` and ``__end__`` for entry and exit."""
-    kind: Literal["start", "node", "end"]
-    """What it is."""
     label: str
     """What people call it."""
     icon: str = ""
@@ -36,6 +32,15 @@ class ShownNode(Frozen):
     """The id of its prompt, or None without one."""
     description: str = ""
     """What it does, in a sentence."""
+
+
+class ShownNode(NodeInfo):
+    """A node of the picture."""
+
+    name: str
+    """Its name in the graph; ``__start__`` and ``__end__`` for entry and exit."""
+    kind: Literal["start", "node", "end"]
+    """What it is."""
     max_runs: int | None = None
     """How often it can run at most; None if that is not known."""
 

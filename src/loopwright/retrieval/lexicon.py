@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.retrieval.records import Passage
 from loopwright.retrieval.text import terms
 
 Floats = NDArray[np.float32]
@@ -24,32 +24,15 @@ HEADING_WEIGHT = 2
 """How often a term in a heading counts."""
 
 
-class Titled(Protocol):
-    """A text under a title: a passage, or what was found of one."""
-
-    @property
-    def title(self) -> str:
-        """Its document's title."""
-        ...
-
-    @property
-    def heading(self) -> str:
-        """The headings above it."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """The text."""
-        ...
-
-
 class TermCounts:
     """How often each term stands in one passage."""
 
-    __slots__ = ("counts", "length")
+    __slots__ = ("counts", "length", "passage")
 
-    def __init__(self, passage: Titled) -> None:
+    def __init__(self, passage: Passage) -> None:
         """Count."""
+        self.passage = passage
+        """The passage."""
         title, heading, text = terms(passage.title), terms(passage.heading), terms(passage.text)
         self.length = len(title) + len(heading) + len(text)
         """All terms."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.retrieval.names import NameIndex
-from loopwright.retrieval.records import Links
 
 Floats = NDArray[np.float32]
 
@@ -25,26 +25,22 @@ class PassageLinks:
     ``ln(N / (1 + n))``, N all passages and n those that belong to it: what every passage names links nothing.
     """
 
-    def __init__(self, links: Links) -> None:
-        """Lay the memberships out, passage by passage."""
-        self.passages: tuple[str, ...] = links.passages
-        self.position: dict[str, int] = {passage: n for n, passage in enumerate(links.passages)}
-        self.entity_position: dict[str, int] = {entity: n for n, entity in enumerate(links.entities)}
-        for title in filter(None, links.titles):
-            self.entity_position.setdefault(title, len(self.entity_position))
+    def __init__(self, named: Sequence[tuple[str, str, Sequence[str]]]) -> None:
+        """Lay the memberships out, passage by passage; see `loopwright.retrieval.stores.store.KnowledgeStore.links`."""
+        self.passages = tuple(passage for passage, _, _ in named)
+        self.position = {passage: n for n, passage in enumerate(self.passages)}
+        self.entity_position: dict[str, int] = {}
+
+        def place_of(entity: str) -> int:
+            return self.entity_position.setdefault(entity, len(self.entity_position)) if entity else -1
+
+        self._title_of = np.array([place_of(title) for _, title, _ in named], np.int64)
+        held = [sorted({place_of(key) for key in (title, *keys) if key}) for _, title, keys in named]
         self.names = NameIndex(self.entity_position)
-        self._title_of: NDArray[np.int64] = np.array(
-            [self.entity_position.get(title, -1) for title in links.titles], dtype=np.int64
-        )
-        titled = np.flatnonzero(self._title_of >= 0)
-        mentions = np.array(links.mentions, dtype=np.int64).reshape(-1, 2)
-        pairs = np.concatenate([mentions, np.stack([titled, self._title_of[titled]], axis=1)])
-        # One number for each pair, of which there may be millions, sorts them by passage.
-        entities = max(len(self.entity_position), 1)
-        numbers = np.sort(pairs[:, 0] * entities + pairs[:, 1])
-        # What np.unique would do, which first imports masked arrays for 0.1 s.
-        self._passage, self._entity = np.divmod(numbers[np.diff(numbers, prepend=-1) > 0], entities)
-        self._starts = np.searchsorted(self._passage, np.arange(len(self.passages) + 1))
+        sizes = np.array([len(entities) for entities in held], np.int64)
+        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        self._passage = np.repeat(np.arange(len(held)), sizes)
+        self._entity = np.fromiter(chain.from_iterable(held), np.int64)
         self._spread = np.bincount(self._entity, minlength=len(self.entity_position))
         self.weight: Floats = np.maximum(np.log(max(len(self.passages), 1) / (1.0 + self._spread)), 0.0).astype(
             np.float32
@@ -76,37 +72,26 @@ class PassageLinks:
         shared = mass / np.maximum(self._spread, 1)
         return np.bincount(self._passage, shared[self._entity], len(self.passages)).astype(np.float32)
 
-    def neighbourhood(self, passages: Sequence[int]) -> Neighbourhood:
-        """How some passages are linked among each other, for many questions about them."""
-        parts = [self._entity[self._starts[p] : self._starts[p + 1]] for p in passages]
-        return Neighbourhood(self.weight, parts, self._title_of[np.asarray(passages, dtype=np.int64)])
-
-
-class Neighbourhood:
-    """How strongly some passages are linked among each other."""
-
-    def __init__(self, weight: Floats, entities: Sequence[NDArray[np.int64]], titles: NDArray[np.int64]) -> None:
-        """Lay the passages' entities out in one row."""
-        self._weight = weight
-        self._entities = entities
-        self._titles = titles
-        self._flat = np.concatenate([np.empty(0, np.int64), *entities])
-        self._owner = np.repeat(np.arange(len(entities)), [len(part) for part in entities])
-        self._is_title = self._flat == titles[self._owner]
-
-    def links_of(self, passage: int) -> Floats:
-        """How strongly each passage is linked with one of them: by the weightiest entity that both belong to.
-
-        Args:
-            passage: Its place among the passages of the neighbourhood.
+    def links_among(self, passages: Sequence[int]) -> Callable[[int], Floats]:
+        """How strongly some passages are linked among each other: by the weightiest entity that both belong to.
 
         Returns:
-            float32 [passages], in the unit of `PassageLinks.weight`; 0 for itself.
+            Place of one among these passages -> its links with all of them, float32 [passages], in the unit of
+            `weight`; 0 for itself.
         """
-        shared = np.isin(self._flat, self._entities[passage])
-        about = self._is_title[shared] | (self._flat[shared] == self._titles[passage])
-        strength = self._weight[self._flat[shared]] * np.where(about, np.float32(TITLE_WEIGHT), np.float32(1.0))
-        links = np.zeros(len(self._entities), np.float32)
-        np.maximum.at(links, self._owner[shared], strength)
-        links[passage] = 0.0
-        return links
+        entities = [self._entity[self._starts[p] : self._starts[p + 1]] for p in passages]
+        titles = self._title_of[np.asarray(passages, np.int64)]
+        flat = np.concatenate([np.empty(0, np.int64), *entities])
+        owner = np.repeat(np.arange(len(entities)), [len(part) for part in entities])
+        is_title = flat == titles[owner]
+
+        def links_of(place: int) -> Floats:
+            shared = np.isin(flat, entities[place])
+            about = is_title[shared] | (flat[shared] == titles[place])
+            strength = self.weight[flat[shared]] * np.where(about, np.float32(TITLE_WEIGHT), np.float32(1.0))
+            links = np.zeros(len(entities), np.float32)
+            np.maximum.at(links, owner[shared], strength)
+            links[place] = 0.0
+            return links
+
+        return links_of

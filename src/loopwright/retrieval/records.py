@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,16 +18,12 @@ class Document:
     """What people call it."""
     digest: str
     """SHA-256 of its content in hex: the same digest means that there is nothing to do."""
-    key: str = ""
-    """Its own identifier where the source gives one, for example a JSONL record's ``id``."""
-    media_type: str = "text/plain"
-    """What it was read from."""
     date: datetime | None = None
     """When it was written or changed, with its time zone."""
     tags: tuple[str, ...] = ()
     """Free labels to filter by."""
-    facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Name -> values that are kept with it, for example ``{"url": ("https://example.org",)}``."""
+    kept: str = ""
+    """What whoever stored it keeps with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +46,18 @@ class Passage:
     """Where it begins in the document's plain text, in characters."""
     end: int = 0
     """Where it ends there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Passage):
+    """A passage that was found for a question, in the knowledge store or on the web; there its id is the address."""
+
+    document_id: str = ""
+    """The document; empty for the web."""
+    score: float = 0.0
+    """How well it fits the query, higher is better; comparable within one search only."""
+    origin: Literal["graph", "web"] = "graph"
+    """Whether it comes from the knowledge graph or from the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,20 +94,6 @@ class Hit:
     """The passage."""
     score: float
     """How well it fits, higher is better; comparable within one search only."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
-    """Which passages name which entities, as edge lists, ready for linear algebra."""
-
-    passages: tuple[str, ...]
-    """Passage ids; edges name them by index."""
-    titles: tuple[str, ...]
-    """The key of each passage's title, same order."""
-    entities: tuple[str, ...]
-    """Entity keys; edges name them by index."""
-    mentions: tuple[tuple[int, int], ...]
-    """Passage index, entity index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,19 +4,78 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from itertools import accumulate, islice
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.retrieval.derived import Derived
-from loopwright.retrieval.lexicon import Lexicon
+from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.links import PassageLinks
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
-from loopwright.retrieval.records import Filter, Hit, Passage
+from loopwright.retrieval.records import Evidence, Filter, Hit
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import query_terms
+
+SAMPLE = 2000
+"""From about how many passages, evenly spread, the weights of terms are taken."""
+KEPT_PASSAGES = 4096
+"""How many passages stay in memory with their terms counted; about 6 kB each."""
+KEPT_FILTERS = 8
+"""For how many filters the documents that they let through are remembered."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Derived:
+    """The links, the weights of terms, and what was read lately, of one revision of a store; safe in threads."""
+
+    def __init__(self, store: KnowledgeStore, revision: int) -> None:
+        """Read the links and a sample of the passages.
+
+        Args:
+            store: The store.
+            revision: Its revision before anything was read.
+        """
+        self.revision = revision
+        """The revision that this was made from."""
+        self.links = PassageLinks(store.links())
+        """What links its passages."""
+        self._store = store
+        self._candidates: dict[str, TermCounts] = {}
+        self._allowed: dict[str, frozenset[str]] = {}
+        ids = self.links.passages
+        sample = store.passages(ids[:: max(1, -(-len(ids) // SAMPLE))])
+        self.lexicon = Lexicon([TermCounts(passage) for passage in sample])
+        """How common each term is."""
+
+    def candidates(self, ids: Sequence[str]) -> list[TermCounts]:
+        """Passages by id, their terms counted, in the same order; without what is gone or not among the links yet."""
+        known = self._candidates
+        missing = [passage_id for passage_id in ids if passage_id not in known and passage_id in self.links.position]
+        fresh = {passage.id: TermCounts(passage) for passage in self._store.passages(missing)}
+        if fresh:
+            self._candidates = _joined(known, fresh, KEPT_PASSAGES)
+        found = (fresh.get(passage_id) or known.get(passage_id) for passage_id in ids)
+        return [candidate for candidate in found if candidate is not None]
+
+    def allowed(self, where: Filter) -> frozenset[str]:
+        """The ids of the documents that a filter lets through."""
+        key = repr(where)
+        allowed = self._allowed.get(key)
+        if allowed is None:
+            allowed = frozenset(document.id for document in self._store.documents(where))
+            self._allowed = _joined(self._allowed, {key: allowed}, KEPT_FILTERS)
+        return allowed
+
+
+def _joined(old: dict[_Key, _Value], new: dict[_Key, _Value], most: int) -> dict[_Key, _Value]:
+    """A new dictionary, since other threads may be reading the old one; it starts afresh once it would be too large."""
+    return {**old, **new} if len(old) + len(new) <= most else new
+
 
 Floats = NDArray[np.float32]
 
@@ -24,16 +83,6 @@ CANDIDATES = 100
 """How many passages each search brings in."""
 DENSE_WEIGHT = 8.0
 """What the most similar passage gains over the least similar one found, in the unit of BM25 weights."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
-    """A passage that was found."""
-
-    passage: Passage
-    """The passage."""
-    score: float
-    """What it adds to the passages before it, higher is better; comparable within one search only."""
 
 
 COVERED_SHARE = 0.1
@@ -125,7 +174,7 @@ class Retriever:
         self._derived: Derived | None = None
         self._lock = threading.Lock()
 
-    def retrieve(self, query: str, k: int = 5, *, where: Filter | None = None) -> list[Retrieved]:
+    def retrieve(self, query: str, k: int = 5, *, where: Filter | None = None) -> list[Evidence]:
         """Find the passages that answer a query together.
 
         The searches bring in candidates, fused by reciprocal rank; `choose_evidence` then takes one after the other.
@@ -136,7 +185,7 @@ class Retriever:
             where: Which documents count; None for all.
 
         Returns:
-            The passages, best first; empty if nothing fits.
+            The passages, best first, each scored by what it adds to those before it; empty if nothing fits.
 
         Raises:
             StoreError: If the store fails.
@@ -147,14 +196,14 @@ class Retriever:
         pool = derived.candidates(list(reciprocal_rank_fusion(orders)))
         if not pool or k < 1:
             return []
-        coverage = derived.lexicon.coverage(query_terms(query), [candidate.counts for candidate in pool])
+        coverage = derived.lexicon.coverage(query_terms(query), pool)
         prior = _similarity([candidate.passage.id for candidate in pool], similar) * DENSE_WEIGHT
-        links_of = derived.links.neighbourhood([derived.links.position[each.passage.id] for each in pool]).links_of
+        links_of = derived.links.links_among([derived.links.position[each.passage.id] for each in pool])
         chosen = choose_evidence(coverage, prior, links_of, k)
         # With its link, a second step may add more than the first did; what counts is the order of choice.
         scores = accumulate((gain for _, gain in chosen), min)
         return [
-            Retrieved(passage=pool[place].passage, score=score)
+            Evidence(**asdict(pool[place].passage), score=score)
             for (place, _), score in zip(chosen, scores, strict=True)
         ]
 

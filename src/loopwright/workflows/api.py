@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
-from loopwright.diagram.shown import Frozen, ShownGraph, shown_graph
+from loopwright.diagram.shown import Frozen, NodeInfo, ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
 from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing, holding
@@ -72,21 +72,6 @@ def upload_fields(model: type[BaseModel]) -> list[str]:
 
 class WorkflowInput(Frozen):
     """What a run takes. The description of a field is what its option and its place in the form say."""
-
-
-class NodeInfo(Frozen):
-    """What people are shown of a node."""
-
-    label: str
-    """What people call it."""
-    icon: str = ""
-    """An emoji, or nothing."""
-    has_llm: bool = False
-    """Whether it asks a chat model where one is configured."""
-    prompt: str | None = None
-    """The id of its prompt, or None without one."""
-    description: str = ""
-    """What it does, in a sentence."""
 
 
 class Citation(Frozen):

@@ -36,7 +36,7 @@ def entities_in(passage: Passage) -> dict[str, tuple[str, ...]]:
 
 
 def titles(retriever: Retriever, query: str, k: int = 5, where: Filter | None = None) -> list[str]:
-    return [found.passage.title for found in retriever.retrieve(query, k, where=where)]
+    return [found.title for found in retriever.retrieve(query, k, where=where)]
 
 
 @pytest.fixture

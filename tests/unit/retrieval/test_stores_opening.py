@@ -24,12 +24,6 @@ def test_a_file_is_made_with_its_folder(tmp_path: Path, form: str, name: str) ->
         assert store.digests() == {"a": repr(("word",))}
 
 
-def test_stores_in_memory_are_apart() -> None:
-    with open_store("memory") as one, open_store("memory") as other:
-        one.put([contribution("a", "word")])
-        assert other.digests() == {}
-
-
 @pytest.mark.parametrize(
     "spec", ["", "sqlite:", "sqlite: ", "notes", "mysql://u:hunter2@h/db", "postgres:db", "mem", "https://x/y.db"]
 )

@@ -45,14 +45,6 @@ def test_a_schema_of_something_else_is_not_touched(postgres_url: str) -> None:  
         open_store(postgres_url)
 
 
-def test_a_store_of_another_version_is_not_touched(postgres_url: str) -> None:  # noqa: F811
-    open_store(postgres_url).close()
-    schema = parsed(postgres_url).schema
-    run(postgres_url, f"UPDATE {schema}.counter SET value = 99 WHERE name = 'version'")
-    with pytest.raises(StoreError, match="has the format 99"):
-        open_store(postgres_url)
-
-
 def test_a_user_without_rights_is_told(postgres_url: str) -> None:  # noqa: F811
     schema = parsed(postgres_url).schema
     run(postgres_url, f"CREATE ROLE guest_{schema} LOGIN")

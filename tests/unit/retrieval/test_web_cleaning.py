@@ -51,7 +51,7 @@ async def test_only_web_addresses_stay_and_user_names_go(server: SearchServer):
         )
     ]
     kept = await SearxngSearch(SearchSettings(engine="searxng", url=server.url, max_results=50)).search("x", 50)
-    assert [each.url for each in kept] == ["https://evil.example/login", "https://Ok.example/ab"]
+    assert [each.id for each in kept] == ["https://evil.example/login", "https://Ok.example/ab"]
 
 
 async def test_an_excerpt_that_was_cut_within_a_character_is_read(server: SearchServer):

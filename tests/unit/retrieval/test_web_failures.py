@@ -51,9 +51,7 @@ def test_what_is_missing_or_wrong_is_a_configuration_error(settings: dict[str, A
 
 async def test_each_engine_gives_as_many_results_as_are_set(server: SearchServer, opened: Opener):
     server.results = [{"title": str(n), "url": f"http://a.example/{n}"} for n in range(5)]
-    search = opened(server.url, max_results=2)
-    assert len(await search.search("x")) == 2
-    await search.aclose()
+    assert len(await opened(server.url, max_results=2).search("x")) == 2
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,7 @@ async def test_a_search_is_posted_with_the_key(server: SearchServer):
     search = tavily(server)
     assert isinstance(search, WebSearch)
     (found,) = await search.search("ไทย 東京", 3)
-    await search.aclose()
-    assert (found.title, found.text, found.engine) == ("Bangkok", "เมืองหลวง ของไทย", "tavily")
+    assert (found.title, found.text, found.origin) == ("Bangkok", "เมืองหลวง ของไทย", "web")
     (asked,) = server.requests
     assert (asked.method, asked.path) == ("POST", "/search")
     assert asked.headers["Authorization"] == f"Bearer {KEY}"

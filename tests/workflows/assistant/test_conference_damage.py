@@ -94,7 +94,7 @@ def test_a_damaged_file_is_read_or_refused(name, data):
             assert error.source == str(path)
             return
     for record in schedule.records:
-        assert Record.model_validate_json(contribution_of(record).document.facets["kept"][0]) == record
+        assert Record.model_validate_json(contribution_of(record).document.kept) == record
 
 
 INSERTED = [b"", b"\xff", b"\x00", b"<", b"&", b'"', b"\n", b":", b";", b"[", b"{}", b"null", b"9999-99-99", b"0", b"-1", b"999999999999", b"\\ud800", b"BEGIN:VEVENT\n", b"END:VEVENT\n", "é字".encode()]  # fmt: skip

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.storing import (
-    KEPT,
     PASSAGE_CHARACTERS,
     contribution_of,
     embedded_text,
@@ -44,7 +43,7 @@ def test_no_text_is_lost_or_too_long_whatever_it_is_made_of(parts):
     text = "".join(parts)
     record = RYE.model_copy(update={"texts": {"title": "Rye", "abstract": text} if text else {"title": "Rye"}})
     kept = contribution_of(record)
-    assert Record.model_validate_json(kept.document.facets[KEPT][0]) == record
+    assert Record.model_validate_json(kept.document.kept) == record
     assert "".join(each.text for each in kept.passages if each.heading == "abstract") == text
     assert all(0 < len(passage.text) <= PASSAGE_CHARACTERS for passage in kept.passages)
 

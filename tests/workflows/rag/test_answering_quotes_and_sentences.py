@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopwright.workflows.rag.answer.citations import cite
-from loopwright.workflows.rag.answer.quotes import verify_quote
+from loopwright.retrieval.records import Evidence
+from loopwright.workflows.rag.answer.citations import cite, verify_quote
 from loopwright.workflows.rag.answer.reader import extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer
-from loopwright.workflows.rag.schemas import Answer, Evidence
+from loopwright.workflows.rag.schemas import Answer
 
 ALIEN = Evidence(
     id="alien", title="Alien (film)", text="Alien is a 1979 film. It was directed by Ridley Scott.", page=3

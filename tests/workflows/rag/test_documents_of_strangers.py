@@ -12,7 +12,7 @@ from ingesting import in_new_process, megabytes_to_ingest
 
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.rag import RAGConfig, Services, ask
-from loopwright.workflows.rag.sources import IngestProgress, ingest
+from loopwright.workflows.rag.sources import IngestReport, ingest
 from loopwright.workflows.rag.sources.reading import read_source
 
 SYLLABLES = "ba dor kel lun mar nix or pra quil ras sel tov ul ven wis yar zan thel brim gor".split()
@@ -143,14 +143,14 @@ def test_a_folder_that_changes_while_it_is_read(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text(f"Text number {number} is here.")
 
-    def change(progress: IngestProgress) -> None:
+    def change(progress: IngestReport) -> None:
         (tmp_path / "1.txt").unlink(missing_ok=True)
         (tmp_path / "2.txt").write_text("Text number two grew while nobody looked.")
 
     with open_store("memory") as store:
         report = ingest([tmp_path], store, on_progress=change)
-        assert [Path(source).name for source, _ in report.problems] == ["1.txt"]
-        assert "is not there" in report.problems[0][1]
+        assert [Path(each.name).name for each in report.problems] == ["1.txt"]
+        assert "is not there" in report.problems[0].problem
         assert [Path(document.id).name for document in store.documents()] == ["0.txt", "2.txt"]
 
 

@@ -11,9 +11,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from loopwright.errors import InputError
 from loopwright.models import ModelRegistry, Prompt
-from loopwright.retrieval.records import Filter
+from loopwright.retrieval.records import Evidence, Filter
 from loopwright.retrieval.stores import open_store
-from loopwright.retrieval.web import WebResult
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.rag import RAGConfig, Services
 from loopwright.workflows.rag.sources.sample import sample_folder, sample_store
@@ -69,18 +68,9 @@ class OneResult:
 
     name = "one-result"
 
-    async def search(self, query: str, limit: int) -> list[WebResult]:
-        return [
-            WebResult(
-                url="https://bakers.example/list",
-                title="Bakeries of Kestrel Bay",
-                text="Kestrel Bay has 14 bakeries.",
-                engine=self.name,
-            )
-        ]
-
-    async def aclose(self) -> None:
-        return None
+    async def search(self, query: str, k: int) -> list[Evidence]:
+        id, text = "https://bakers.example/list", "Kestrel Bay has 14 bakeries."
+        return [Evidence(id=id, title="Bakeries of Kestrel Bay", text=text, origin="web")]
 
 
 async def test_a_web_source_is_cited_with_its_address(store):

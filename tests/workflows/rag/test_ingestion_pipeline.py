@@ -11,7 +11,7 @@ from ingesting import contents, fresh, in_new_process, ingest_with_little_room, 
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.rag.sources import IngestProgress, ingest
+from loopwright.workflows.rag.sources import IngestReport, UnreadDocument, ingest
 
 ADA = "Ada Lovelace was born in London. Ada Lovelace worked with Charles Babbage."
 BRIDGE = "Tower Bridge is a bridge in London. Tower Bridge was designed by Horace Jones."
@@ -28,6 +28,10 @@ def folder(tmp_path) -> Path:
     return write(tmp_path / "docs", ada__txt=ADA, bridge__md=f"# Tower Bridge\n\n{BRIDGE}\n")
 
 
+def entities(store) -> set[str]:
+    return {key for _, _, keys in store.links() for key in keys}
+
+
 def titles(store) -> list[str]:
     return [document.title for document in store.documents()]
 
@@ -37,16 +41,16 @@ def test_again_changes_nothing(store, folder, tmp_path):
     ingest([folder], store)
     revision, before = store.revision(), contents(store)
     report = ingest([folder], store, prune=True)
-    assert report.progress.skipped == report.progress.documents == 12
-    assert report.progress.stored == report.progress.deleted == 0
+    assert report.skipped == report.documents == 12
+    assert report.stored == report.deleted == 0
     assert store.revision() == revision
     assert contents(store) == before
 
 
 def test_renew_stores_unchanged_documents_anew(store, folder):
     ingest([folder], store)
-    assert ingest([folder], store, tags=["new"]).progress.stored == 0
-    assert ingest([folder], store, tags=["new"], renew=True).progress.stored == 2
+    assert ingest([folder], store, tags=["new"]).stored == 0
+    assert ingest([folder], store, tags=["new"], renew=True).stored == 2
     assert all(document.tags == ("new",) for document in store.documents())
 
 
@@ -54,11 +58,10 @@ def test_a_changed_document_takes_away_what_only_it_supported(store, folder):
     ingest([folder], store)
     (folder / "ada.txt").write_text("Ada Lovelace was born in London. Ada Lovelace met Michael Faraday.")
     report = ingest([folder], store)
-    assert (report.progress.stored, report.progress.skipped) == (1, 1)
+    assert (report.stored, report.skipped) == (1, 1)
     assert contents(store) == fresh([folder])
-    links = store.links()
-    assert not any("babbage" in entity for entity in links.entities)
-    assert "london" in links.entities
+    assert not any("babbage" in entity for entity in entities(store))
+    assert "london" in entities(store)
 
 
 def test_prune_deletes_what_is_gone_and_nothing_else(store, folder, tmp_path):
@@ -68,9 +71,9 @@ def test_prune_deletes_what_is_gone_and_nothing_else(store, folder, tmp_path):
     (folder / "ada.txt").unlink()
     (other / "note.txt").unlink()
     make_jsonl(source, people(4))
-    assert ingest([folder], store).progress.deleted == 0
+    assert ingest([folder], store).deleted == 0
     report = ingest([folder], store, prune=True)
-    assert report.progress.deleted == 3  # one file and two records; the other folder was not given
+    assert report.deleted == 3  # one file and two records; the other folder was not given
     assert sorted(titles(store)) == sorted(["Tower Bridge", "note", *(f"Person{n} Sand" for n in range(4))])
 
 
@@ -80,13 +83,13 @@ def test_damaged_files_are_reported_and_keep_their_older_version(store, folder, 
     (folder / "ada.txt").write_bytes(damage)
     write(folder, good__txt="Orion Group is a company in Oslo.", bad__json="{", bad__pdf="no pdf")
     report = ingest([folder], store, prune=True)
-    failed = {Path(source).name for source, _ in report.problems}
+    failed = {Path(each.name).name for each in report.problems}
     assert {"bad.json", "bad.pdf"} <= failed
     if damage[:1] != b"%":  # text is text, whatever it begins with
         assert "ada.txt" in failed
-        assert report.progress.failed == 3
+        assert report.failed == 3
         assert store.search_text("Babbage", 1)
-    assert all(message and source not in message for source, message in report.problems)
+    assert all(each.problem and each.name not in each.problem for each in report.problems)
     assert store.search_text("Orion", 1)
     assert store.search_text("Horace", 1)
 
@@ -97,25 +100,25 @@ def test_file_names_that_are_not_utf8(store, tmp_path):
     for number, path in enumerate(paths):
         Path(os.fsdecode(path)).write_text(f"Note {number} from London.")
     ids = [f"{folder}/a%FE.txt", f"{folder}/a%FF.txt"]
-    assert ingest([folder], store).progress.stored == 2
+    assert ingest([folder], store).stored == 2
     assert [document.id for document in store.documents()] == ids
-    assert ingest([folder], store, prune=True).progress.skipped == 2
+    assert ingest([folder], store, prune=True).skipped == 2
     assert list(store.digests()) == ids
     os.unlink(paths[0])
-    assert ingest([folder], store, prune=True).progress.deleted == 1
+    assert ingest([folder], store, prune=True).deleted == 1
     assert list(store.digests()) == ids[:1]
     Path(os.fsdecode(paths[1])).write_bytes(b"")
-    assert ingest([folder], store, prune=True).problems == [(ids[0], "is empty")]
+    assert ingest([folder], store, prune=True).problems == [UnreadDocument(ids[0], "is empty")]
     os.rename(paths[1], paths[1] + b".unknown")
     os.symlink(paths[1] + b".unknown", paths[1])
-    assert ingest([folder], store, prune=True).progress.deleted == 0
+    assert ingest([folder], store, prune=True).deleted == 0
 
 
 def test_an_id_that_no_store_keeps_costs_its_record_alone(store, tmp_path):
     records = [{"id": "x" * 3000, "text": "In London."}, {"id": "b", "text": "In Oslo."}]
     report = ingest([make_jsonl(tmp_path / "records.jsonl", records)], store)
-    assert (report.progress.failed, report.progress.stored) == (1, 1)
-    assert "bytes" in report.problems[0][1]
+    assert (report.failed, report.stored) == (1, 1)
+    assert "bytes" in report.problems[0].problem
 
 
 def test_a_folder_that_cannot_be_read_is_reported(store, folder):
@@ -127,16 +130,16 @@ def test_a_folder_that_cannot_be_read_is_reported(store, folder):
         deep = inner
     os.close(deep)
     report = ingest([folder], store)
-    assert (report.progress.failed, report.progress.stored) == (1, 2)
-    ((_, message),) = report.problems
-    assert message.startswith("the folder cannot be read")
+    assert (report.failed, report.stored) == (1, 2)
+    (unread,) = report.problems
+    assert unread.problem.startswith("the folder cannot be read")
 
 
 def test_what_is_missing_is_reported_and_not_pruned(store, folder, tmp_path):
     ingest([folder], store)
     folder.rename(tmp_path / "moved")
     report = ingest([folder, tmp_path / "moved"], store, prune=True)
-    assert [source for source, _ in report.problems] == [str(folder)]
+    assert [each.name for each in report.problems] == [str(folder)]
     assert store.stats().documents == 4
 
 
@@ -146,7 +149,7 @@ def test_a_folder_that_cannot_be_read_is_not_pruned(store, folder):
     ingest([folder], store)
     inner.chmod(0)
     try:
-        assert ingest([folder], store, prune=True).progress.deleted == 0
+        assert ingest([folder], store, prune=True).deleted == 0
     finally:
         inner.chmod(0o700)
 
@@ -156,8 +159,8 @@ def test_the_two_sides_of_a_triple_are_entities(store, tmp_path):
         {"subject": "Arden Mills", "relation": "supplies", "object": "paper clips", "confidence": 0.5},
         {"subject": "Arden Mills", "relation": "is not owned by", "object": "Orion Group", "source": "register"},
     ]
-    assert ingest([make_jsonl(tmp_path / "triples.jsonl", triples)], store).progress.stored == 2
-    assert {"arden mills", "paper clips", "orion group"} <= {*store.links().entities}
+    assert ingest([make_jsonl(tmp_path / "triples.jsonl", triples)], store).stored == 2
+    assert {"arden mills", "paper clips", "orion group"} <= entities(store)
     assert [passage.text for each in store.documents() for passage in store.passages_of(each.id)] == [
         "Arden Mills supplies paper clips.",
         "Arden Mills is not owned by Orion Group.",
@@ -168,7 +171,7 @@ def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):
     source = make_jsonl(tmp_path / "people.jsonl", people(30))
     store = open_store(f"sqlite:{tmp_path / 'k.db'}")
 
-    def close(progress: IngestProgress) -> None:
+    def close(progress: IngestReport) -> None:
         if progress.stored >= 10:
             store.close()
 
@@ -187,4 +190,4 @@ def test_a_store_without_room(tmp_path):
     assert stored % 20 == 0
     with open_store(f"sqlite:{target}") as store:
         assert store.stats().documents == stored
-        assert ingest([source], store).progress.stored == 400 - stored
+        assert ingest([source], store).stored == 400 - stored

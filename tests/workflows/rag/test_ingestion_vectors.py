@@ -31,7 +31,7 @@ def test_every_passage_gets_the_vector_of_its_title_and_text(store, source):
     embedder = WordEmbedder()
     assert isinstance(embedder, Embedder)
     report = ingest([source], store, embedder=embedder)
-    assert report.progress.vectors == report.progress.vectors_total == store.stats().vectors == 50
+    assert report.vectors == report.vectors_total == store.stats().vectors == 50
     passage = store.passages_of(store.documents()[3].id)[0]
     vector = embedder.embed_query(f"{passage.title}\n{passage.text}")
     assert store.search_vector(vector, 1, model=embedder.model)[0].passage_id == passage.id

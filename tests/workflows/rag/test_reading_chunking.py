@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from loopwright.workflows.rag.answer.units import header_in, shown, units_of
 from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
+from loopwright.workflows.rag.sources.reading.chunking import words_in
 from loopwright.workflows.rag.sources.reading.layout import Layout
-from loopwright.workflows.rag.sources.reading.text_spans import words_in
 
 _WORDS = st.sampled_from(
     [
@@ -44,7 +44,6 @@ def document(text: str, sections: tuple[Section, ...] = ()) -> ReadDocument:
         id="/a/b.txt",
         title="B",
         digest="0",
-        media_type="text/plain",
         date=datetime(2024, 1, 1, tzinfo=UTC),
         text=text,
         sections=sections or (Section(start=0, end=len(text)),),

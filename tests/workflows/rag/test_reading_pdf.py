@@ -16,7 +16,7 @@ PAGES = ["Rivers flow into the sea.\nThey begin as springs.", "", "Mountains are
 
 def test_pages_and_metadata(tmp_path: Path):
     (document,) = read_source(make_pdf(tmp_path / "a.pdf", PAGES, title="On nature"))
-    assert document.title == "On nature" and document.media_type == "application/pdf"
+    assert document.title == "On nature"
     assert document.text == "Rivers flow into the sea.\nThey begin as springs.\n\nMountains are high."
     texts = {section.page: document.text[section.start : section.end].strip() for section in document.sections}
     assert texts == {1: PAGES[0], 3: PAGES[2]}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from loopwright.retrieval.names import entity_key, find_mentions
+from loopwright.retrieval.records import Evidence
 from loopwright.workflows.files.rst import as_markdown
 from loopwright.workflows.rag.answer.citations import cite
 from loopwright.workflows.rag.answer.reader import extract_answer
 from loopwright.workflows.rag.answer.sentences import sentence_spans
-from loopwright.workflows.rag.schemas import Evidence
 
 LENGTH = 20_000
 

@@ -2074,13 +2074,6 @@ export interface components {
          * @description A node of the picture.
          */
         ShownNode: {
-            /** Name */
-            name: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "start" | "node" | "end";
             /** Label */
             label: string;
             /**
@@ -2100,6 +2093,13 @@ export interface components {
              * @default
              */
             description: string;
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "start" | "node" | "end";
             /** Max Runs */
             max_runs?: number | null;
         };

@@ -27,19 +27,18 @@ from sqlalchemy.schema import CreateSchema
 from loopwright.database.database import Database
 from loopwright.database.values import microseconds, storable
 from loopwright.errors import StoreError
-from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Links, Passage, StoreStats
+from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Passage, StoreStats
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
 from loopwright.retrieval.stores.tables import (
     COUNTER,
     DOCUMENT,
     DOCUMENT_COLUMNS,
     EMBEDDING,
-    LABEL,
     METADATA,
     PASSAGE,
     PASSAGE_COLUMNS,
     SCHEMA_VERSION,
-    TAGS,
+    TAG,
     add,
     bounded,
     count_up,
@@ -242,20 +241,11 @@ class KnowledgeStore:
             ]
             connection.execute(insert(EMBEDDING), added)
 
-    def links(self) -> Links:
-        """Which passages name which entities."""
+    def links(self) -> list[tuple[str, str, list[str]]]:
+        """The id of each passage, by id, the entity that its title names, and those that its text names."""
         columns = select(PASSAGE.c.id, PASSAGE.c.title_key, PASSAGE.c.entities).order_by(PASSAGE.c.id)
         with self._reading() as connection:
-            rows = connection.execute(columns).all()
-        named: list[list[str]] = [json.loads(row.entities) for row in rows]
-        entities = sorted({key for keys in named for key in keys})
-        place = {key: number for number, key in enumerate(entities)}
-        return Links(
-            passages=tuple(row.id for row in rows),
-            titles=tuple(row.title_key for row in rows),
-            entities=tuple(entities),
-            mentions=tuple((n, place[key]) for n, keys in enumerate(named) for key in keys),
-        )
+            return [(id, title, json.loads(entities)) for id, title, entities in connection.execute(columns)]
 
     def revision(self, within: float = 0.0) -> int:
         """A number that grows with every change of documents, by whichever process; vectors do not count.
@@ -393,8 +383,8 @@ def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bo
     if where.before is not None:
         conditions.append(DOCUMENT.c.dated < microseconds(where.before))
     if where.tags:
-        among = backend.among(LABEL.c.value, [bounded(tag) for tag in where.tags])
-        conditions.append(DOCUMENT.c.key.in_(select(LABEL.c.document).where(LABEL.c.name == TAGS, among)))
+        among = backend.among(TAG.c.value, [bounded(tag) for tag in where.tags])
+        conditions.append(DOCUMENT.c.key.in_(select(TAG.c.document).where(among)))
     return and_(*conditions) if conditions else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -29,10 +29,8 @@ from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Passage
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Grows whenever the tables change, so that a store of another version is recognised."""
-TAGS = "tags"
-"""The label that tags are kept as."""
 METADATA = MetaData()
 """All tables that both databases have; each has an index of words besides."""
 
@@ -78,21 +76,20 @@ DOCUMENT = Table(
     METADATA,
     _whole("key", primary_key=True),
     _text("id", unique=True),
-    *(_text(name) for name in ("title", "digest", "own_key", "media_type")),
+    *(_text(name) for name in ("title", "digest")),
     _whole("dated", nullable=True, index=True),
-    *(_text(name) for name in ("tags", "facets")),
+    *(_text(name) for name in ("tags", "kept")),
 )
-"""Documents; tags and facets in JSON, dates in microseconds since 1970."""
-LABEL = Table(
-    "label",
+"""Documents; tags in JSON, dates in microseconds since 1970."""
+TAG = Table(
+    "tag",
     METADATA,
     _of("document", "document"),
-    _text("name"),
     _text("value"),
-    UniqueConstraint("document", "name", "value"),
-    Index("label_value", "name", "value"),
+    UniqueConstraint("document", "value"),
+    Index("tag_value", "value"),
 )
-"""What documents are filtered by: their tags, each by the name that says so."""
+"""The tags of documents, which they are filtered by."""
 PASSAGE = Table(
     "passage",
     METADATA,
@@ -151,26 +148,21 @@ def document_row(document: Document) -> dict[str, Any]:
         "id": document.id,
         "title": document.title,
         "digest": document.digest,
-        "own_key": document.key,
-        "media_type": document.media_type,
         "dated": None if document.date is None else microseconds(document.date),
         "tags": json.dumps(document.tags, ensure_ascii=False),
-        "facets": json.dumps(dict(document.facets), ensure_ascii=False),
+        "kept": document.kept,
     }
 
 
 def document_of(row: Sequence[Any]) -> Document:
     """A document from its columns `DOCUMENT_COLUMNS`."""
-    facets = cast("dict[str, list[str]]", json.loads(row[7]))
     return Document(
         id=row[0],
         title=row[1],
         digest=row[2],
-        key=row[3],
-        media_type=row[4],
-        date=None if row[5] is None else moment(row[5]),
-        tags=tuple(json.loads(row[6])),
-        facets={name: tuple(values) for name, values in facets.items()},
+        date=None if row[3] is None else moment(row[3]),
+        tags=tuple(json.loads(row[4])),
+        kept=row[5],
     )
 
 
@@ -197,13 +189,13 @@ def add(connection: Connection, contributions: Sequence[Contribution]) -> list[t
     for item in contributions:
         check_id(item.document.id)
     connection.execute(insert(DOCUMENT), documents)
-    labels = [
-        {"document": key, "name": TAGS, "value": tag}
+    tags = [
+        {"document": key, "value": tag}
         for key, item in numbered
         for tag in dict.fromkeys(storable(bounded(tag)) for tag in item.document.tags)
     ]
-    if labels:
-        connection.execute(insert(LABEL), labels)
+    if tags:
+        connection.execute(insert(TAG), tags)
     number = count_up(connection, "key", sum(len(item.passages) for item in contributions)) + 1
     passages: list[tuple[int, Passage]] = []
     rows: list[dict[str, Any]] = []

@@ -15,8 +15,9 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from loopwright.errors import ConfigError, SearchError
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web.cleaning import clean_text, collapse, cut
-from loopwright.retrieval.web.opening import SearchSettings, WebResult
+from loopwright.retrieval.web.opening import SearchSettings
 
 MAX_REPLY = 5_000_000
 """The most bytes of an engine's reply."""
@@ -28,8 +29,6 @@ MAX_TEXT = 2_000
 """The most characters of an engine's excerpt."""
 MAX_URL = 2_000
 """The most characters of an address; a longer one is left out."""
-MAX_ENGINE = 60
-"""The most characters of an engine's name."""
 
 _CONNECT_TIMEOUT = 5.0
 _TOO_MANY_REQUESTS = 429
@@ -42,7 +41,6 @@ class _Entry(BaseModel):
     title: str | None = None
     url: str | None = None
     content: str | None = None
-    engine: str | None = None
 
 
 class _Reply(BaseModel):
@@ -64,15 +62,10 @@ class _JsonSearch:
         """
         self._url = _search_url(url, self.name)
         self._settings = settings
-        # No idle connection is kept, so that one client serves one event loop after the other. Compressed replies are
-        # not asked for: a small one can unpack to gigabytes.
-        self._client = httpx.AsyncClient(
-            limits=httpx.Limits(max_keepalive_connections=0),
-            timeout=httpx.Timeout(settings.timeout, connect=min(settings.timeout, _CONNECT_TIMEOUT)),
-            headers={"User-Agent": "loopwright", "Accept-Encoding": "identity", **(headers or {})},
-        )
+        # Compressed replies are not asked for: a small one can unpack to gigabytes. httpx hides a key in its repr.
+        self._headers = httpx.Headers({"User-Agent": "loopwright", "Accept-Encoding": "identity", **(headers or {})})
 
-    async def search(self, query: str, k: int = 5) -> list[WebResult]:
+    async def search(self, query: str, k: int = 5) -> list[Evidence]:
         """Search the web; see `WebSearch.search`. A query is cut to `MAX_QUERY` characters.
 
         Raises:
@@ -83,29 +76,37 @@ class _JsonSearch:
             raise SearchError(f"{self._who} was asked for nothing: the query is empty")
         count = max(1, min(k, self._settings.max_results))
         reply = await self._ask(self._request(plain, count))
-        return [result for entry in reply.results if (result := self._result(entry))][:count]
-
-    async def aclose(self) -> None:
-        """Close the client."""
-        await self._client.aclose()
+        found = [(url, entry) for entry in reply.results if (url := _clean_url(entry.url or ""))][:count]
+        return [
+            Evidence(
+                id=url,
+                title=clean_text(entry.title or "", MAX_TITLE) or url,
+                text=clean_text(entry.content or "", MAX_TEXT),
+                score=1 / (1 + place),
+                origin="web",
+            )
+            for place, (url, entry) in enumerate(found)
+        ]
 
     @property
     def _who(self) -> str:
         return self.name.capitalize()
 
-    def _request(self, query: str, count: int) -> httpx.Request:
+    def _request(self, query: str, count: int) -> dict[str, Any]:
+        """What `httpx.AsyncClient.stream` takes to ask."""
         raise NotImplementedError
 
-    async def _ask(self, request: httpx.Request) -> _Reply:
+    async def _ask(self, request: Mapping[str, Any]) -> _Reply:
         seconds = self._settings.timeout
+        waits = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_TIMEOUT))
         try:
-            async with asyncio.timeout(seconds):
-                response = await self._client.send(request, stream=True, follow_redirects=False)
-                try:
-                    self._require_success(response)
-                    body = await self._read(response)
-                finally:
-                    await response.aclose()
+            async with (
+                asyncio.timeout(seconds),
+                httpx.AsyncClient(timeout=waits, headers=self._headers) as client,
+                client.stream(**request) as response,
+            ):
+                self._require_success(response)
+                body = await self._read(response)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise SearchError(f"{self._who} gave no full answer within {seconds:g} s", transient=True) from error
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
@@ -150,18 +151,6 @@ class _JsonSearch:
                 raise SearchError(f"{self._who} sent more than {MAX_REPLY} bytes; the rest was not read")
         return bytes(body)
 
-    def _result(self, entry: _Entry) -> WebResult | None:
-        url = _clean_url(entry.url or "")
-        if url is None:
-            return None
-        engine = clean_text(entry.engine or "", MAX_ENGINE)
-        return WebResult(
-            title=clean_text(entry.title or "", MAX_TITLE) or url,
-            url=url,
-            text=clean_text(entry.content or "", MAX_TEXT),
-            engine=f"{self.name}: {engine}" if engine else self.name,
-        )
-
 
 class SearxngSearch(_JsonSearch):
     """Asks a SearXNG instance, by ``GET {url}/search?q=...&format=json``. It may have a private address."""
@@ -186,10 +175,10 @@ class SearxngSearch(_JsonSearch):
     def _who(self) -> str:
         return f"SearXNG at {_shown(self._url).removesuffix('/search')}"
 
-    def _request(self, query: str, count: int) -> httpx.Request:
-        return self._client.build_request("GET", self._url, params={"q": query, "format": "json"})
+    def _request(self, query: str, count: int) -> dict[str, Any]:
+        return {"method": "GET", "url": self._url, "params": {"q": query, "format": "json"}}
 
-    async def _ask(self, request: httpx.Request) -> _Reply:
+    async def _ask(self, request: Mapping[str, Any]) -> _Reply:
         reply = await super()._ask(request)
         # It answers 200 with no results also where all of its engines failed: that is not "nothing found".
         if reply.unresponsive_engines and not reply.results:
@@ -226,8 +215,8 @@ class TavilySearch(_JsonSearch):
         headers = {"Authorization": f"Bearer {_read_key(variable)}"}
         super().__init__(settings, settings.url or "https://api.tavily.com", headers)
 
-    def _request(self, query: str, count: int) -> httpx.Request:
-        return self._client.build_request("POST", self._url, json={"query": query, "max_results": min(count, 20)})
+    def _request(self, query: str, count: int) -> dict[str, Any]:
+        return {"method": "POST", "url": self._url, "json": {"query": query, "max_results": min(count, 20)}}
 
 
 def _search_url(url: str, who: str) -> httpx.URL:

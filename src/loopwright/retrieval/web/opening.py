@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from pydantic import PositiveFloat, PositiveInt, model_validator
 
 from loopwright.config import Section
+from loopwright.retrieval.records import Evidence
 
 
 class SearchSettings(Section):
@@ -33,20 +33,6 @@ class SearchSettings(Section):
         return self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebResult:
-    """One page that a search found: plain text only, without markup and invisible characters."""
-
-    title: str
-    """The page's title; its address where it has none."""
-    url: str
-    """Its address, http or https, without a user name."""
-    text: str
-    """The engine's excerpt."""
-    engine: str
-    """Who found it, for example ``"searxng"`` or ``"searxng: brave"``."""
-
-
 @runtime_checkable
 class WebSearch(Protocol):
     """A web search engine. One object may serve several searches at a time, and several event loops in turn."""
@@ -54,7 +40,7 @@ class WebSearch(Protocol):
     name: str
     """Names the engine in logs and messages."""
 
-    async def search(self, query: str, k: int = 5) -> list[WebResult]:
+    async def search(self, query: str, k: int = 5) -> list[Evidence]:
         """Search the web once; nothing is repeated here.
 
         Args:
@@ -62,15 +48,12 @@ class WebSearch(Protocol):
             k: The most results; the engine's own limit may be lower.
 
         Returns:
-            Cleaned results, best first; none if the engine found nothing.
+            The engine's excerpts as plain text, without markup and invisible characters, best first; the id of each is
+            its address, http or https, without a user name. None if the engine found nothing.
 
         Raises:
             SearchError: If the engine failed; ``transient`` says whether another attempt could succeed.
         """
-        ...
-
-    async def aclose(self) -> None:
-        """Let go of connections."""
         ...
 
 

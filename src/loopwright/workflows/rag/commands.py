@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loopwright.retrieval.records import Filter
     from loopwright.retrieval.stores.store import KnowledgeStore
     from loopwright.workflows.rag import Citation, RAGConfig, RagResult, Services
-    from loopwright.workflows.rag.sources import IngestProgress
+    from loopwright.workflows.rag.sources import IngestReport
 
 app = typer.Typer(
     help='Ask your own documents: cited answers, bounded retries, and an honest "I don\'t know".', no_args_is_help=True
@@ -41,8 +41,13 @@ Sources = Annotated[
     list[str] | None, typer.Option("--source", help="Only these documents: files, folders or ids.", show_default=False)
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only documents with one of these tags.")]
-After = Annotated[str | None, typer.Option(help="Only documents of that day or later, as 2024-12-31.")]
-Before = Annotated[str | None, typer.Option(help="Only documents from before that day.")]
+After = Annotated[
+    datetime | None,
+    typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="Only documents of that day or later, as 2024-12-31."),
+]
+Before = Annotated[
+    datetime | None, typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="Only documents from before that day.")
+]
 
 
 def _config(file: Path | None, store: str | None) -> RAGConfig:
@@ -60,7 +65,10 @@ def _opened(file: Path | None, store: str | None) -> KnowledgeStore:
 
 
 def _filter(
-    sources: list[str] | None, tags: list[str] | None = None, after: str | None = None, before: str | None = None
+    sources: list[str] | None,
+    tags: list[str] | None = None,
+    after: datetime | None = None,
+    before: datetime | None = None,
 ) -> Filter | None:
     """What restricts a search, or None if nothing does."""
     from loopwright.retrieval.records import Filter
@@ -70,8 +78,8 @@ def _filter(
     return Filter(
         documents=tuple(document for source in sources or () for document in _documents_named(source)),
         tags=tuple(tags or ()),
-        after=_day(after, "--after"),
-        before=_day(before, "--before"),
+        after=after and after.replace(tzinfo=UTC),
+        before=before and before.replace(tzinfo=UTC),
     )
 
 
@@ -96,16 +104,6 @@ def _services(file: Path | None, store: str | None, where: Filter | None) -> Gen
         yield services
 
 
-def _day(text: str | None, option: str) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        day = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError(f"{option} is {text!r}: give a day as 2024-12-31") from None
-    return day if day.tzinfo else day.replace(tzinfo=UTC)
-
-
 @app.command()
 def ingest(
     paths: Annotated[
@@ -126,14 +124,13 @@ def ingest(
     settings = _config(config, store)
     with open_store(settings.rag.store) as knowledge, Services.of(settings, knowledge) as services:
         with _progress(sys.stderr.isatty() and not as_json) as on_progress:
-            report = ingest_documents(
+            done = ingest_documents(
                 paths, knowledge, tags=tag or (), embedder=services.embedder, prune=prune, renew=renew,
                 size=settings.rag.ingest.passage_words, on_progress=on_progress,
             )  # fmt: skip
         stats = knowledge.stats()
-    done = report.progress
     if as_json:
-        print(json.dumps({**asdict(report), "store": asdict(stats)}, indent=2, ensure_ascii=False))
+        print(json.dumps({**asdict(done), "store": asdict(stats)}, indent=2, ensure_ascii=False))
     else:
         print(
             f"{done.stored} stored, {done.skipped} unchanged, {done.deleted} deleted, {done.failed} failed "
@@ -145,12 +142,12 @@ def ingest(
             f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
             f"{stats.entities} entities, {stats.vectors} vectors"
         )
-        told = [f"{source}: {message}" for source, message in report.problems]
+        told = [f"{each.name}: {each.problem}" for each in done.problems]
         if len(told) > _PROBLEMS_SHOWN:
             told[_PROBLEMS_SHOWN:] = [f"and {len(told) - _PROBLEMS_SHOWN} more; see --json"]
         for line in told:
             print(f"loopwright: {line}", file=sys.stderr)
-    if done.failed or report.problems:
+    if done.failed or done.problems:
         raise typer.Exit(1)
 
 
@@ -325,7 +322,7 @@ def delete(
 
 
 @contextmanager
-def _progress(wanted: bool) -> Generator[Callable[[IngestProgress], None] | None]:
+def _progress(wanted: bool) -> Generator[Callable[[IngestReport], None] | None]:
     """Draw how far an ingest has come: its files, then the vectors; one that is interrupted says that it goes on."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -334,7 +331,7 @@ def _progress(wanted: bool) -> Generator[Callable[[IngestProgress], None] | None
     with Progress(*columns, console=Console(stderr=True), disable=not wanted) as bar:
         task = bar.add_task("reading", total=None)
 
-        def show(progress: IngestProgress) -> None:
+        def show(progress: IngestReport) -> None:
             done, total = progress.bytes, progress.total_bytes
             told = f"{progress.documents} documents, {progress.passages} passages, {progress.rate:.0f}/s"
             if progress.vectors_total is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from loopwright.config import Section
+from loopwright.config import RetrySection, Section
 from loopwright.retrieval.web.opening import SearchSettings
 from loopwright.workflows.rag.constants import Defaults
 from loopwright.workflows.rag.schemas import Complexity
@@ -61,15 +61,11 @@ class LimitsSection(Section):
     """Further attempts of a node whose knowledge store or search engine failed, in each of its visits."""
 
 
-class BackoffSection(Section):
+class BackoffSection(RetrySection):
     """The wait before a query transformation: ``initial_wait * factor ** passes``, at most ``max_wait``."""
 
     initial_wait: NonNegativeFloat = 0.0
     """Seconds before the first one; 0 does not wait."""
-    factor: float = Field(default=2.0, ge=1)
-    """How much longer each further wait is."""
-    max_wait: PositiveFloat = 30.0
-    """Seconds of the longest wait."""
 
 
 class RetrievalSection(Section):

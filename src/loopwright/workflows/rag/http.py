@@ -8,12 +8,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, UploadFile
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from loopwright.errors import DocumentError, InputError, StoreError
 from loopwright.retrieval.stores.store import KnowledgeStore
@@ -22,6 +22,9 @@ from loopwright.server.given import WITHOUT_NUL
 from loopwright.server.problems import PROBLEM, Problem
 from loopwright.server.uploads import shown_name, write_file
 from loopwright.workflows.rag.services import Services
+from loopwright.workflows.rag.sources import IngestReport, UnreadDocument
+from loopwright.workflows.rag.sources import ingest as read_in
+from loopwright.workflows.rag.sources.reading.finding import FORMATS
 
 NAME = "rag"
 router = APIRouter(prefix="/rag", tags=["rag"])
@@ -33,40 +36,12 @@ _ingesting = asyncio.Lock()
 """Held while documents are read in: one request at a time."""
 
 
-class UnreadDocument(BaseModel):
-    """A document, or a part of one, that could not be read."""
-
-    name: str
-    """The document, as the client named it."""
-    problem: str
-    """What is wrong with it."""
-
-
-class Ingested(BaseModel):
-    """What became of documents."""
-
-    stored: int
-    """Documents that were stored, new or changed."""
-    skipped: int
-    """Documents that were there already."""
-    failed: int
-    """Documents that could not be read."""
-    passages: int
-    """Passages that were stored."""
-    vectors: int
-    """Passages that got a vector."""
-    seconds: float
-    """Wall time."""
-    problems: list[UnreadDocument]
-    """What could not be read, or not wholly."""
-
-
 @router.post("/ingest", operation_id="ingest_documents", responses=INGESTED)
 async def ingest(
     context: Here,
     files: Annotated[list[UploadFile], File(description="Documents: md, rst, txt, html, pdf, docx, csv, json, jsonl.")],
     tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
-) -> Ingested:
+) -> IngestReport:
     """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""
     services: Services = context.workflow(NAME).services
     most = context.settings.ingest_files
@@ -88,8 +63,6 @@ def _named_places(context: Context, files: Sequence[UploadFile]) -> dict[Path, s
 
     The place depends on the name alone, so that a document that is sent again, changed, takes the place of the old one.
     """
-    from loopwright.workflows.rag.sources.reading.finding import FORMATS
-
     places: dict[Path, str] = {}
     for file in files:
         name = unicodedata.normalize("NFC", shown_name(file.filename))
@@ -115,19 +88,15 @@ async def _keep(context: Context, path: Path, given: UploadFile) -> None:
         arriving.unlink(missing_ok=True)
 
 
-def _ingested(services: Services, kept: dict[Path, str], tags: tuple[str, ...]) -> Ingested:
-    from loopwright.workflows.rag.sources import ingest as read_in
-
+def _ingested(services: Services, kept: dict[Path, str], tags: tuple[str, ...]) -> IngestReport:
     config = services.config.rag
     with _store(services) as store:
         report = read_in(list(kept), store, tags=tags, embedder=services.embedder, size=config.ingest.passage_words)
-    progress = asdict(report.progress)
     names = {path.resolve().as_posix(): name for path, name in kept.items()}
     problems = [
-        UnreadDocument(name=_named(source, names), problem=_without_paths(problem, names))
-        for source, problem in report.problems
+        UnreadDocument(_named(each.name, names), _without_paths(each.problem, names)) for each in report.problems
     ]
-    return Ingested(**{name: progress[name] for name in Ingested.model_fields if name in progress}, problems=problems)
+    return replace(report, problems=problems)
 
 
 def _store(services: Services) -> AbstractContextManager[KnowledgeStore]:

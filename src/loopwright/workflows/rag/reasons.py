@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from loopwright.retrieval.records import Evidence
 from loopwright.workflows.rag.constants import Defaults
-from loopwright.workflows.rag.schemas import Answer, Evidence
+from loopwright.workflows.rag.schemas import Answer
 from loopwright.workflows.rag.state import GraphState
 
 

@@ -29,29 +29,6 @@ Route = Literal["knowledge_graph_retrieval", "web_search", "direct_answer"]
 """Where a question goes first."""
 
 
-class Evidence(Frozen):
-    """A passage that was found, from the knowledge graph or from the web."""
-
-    id: str
-    """The passage's id, or the address of a web result."""
-    text: str
-    """The passage's text."""
-    title: str
-    """The title of its document or page."""
-    document_id: str = ""
-    """The document; empty for the web."""
-    heading: str = ""
-    """The headings above it."""
-    page: int | None = None
-    """The page, from 1, where there are pages."""
-    start: int = 0
-    """Where it begins in its document, in characters."""
-    origin: Literal["graph", "web"] = "graph"
-    """Whether it comes from the knowledge graph or from the web."""
-    score: float = 0.0
-    """How well it fits the query, higher is better; comparable within one search."""
-
-
 class Grade(Frozen):
     """Whether one passage helps to answer the question."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,7 +30,7 @@ class Services(StoredServices[RAGConfig]):
     config: RAGConfig = field(default_factory=RAGConfig)
     """The configuration."""
     given_search: WebSearch | None = None
-    """The web search, left open by `close`; None opens the configured one, if any."""
+    """The web search; None takes the configured one, if any."""
 
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, or None; a small one on this machine speaks beside the quotes and nowhere else."""
@@ -75,24 +74,14 @@ class Services(StoredServices[RAGConfig]):
         """
         return self.opened.once("retriever", lambda: Retriever(self.store, embedder=self.embedder))
 
-    @asynccontextmanager
-    async def web_search(self) -> AsyncGenerator[WebSearch | None]:
-        """The web search for one node's visit, or None where none is configured.
-
-        It is opened anew each time: a client lives in one event loop, and the services may outlive that.
+    @property
+    def web_search(self) -> WebSearch | None:
+        """The web search, or None where none is configured.
 
         Raises:
             ConfigError: If its settings are wrong.
         """
-        if self.given_search is not None:
-            yield self.given_search
-            return
-        engine = open_search(self.config.rag.web)
-        try:
-            yield engine
-        finally:
-            if engine is not None:
-                await engine.aclose()
+        return self.given_search or open_search(self.config.rag.web)
 
 
 class _Remembering:

@@ -4,8 +4,8 @@
 from typing import NotRequired, TypedDict
 
 from loopwright.engine.ledger import StopReason
-from loopwright.retrieval.records import Filter
-from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Evidence, Grade, Route, Status
+from loopwright.retrieval.records import Evidence, Filter
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Grade, Route, Status
 
 
 class QuestionInput(TypedDict):

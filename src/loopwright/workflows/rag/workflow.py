@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Self, TypedDict, Unpack, cast
@@ -17,7 +17,7 @@ from loopwright.diagram import mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine.events.schema import LoopDecided, NodeFinished, NodeRetried, NodeStarted, Told
 from loopwright.errors import unknown_name_message
-from loopwright.retrieval.records import Filter
+from loopwright.retrieval.records import Evidence, Filter
 from loopwright.workflows.api import (
     LONGEST_TEXT,
     Citation,
@@ -34,7 +34,7 @@ from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.rag.config import RAGConfig, RAGSection
 from loopwright.workflows.rag.graph import BACKEND, GENERATION, TRANSFORMATION, build_graph
 from loopwright.workflows.rag.nodes import NODES
-from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Frozen, Status
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Frozen, Status
 from loopwright.workflows.rag.schemas import Citation as Quoted
 from loopwright.workflows.rag.score import names_of, score
 from loopwright.workflows.rag.services import Services
@@ -314,8 +314,6 @@ class _RagRun(Run):
 
     def plain(self, key: str, value: Any) -> Any:
         """A value of the state in plain JSON, documents by the names of their files."""
-        if is_dataclass(value) and not isinstance(value, type):
-            value = asdict(value)
         return _without_folders(to_jsonable_python(value, fallback=str))
 
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:

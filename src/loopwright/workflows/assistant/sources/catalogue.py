@@ -15,7 +15,7 @@ from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
-from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG, INFO_ID, KEPT
+from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG, INFO_ID
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _MOST_REMEMBERED = 256
@@ -57,7 +57,7 @@ class Catalogue:
         # Asked first: what is written while reading makes the next catalogue, and not a wrong one that stays.
         revision = store.revision()
         tags = (CONFERENCE_TAG, *(table.value for table in Table))
-        kept = {each.id: each.facets[KEPT][0] for each in store.documents(Filter(tags=tags)) if KEPT in each.facets}
+        kept = {each.id: each.kept for each in store.documents(Filter(tags=tags)) if each.kept}
         info = kept.pop(INFO_ID, None)
         records = map(Record.model_validate_json, kept.values())
         return cls(ConferenceInfo.model_validate_json(info) if info else None, records, revision=revision)

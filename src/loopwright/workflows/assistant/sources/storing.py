@@ -17,8 +17,6 @@ INFO_ID = "conference:info"
 """The id of the document that holds the conference itself; it has no passages, so no search finds it."""
 CONFERENCE_TAG = "conference"
 """The tag of that document; every other has its table as its tag."""
-KEPT = "kept"
-"""The facet of a document that holds the record, or the conference, as JSON."""
 PASSAGE_CHARACTERS = 1_500
 """The longest passage in characters: about 350 tokens of English, which embedding models read whole."""
 
@@ -35,10 +33,9 @@ def contribution_of(record: Record) -> Contribution:
         id=record.id,
         title=record.title,
         digest=digest_of(record),
-        key=record.key,
         date=record.start,
         tags=(record.table.value,),
-        facets={KEPT: (record.model_dump_json(),)},
+        kept=record.model_dump_json(),
     )
     return Contribution(document=document, passages=tuple(_passages(record)))
 
@@ -55,8 +52,8 @@ def embedded_text(passage: Passage) -> str:
 
 def info_contribution(info: ConferenceInfo) -> Contribution:
     """What the conference itself brings to a store."""
-    facets = {KEPT: (info.model_dump_json(),)}
-    document = Document(id=INFO_ID, title=info.title, digest=digest_of(info), tags=(CONFERENCE_TAG,), facets=facets)
+    kept = info.model_dump_json()
+    document = Document(id=INFO_ID, title=info.title, digest=digest_of(info), tags=(CONFERENCE_TAG,), kept=kept)
     return Contribution(document=document, passages=())
 
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from loopwright.retrieval.lexicon import Lexicon
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
 from loopwright.workflows.rag.answer.units import Unit, header_in, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, lexicon_of
 from loopwright.workflows.rag.question.words import has_unspaced, subjects
-from loopwright.workflows.rag.schemas import Answer, Complexity, Evidence, Sentence
+from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
 QUOTES = 3
 """At most so many passages are quoted."""

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.protocols import Reranker
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.answer.citations import numbers_in
 from loopwright.workflows.rag.answer.reader import ANSWERED
 from loopwright.workflows.rag.question.forms import Asked, asked_words, corrected, lexicon_of
 from loopwright.workflows.rag.question.words import informative_terms
-from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Grade
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Grade
 
 _RELEVANT = 0.2
 _IRRELEVANT = 0.05

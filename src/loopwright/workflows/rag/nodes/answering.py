@@ -14,13 +14,14 @@ from pydantic import BaseModel
 
 from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.models.usage import model_name
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.rag.answer.citations import cite, joined
 from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer, relevance
 from loopwright.workflows.rag.nodes.prompting import listed, numbered
 from loopwright.workflows.rag.reasons import asked_of, unique
-from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Evidence, Sentence, Status
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Sentence, Status
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 

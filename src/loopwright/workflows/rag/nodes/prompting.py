@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import quote_untrusted, untrusted_line
-from loopwright.workflows.rag.schemas import Evidence
 
 
 def numbered(evidence: Sequence[Evidence]) -> str:

@@ -6,10 +6,8 @@ import asyncio
 import logging
 from typing import Any
 
-from loopwright.retrieval.retriever import Retrieved
-from loopwright.retrieval.web import WebResult
 from loopwright.workflows.rag.reasons import asked_of
-from loopwright.workflows.rag.schemas import Complexity, Evidence
+from loopwright.workflows.rag.schemas import Complexity
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 
@@ -37,22 +35,7 @@ async def knowledge_graph_retrieval(state: GraphState, services: Services) -> di
     retriever = await asyncio.to_thread(lambda: services.retriever)
     found = await asyncio.to_thread(retriever.retrieve, query, k, where=state.get("where"))
     logger.info("%d passages found for %r", len(found), query)
-    return {"retrieved": [evidence_of(each) for each in found], "grades": []}
-
-
-def evidence_of(found: Retrieved) -> Evidence:
-    """A passage of the knowledge graph as evidence."""
-    passage = found.passage
-    return Evidence(
-        id=passage.id,
-        text=passage.text,
-        title=passage.title,
-        document_id=passage.document_id,
-        heading=passage.heading,
-        page=passage.page,
-        start=passage.start,
-        score=found.score,
-    )
+    return {"retrieved": found, "grades": []}
 
 
 async def web_search(state: GraphState, services: Services) -> dict[str, Any]:
@@ -67,21 +50,16 @@ async def web_search(state: GraphState, services: Services) -> dict[str, Any]:
     query = asked_of(state)
     if state.get("web_searched"):
         return {"retrieved": [], "grades": [], "web_note": "The web was searched for this before, without an answer."}
-    async with services.web_search() as engine:
-        if engine is None:
-            logger.warning(NO_ENGINE)
-            return {"retrieved": [], "grades": [], "web_note": NO_ENGINE, "web_searched": True, "error": None}
-        results = await engine.search(query, services.config.rag.web.max_results)
-    logger.info("%d web results found for %r", len(results), query)
+    engine = services.web_search
+    if engine is None:
+        logger.warning(NO_ENGINE)
+        return {"retrieved": [], "grades": [], "web_note": NO_ENGINE, "web_searched": True, "error": None}
+    found = await engine.search(query, services.config.rag.web.max_results)
+    logger.info("%d web results found for %r", len(found), query)
     return {
-        "retrieved": [web_evidence(result, place) for place, result in enumerate(results)],
+        "retrieved": found,
         "grades": [],
         "web_searched": True,
-        "web_note": None if results else f"The web search with {engine.name} found nothing.",
+        "web_note": None if found else f"The web search with {engine.name} found nothing.",
         "error": None,
     }
-
-
-def web_evidence(result: WebResult, place: int) -> Evidence:
-    """A web result as evidence."""
-    return Evidence(id=result.url, text=result.text, title=result.title, origin="web", score=1 / (1 + place))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import UNSPACED, fold, terms
 from loopwright.workflows.rag.question.words import without_particles
-from loopwright.workflows.rag.schemas import Evidence
 
 _WORD = re.compile(r"[^\W_]+")
 # "company's", "they're"; of "don't" the negation stays.

@@ -7,10 +7,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 from loopwright.retrieval.lexicon import Lexicon
+from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.question.forms import asked_words, corrected, other_forms
 from loopwright.workflows.rag.question.words import MAX_READ, keywords, normal_form, unique, words
-from loopwright.workflows.rag.schemas import Evidence
 
 _WORDS_OF_PASSAGES = 6
 _MOST_LEFT_OUT = 4

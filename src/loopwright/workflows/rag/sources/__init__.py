@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from loopwright.retrieval.vectors import fill_vectors
-from loopwright.workflows.rag.sources.ingesting import ingest
-from loopwright.workflows.rag.sources.progress import IngestProgress, IngestReport
+from loopwright.workflows.rag.sources.ingesting import IngestReport, UnreadDocument, ingest
 
-__all__ = ["IngestProgress", "IngestReport", "fill_vectors", "ingest"]
+__all__ = ["IngestReport", "UnreadDocument", "fill_vectors", "ingest"]

@@ -17,7 +17,6 @@ from loopwright.retrieval.records import Contribution, Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.files.source import document_id, possible_paths
-from loopwright.workflows.rag.sources.progress import MOST_PROBLEMS, IngestProgress, IngestReport
 from loopwright.workflows.rag.sources.reading import (
     ReadDocument,
     ReadingProblem,
@@ -31,6 +30,54 @@ logger = logging.getLogger("loopwright.rag")
 
 _BATCH_CHARACTERS = 2_000_000
 """A batch with more text is stored early, so that long documents do not pile up in memory."""
+MOST_PROBLEMS = 1_000
+"""So many problems are kept with their message; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadDocument:
+    """A document, or a part of one, that could not be read, or not wholly."""
+
+    name: str
+    """The document, or the folder."""
+    problem: str
+    """What is wrong with it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class IngestReport:
+    """How far an ingest has come, and at its end what became of it; those that callers are told of are copies."""
+
+    documents: int = 0
+    """Documents seen so far: skipped, stored, failed, or read and about to be stored."""
+    skipped: int = 0
+    """Of these, those that the store had already."""
+    stored: int = 0
+    """Of these, those that were stored, new or changed."""
+    failed: int = 0
+    """Files and records that could not be read."""
+    deleted: int = 0
+    """Documents that were deleted because their source is gone."""
+    passages: int = 0
+    """Passages that were stored."""
+    vectors: int = 0
+    """Passages that got a vector."""
+    vectors_total: int | None = None
+    """Passages that get a vector, once that is known; None without an embedding model, and before."""
+    bytes: int = 0
+    """Bytes of the files that are done, and about as many of the file that is being read."""
+    total_bytes: int = 0
+    """Bytes of all files."""
+    seconds: float = 0.0
+    """Time since the start."""
+
+    problems: list[UnreadDocument] = field(default_factory=list[UnreadDocument])
+    """What could not be read, or not wholly; at most `MOST_PROBLEMS`."""
+
+    @property
+    def rate(self) -> float:
+        """Passages that were stored per second."""
+        return self.passages / self.seconds if self.seconds else 0.0
 
 
 def ingest(
@@ -43,7 +90,7 @@ def ingest(
     size: int = SIZE,
     prune: bool = False,
     renew: bool = False,
-    on_progress: Callable[[IngestProgress], None] | None = None,
+    on_progress: Callable[[IngestReport], None] | None = None,
 ) -> IngestReport:
     """Read documents into a knowledge store.
 
@@ -97,9 +144,8 @@ class _Ingest:
     size: int
     batch: int
     renew: bool
-    on_progress: Callable[[IngestProgress], None] | None
-    done: IngestProgress = field(default_factory=IngestProgress)
-    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    on_progress: Callable[[IngestReport], None] | None
+    done: IngestReport = field(default_factory=IngestReport)
     waiting: list[ReadDocument] = field(default_factory=list[ReadDocument])
     began: float = field(default_factory=time.monotonic)
     read: set[str] = field(default_factory=set[str])
@@ -122,7 +168,7 @@ class _Ingest:
             self.done.deleted = self.store.delete(self._gone(roots))
         if embedder is not None:
             fill_vectors(self.store, embedder, on_progress=self._vectors)
-        return IngestReport(progress=self._tell(), problems=self.problems)
+        return self._tell()
 
     def _find(self, paths: Sequence[Path]) -> tuple[dict[Path, int], list[Path]]:
         """The files with their sizes in bytes, each once, and the paths that are there."""
@@ -212,14 +258,15 @@ class _Ingest:
     def _failed(self, error: DocumentError, *, left_out: bool = True) -> None:
         logger.warning("%s", error)
         self.done.failed += left_out
-        if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append((error.source, str(error).removeprefix(f"{error.source}: ")))
+        if len(self.done.problems) < MOST_PROBLEMS:
+            problem = str(error).removeprefix(f"{error.source}: ")
+            self.done.problems.append(UnreadDocument(error.source, problem))
 
     def _vectors(self, done: int, total: int) -> None:
         self.done.vectors, self.done.vectors_total = done, total
         self._tell()
 
-    def _tell(self) -> IngestProgress:
+    def _tell(self) -> IngestReport:
         told = replace(self.done, seconds=time.monotonic() - self.began)
         if self.on_progress is not None:
             self.on_progress(told)

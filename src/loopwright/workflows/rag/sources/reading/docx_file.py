@@ -1,13 +1,14 @@
-"""DOCX: headings, paragraphs and tables, in order."""
+"""DOCX: headings, paragraphs and tables, in order; only of an archive that may be unpacked."""
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any, cast
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import docx
 from docx.document import Document
@@ -15,14 +16,13 @@ from docx.oxml.ns import qn
 from docx.text.paragraph import Paragraph
 
 from loopwright.errors import DocumentError
+from loopwright.workflows.files.source import MEGABYTE
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument
-from loopwright.workflows.rag.sources.reading.docx_archive import check_archive
 from loopwright.workflows.rag.sources.reading.layout import Layout
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
-_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 # What wraps blocks without being one: content controls, insertions, custom XML.
 _WRAPPERS = {qn("w:sdt"), qn("w:sdtContent"), qn("w:ins"), qn("w:customXml"), qn("w:smartTag")}
@@ -51,7 +51,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
         # What zipfile, lxml and python-docx raise on damaged files is nowhere listed.
         raise source.error(f"is a damaged DOCX: {type(error).__name__}: {error}") from error
     title = title or next((section.headings[0] for section in sections if section.headings), "") or source.path.stem
-    yield source.document(text, sections, title=title, media_type=_MEDIA_TYPE, raw=data, date=date, tags=tags)
+    yield source.document(text, sections, title=title, raw=data, date=date, tags=tags)
 
 
 def _properties(document: Document) -> tuple[str, datetime | None, tuple[str, ...]]:
@@ -111,3 +111,55 @@ def _text(element: Any) -> str:
             parts.append(_SHOWN.get(node.tag, ""))
             waiting += reversed(node)
     return "".join(parts)
+
+
+# Below this no ratio is dangerous, and templates compress well.
+_HARMLESS_BYTES = 10 * MEGABYTE
+_CHUNK_BYTES = 1 << 16
+# Parts of a DOCX declare nothing (ECMA-376, part 2, 8.1.4); they may be in UTF-16.
+_CODES = ("ascii", "utf-16-le", "utf-16-be")
+_DECLARATIONS = tuple(text.encode(code) for text in ("<!DOCTYPE", "<!ENTITY") for code in _CODES)
+_LONGEST = max(map(len, _DECLARATIONS))
+
+
+def check_archive(source: Source, archive: ZipFile, packed_bytes: int) -> None:
+    """Refuse an archive that unpacks to too much, to more than it says, or that declares entities.
+
+    Raises:
+        DocumentError: If it is refused.
+    """
+    limits = source.limits
+    members = archive.infolist()
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > limits.unpacked_bytes:
+        raise source.error(
+            f"unpacks to {unpacked / MEGABYTE:.1f} MB; at most {limits.unpacked_bytes / MEGABYTE:.1f} MB are read, "
+            "the limit unpacked_bytes"
+        )
+    if unpacked > max(_HARMLESS_BYTES, packed_bytes * limits.unpacked_ratio):
+        raise source.error(
+            f"grows {unpacked / packed_bytes:.0f} times by unpacking; at most {limits.unpacked_ratio} times is read, "
+            "the limit unpacked_ratio"
+        )
+    for member in members:
+        _check_member(source, archive, member)
+
+
+def _check_member(source: Source, archive: ZipFile, member: ZipInfo) -> None:
+    # A stream is cut at the size that the directory gives, after it was unpacked; one byte more shows what follows.
+    asked = copy.copy(member)
+    asked.file_size += 1
+    is_xml = member.filename.lower().endswith((".xml", ".rels"))
+    size = 0
+    tail = b""
+    with archive.open(asked) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            size += len(chunk)
+            seen = tail + chunk
+            if is_xml and any(declaration in seen for declaration in _DECLARATIONS):
+                raise source.error(f"declares XML entities in {member.filename}, which no DOCX may")
+            tail = seen[-_LONGEST:]
+    if size != member.file_size:
+        raise source.error(
+            f"its archive says that {member.filename} has {member.file_size} bytes, which is not so; it is damaged"
+        )

@@ -50,13 +50,8 @@ def read(source: Source) -> Iterator[ReadDocument]:
     except Exception as error:
         # The parser is not ours, and what it raises on damaged pages is nowhere listed.
         raise source.error(f"is no readable HTML: {type(error).__name__}: {error}") from error
-    yield source.document(
-        text,
-        sections,
-        title=title.strip() or page.first_heading or source.path.stem,
-        media_type="text/html",
-        raw=data,
-    )
+    title = title.strip() or page.first_heading or source.path.stem
+    yield source.document(text, sections, title=title, raw=data)
 
 
 def _markup(source: Source, data: bytes) -> str:

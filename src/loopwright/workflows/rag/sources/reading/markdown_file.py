@@ -30,19 +30,19 @@ def read(source: Source) -> Iterator[ReadDocument]:
     if fields.get("date") and not date:
         source.ignored(source.error(unusable_date(fields["date"])))
     tags, title = as_texts(fields.get("tags")), as_text(fields.get("title"))
-    yield _document(source, body, data, "text/markdown", title=title, date=date, tags=tags)
+    yield _document(source, body, data, title=title, date=date, tags=tags)
 
 
 def read_rst(source: Source) -> Iterator[ReadDocument]:
     """Read a file of reStructuredText; spans are those of the Markdown that it becomes."""
     data = source.data(source.limits.text_bytes)
-    yield _document(source, as_markdown(text_of(source, data)), data, "text/x-rst")
+    yield _document(source, as_markdown(text_of(source, data)), data)
 
 
-def _document(source: Source, body: str, raw: bytes, media_type: str, title: str = "", **about: Any) -> ReadDocument:
+def _document(source: Source, body: str, raw: bytes, title: str = "", **about: Any) -> ReadDocument:
     marks, first_title = _marks(body)
     title = title or first_title or source.path.stem
-    return source.document(body, sections(body, marks), title=title, media_type=media_type, raw=raw, **about)
+    return source.document(body, sections(body, marks), title=title, raw=raw, **about)
 
 
 def read_text(source: Source) -> Iterator[ReadDocument]:
@@ -51,13 +51,8 @@ def read_text(source: Source) -> Iterator[ReadDocument]:
     text = text_of(source, data)
     first = next(filter(None, map(str.strip, text.split("\n", 20)[:20])), "")
     headings = (first,) if 0 < len(first) <= _MOST_HEADING else ()
-    yield source.document(
-        text,
-        (Section(headings=headings, start=0, end=len(text)),),
-        title=source.path.stem,
-        media_type="text/plain",
-        raw=data,
-    )
+    whole = Section(headings=headings, start=0, end=len(text))
+    yield source.document(text, (whole,), title=source.path.stem, raw=data)
 
 
 def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:

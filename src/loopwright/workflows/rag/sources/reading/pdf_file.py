@@ -33,9 +33,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
     text, sections = layout.finish()
     if not text:
         raise source.error("has no text: scanned pages need OCR")
-    yield source.document(
-        text, sections, title=title or source.path.stem, media_type="application/pdf", raw=data, date=date
-    )
+    yield source.document(text, sections, title=title or source.path.stem, raw=data, date=date)
 
 
 def _open(source: Source, data: bytes) -> PdfReader:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.files import csv_rows, json_lines, json_of, text_of
+from loopwright.workflows.files.source import document_id
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.source import Source
 
@@ -20,7 +21,7 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 def read_csv(source: Source) -> Iterator[ReadDocument]:
     """Read a CSV file row by row; a row without ``id`` has the number of its first line as its key."""
-    return _documents(source, "text/csv", csv_rows(source))
+    return _documents(source, csv_rows(source))
 
 
 def read_json(source: Source) -> Iterator[ReadDocument]:
@@ -30,12 +31,12 @@ def read_json(source: Source) -> Iterator[ReadDocument]:
         DocumentError: If it is no valid JSON.
     """
     value = json_of(source, text_of(source, source.data(source.limits.whole_bytes)))
-    return _documents(source, "application/json", _records(value))
+    return _documents(source, _records(value))
 
 
 def read_jsonl(source: Source) -> Iterator[ReadDocument]:
     """Read a JSONL file record by record; empty lines are nothing."""
-    return _documents(source, "application/jsonl", json_lines(source))
+    return _documents(source, json_lines(source))
 
 
 def as_text(value: object) -> str:
@@ -64,11 +65,11 @@ def unusable_date(value: object) -> str:
     return f"its date {shown} is not ISO 8601, or too far away; the file's own counts instead"
 
 
-def _documents(source: Source, media_type: str, values: Iterable[tuple[object, object]]) -> Iterator[ReadDocument]:
+def _documents(source: Source, values: Iterable[tuple[object, object]]) -> Iterator[ReadDocument]:
     """The documents of a file's records, one after the other; one that is broken or comes again is told and left out.
 
-    A record with ``text`` is that text; of the other fields ``id``, ``title`` (or ``name``), ``date``, ``tags``,
-    ``facets`` and ``url`` are read. A record without ``text`` but with ``subject``, ``relation`` and ``object`` is a
+    A record with ``text`` is that text; of the other fields ``id``, ``title`` (or ``name``), ``date`` and ``tags`` are
+    read. A record without ``text`` but with ``subject``, ``relation`` and ``object`` is a
     triple. Any other record becomes one line "name: value" for each field.
     """
     seen: set[str] = set()
@@ -76,19 +77,20 @@ def _documents(source: Source, media_type: str, values: Iterable[tuple[object, o
     for number, value in values:
         empty = False
         try:
-            document = _document(source, media_type, str(number), value)
-            if document.key in seen:
-                raise source.error("an earlier record of the file has this id; give each its own", key=document.key)
+            document = _document(source, str(number), value)
+            if document.id in seen:
+                key = document.id.removeprefix(f"{document_id(source.path)}#")
+                raise source.error("an earlier record of the file has this id; give each its own", key=key)
         except DocumentError as problem:
             source.left_out(problem)
             continue
-        seen.add(document.key)
+        seen.add(document.id)
         yield document
     if empty:
         raise source.error("has no records")
 
 
-def _document(source: Source, media_type: str, number: str, value: object) -> ReadDocument:
+def _document(source: Source, number: str, value: object) -> ReadDocument:
     if not isinstance(value, dict):
         raise source.error(f"the record is a {type(value).__name__}, not an object", key=number)
     fields = {name.strip().casefold(): inner for name, inner in cast(dict[str, Any], value).items()}
@@ -109,21 +111,15 @@ def _document(source: Source, media_type: str, number: str, value: object) -> Re
     # Without a text field the date stands in the lines, whatever its form, so nothing is lost.
     if "text" in fields and fields.get("date") and not date:
         source.ignored(source.error(unusable_date(fields["date"]), key=key))
-    facets = cast(dict[str, Any], fields["facets"]) if isinstance(fields.get("facets"), dict) else {}
-    shown = {name: texts for name, inner in facets.items() if (texts := as_texts(inner, ""))}
-    if url := as_text(fields.get("url")):
-        shown["url"] = (url,)
     return source.document(
         text,
         (Section(headings=headings, start=0, end=len(text)),),
         title=title or key,
-        media_type=media_type,
         # The same value always gives the same bytes, whatever the order of its fields.
         raw=json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii"),
         key=key,
         date=date,
         tags=as_texts(fields.get("tags"), ",;"),
-        facets=shown,
         names=names,
     )
 

@@ -47,15 +47,12 @@ class Source(files.Source):
         if (length := len(id.encode())) > MOST_ID_BYTES:
             problem = f"its path and id have {length} bytes together, at most {MOST_ID_BYTES} are kept; shorten them"
             raise self.error(problem, key=key[:_SHOWN_KEY])
-        facets = {storable(name): tuple(map(storable, its)) for name, its in fields.pop("facets", {}).items()}
         return ReadDocument(
             id=id,
-            key=storable(key),
             title=storable(" ".join(title.split())),
             digest=hashlib.sha256(raw).hexdigest(),
             date=fields.pop("date", None) or datetime.fromtimestamp(self.path.stat().st_mtime, UTC),
             tags=tuple(dict.fromkeys(map(storable, fields.pop("tags", ())))),
-            facets=facets,
             text=storable(text),
             sections=sections,
             **fields,
