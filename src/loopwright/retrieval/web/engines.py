@@ -61,7 +61,7 @@ class _JsonSearch:
             ConfigError: If the address is unusable.
         """
         self._url = _search_url(url, self.name)
-        self._settings = settings
+        self._most, self._seconds = settings.max_results, settings.timeout
         # Compressed replies are not asked for: a small one can unpack to gigabytes. httpx hides a key in its repr.
         self._headers = httpx.Headers({"User-Agent": "loopwright", "Accept-Encoding": "identity", **(headers or {})})
 
@@ -74,7 +74,7 @@ class _JsonSearch:
         plain = cut(collapse(query), MAX_QUERY)
         if not plain:
             raise SearchError(f"{self._who} was asked for nothing: the query is empty")
-        count = max(1, min(k, self._settings.max_results))
+        count = max(1, min(k, self._most))
         reply = await self._ask(self._request(plain, count))
         found = [(url, entry) for entry in reply.results if (url := _clean_url(entry.url or ""))][:count]
         return [
@@ -97,18 +97,17 @@ class _JsonSearch:
         raise NotImplementedError
 
     async def _ask(self, request: Mapping[str, Any]) -> _Reply:
-        seconds = self._settings.timeout
-        waits = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_TIMEOUT))
+        waits = httpx.Timeout(self._seconds, connect=min(self._seconds, _CONNECT_TIMEOUT))
         try:
             async with (
-                asyncio.timeout(seconds),
+                asyncio.timeout(self._seconds),
                 httpx.AsyncClient(timeout=waits, headers=self._headers) as client,
                 client.stream(**request) as response,
             ):
                 self._require_success(response)
                 body = await self._read(response)
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise SearchError(f"{self._who} gave no full answer within {seconds:g} s", transient=True) from error
+            raise SearchError(f"{self._who} gave no full answer within {self._seconds:g} s", transient=True) from error
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             # A redirect to a host that is no name is a plain ValueError, which httpx passes on from idna.
             said = clean_text(str(error), 200).rstrip(".") or type(error).__name__
