@@ -298,7 +298,8 @@ class Calls:
             return [*getattr(value, name)()]
         if name in ("append", "extend") and isinstance(value, list) and given.complete and not self._branch:
             items = given.given if name == "append" else iterated(given.take(0, "iterable", UNKNOWN))
-            fill(value, *given.given) if items is None else value.extend(items)
+            known = items is not None and not any(item is value for item in items)  # a list may hold itself
+            value.extend(items or ()) if known else fill(value, *given.given)
         elif name not in ("get", "index", "count", "copy"):
             fill(value, *given.given)
         return unknown(value)

@@ -331,7 +331,7 @@ class Reader(Calls):
                     self._past_methods(part, target, frame)
                 elif isinstance(held, list | dict):
                     key = evaluate(target.slice, frame, self) if isinstance(target, ast.Subscript) else UNKNOWN
-                    if isinstance(held, dict) and text_of(key) is not None and not self._branch:
+                    if isinstance(held, dict) and text_of(key) is not None and not self._branch and value is not held:
                         held[key] = value
                     else:  # in a branch that may not run, say
                         fill(held, value)
