@@ -84,6 +84,10 @@ HARD = {
     "deep calls": "x = " + "f(" * 90 + ")" * 90,
     "unhashable keys": "x = {[]: 1, {}: 2}\ny = {**x}\nz = x[[]]\n",
     "a dict that holds itself": "d = {}\nd['d'] = d\nl = []\nl.append(l)\nx = d == d\ny = l == l\n",
+    "a method with options in its decorator": (
+        "import functools\n"
+        "class A:\n  @functools.lru_cache(**{'maxsize': 3})\n  def x(self): return 1\nA().x\n"
+    ),
     "a class of itself": "class A(A): pass\nA().x.y.z()\n",
     "objects that make each other": "class A:\n  def __init__(self): self.b = B()\nclass B:\n  def __init__(self): self.a = A()\nA()\n",
     "a decorator of itself": "def d(f): return d(f)\n@d\ndef work(state): return {}\n",
@@ -97,7 +101,6 @@ TOO_HARD = {
 }
 
 
-@pytest.mark.matrix(3)
 @pytest.mark.parametrize("case", HARD)
 def test_hard_code_is_checked_in_time(case: str, tmp_path: Path) -> None:
     file = tmp_path / "file.py"

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from loopwright.check.builders import NO_WORDS, TOOLS, Arguments, read_tools
+from loopwright.check.builders import TOOLS, Arguments, read_tools
 from loopwright.check.expressions import iterated
-from loopwright.check.found import END, START, FoundGraph, FoundLoop, FoundNode, FoundRoute
+from loopwright.check.found import END, NOWHERE, START, FoundGraph, FoundLoop, FoundNode, FoundRoute
 from loopwright.check.values import ClassValue, FunctionValue, GraphValue, InstanceValue, Made, text_of
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.source import UNKNOWN, Symbol
@@ -105,7 +105,7 @@ def _limits(graph: FoundGraph, known: Sequence[tuple[str, Any]] | None, answers:
              "an answer that does not fit response_format is asked for again, without a tool call"),
             (any(other == UNREAD for other, _ in known or ()), "other middleware was not read, and may jump past it"),
             (tools is not None and tools.unread, "its tools were not read, and may return Commands that jump past it"),
-            (tools is not None and tools.words != NO_WORDS, "a tool may return a Command that jumps past it"),
+            (tools is not None and tools.words != NOWHERE, "a tool may return a Command that jumps past it"),
         )  # fmt: skip
         why = next((why for holds, why in reasons if holds), None)
         if why is None:

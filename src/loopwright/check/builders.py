@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.expressions import evaluate, iterated, return_annotation
-from loopwright.check.found import END, START, FoundGraph, FoundNode, FoundRoute, Place
-from loopwright.check.reach import either
+from loopwright.check.found import END, NOWHERE, START, FoundGraph, FoundNode, FoundRoute, Nodes, Place, either
 from loopwright.check.values import (
     Chain,
     ClassValue,
@@ -40,7 +39,6 @@ from loopwright.engine.proof.source import (
 if TYPE_CHECKING:
     from loopwright.check.calls import Calls
 
-NO_WORDS: frozenset[str] = frozenset()
 TOOLS = "tools"
 """LangGraph's own name for a node that runs tools."""
 
@@ -172,12 +170,9 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
     return node
 
 
-def _add(
-    node: FoundNode, words: frozenset[str] | None, parent: frozenset[str] | None, functions: tuple[FunctionValue, ...]
-) -> None:
+def _add(node: FoundNode, words: Nodes, parent: Nodes, functions: tuple[FunctionValue, ...]) -> None:
     """Add what a part of a node runs to what the node runs."""
-    node.words = None if node.words is None or words is None else node.words | words
-    node.parent = None if node.parent is None or parent is None else node.parent | parent
+    node.words, node.parent = either(node.words, words), either(node.parent, parent)
     node.functions += functions
 
 
@@ -204,8 +199,8 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
         reach = call.project.reach(call.file)
         words = either(words, reach.of(action.node).inside)  # what it calls may jump out, too
         parent = either(parent, reach.of(action.node, own=False).own)
-    if words is None and node.parent == NO_WORDS and parent == NO_WORDS and not call.project.jumps:
-        words = NO_WORDS
+    if words is None and node.parent == NOWHERE and parent == NOWHERE and not call.project.jumps:
+        words = NOWHERE
     _add(node, words, parent, (action,))
     annotated = return_annotation(action, call)
     if isinstance(annotated, Words) and annotated.command:
@@ -217,17 +212,13 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
         node.unread = node.unread or f"{action.name}() returns {ast.unparse(doubts[0])}, which may be a Command"
 
 
-def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
+def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> Nodes:
     """Where a function's Commands for the graph around its own go; None: any node there."""
-    found: set[str] = set()
-    for call in commands_in(function, values):
-        if goes_to_parent(call):
-            goto = next((word.value for word in call.keywords if word.arg == "goto"), None)
-            words = NO_WORDS if goto is None else words_of(goto, function, values, fixed)
-            if words is None:
-                return None
-            found |= words
-    return frozenset(found)
+    found: Nodes = NOWHERE
+    for call in filter(goes_to_parent, commands_in(function, values)):
+        goto = next((word.value for word in call.keywords if word.arg == "goto"), None)
+        found = either(found, NOWHERE if goto is None else words_of(goto, function, values, fixed))
+    return found
 
 
 def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
@@ -239,7 +230,7 @@ def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
             read_tools(node, wrapped, call)
         elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":
             name = text_of(tool.options.get("agent_name"))
-            node.parent = None if name is None or node.parent is None else node.parent | {name}
+            node.parent = either(node.parent, None if name is None else frozenset({name}))
         elif tool is UNKNOWN and call.project.jumps and tools not in ([], ()):
             node.unread = node.unread or "its tools were not read, and may return Commands"
 
@@ -302,7 +293,7 @@ def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map:
 
 def _sent(path: Any) -> tuple[frozenset[str], tuple[FunctionValue, ...]]:
     if not isinstance(path, FunctionValue):
-        return NO_WORDS, ()
+        return NOWHERE, ()
     return sent_words(path.node, path.values, path.fixed), (path,)
 
 

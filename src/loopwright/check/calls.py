@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +59,7 @@ PASSED_THROUGH = frozenset({"RunnableLambda", "partial", "coerce_to_runnable"})
 """What wraps a function and runs it as it is."""
 
 
-class Calls:
+class Calls(ABC):
     """The calls of a file that is being read; `loopwright.check.reader.Reader` reads its statements.
 
     Args:
@@ -77,9 +78,9 @@ class Calls:
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
 
+    @abstractmethod
     def run(self, statements: Sequence[ast.stmt], frame: Frame) -> Any:
         """Read statements in order; the value that they return if it is always the same, None without a return."""
-        raise NotImplementedError
 
     def step(self, count: int = 1) -> None:
         """Count what is evaluated.
@@ -155,7 +156,7 @@ class Calls:
     def attribute(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
         """The value of an attribute; what a property returns is read."""
         found = owner.of.find(node.attr) if isinstance(owner, InstanceValue) and node.attr not in owner.names else None
-        if not isinstance(found, FunctionValue) or not {"property", "cached_property"} & {*found.decorators}:
+        if not isinstance(found, FunctionValue) or not found.is_property:
             return attribute(owner, node, frame)
         value = self._inline(replace(found, bound=owner), None)
         if "cached_property" in found.decorators:

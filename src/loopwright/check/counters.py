@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from loopwright.check.found import FoundGraph
 from loopwright.check.values import FunctionValue
@@ -32,16 +33,16 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     # A node may note for the router that it is enough; what else nodes compare counts no passes.
     sums = ((key, value) for key, value, _ in given if isinstance(value, ast.BinOp))
     stepped = counted - {key for key, value in sums if not any(map(_number, ast.walk(value)))}
-    deciding = [*_with_helpers(_deciders(cycle, graph))]
+    deciding = _with_helpers(_deciders(cycle, graph))
     nodes = (graph.nodes[name] for name in cycle if name in graph.nodes)
-    for function in (*deciding, *_with_helpers(each for node in nodes for each in node.functions)):
+    for function in (deciding | _with_helpers(each for node in nodes for each in node.functions)).values():
         for one, other in _compared(function):
             limit, length = _limit(other, function), _is_length(one, function)
-            if length and function not in deciding:
+            if length and function.node not in deciding:
                 continue
             length = length and isinstance(limit, int) and limit > 0
             for key in _keys(one, function):
-                if length or key in (counted if function in deciding else stepped):
+                if length or key in (counted if function.node in deciding else stepped):
                     named = f"len({key})" if length else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return said, _bound(limit, key, graph)
@@ -74,13 +75,21 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
             yield from graph.nodes[name].functions
 
 
-def _with_helpers(functions: Iterable[FunctionValue], depth: int = 3) -> Iterator[FunctionValue]:
-    """Functions, and what they call."""
-    for function in functions:
-        yield function
-        called = (node.func for node in ast.walk(function.node) if isinstance(node, ast.Call) and depth)
-        inner = map(function.around, called)
-        yield from _with_helpers((each for each in inner if isinstance(each, FunctionValue)), depth - 1)
+def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionValue]:
+    """Functions by their syntax, and what they call, three calls deep."""
+    found: dict[ast.AST, FunctionValue] = {}
+    left: dict[ast.AST, int] = {}
+
+    def follow(functions: Iterable[Any], depth: int) -> None:
+        for function in functions:
+            if isinstance(function, FunctionValue) and left.get(function.node, -1) < depth:
+                found.setdefault(function.node, function)
+                left[function.node] = depth
+                called = (node.func for node in ast.walk(function.node) if isinstance(node, ast.Call))
+                follow(map(function.around, called) if depth else (), depth - 1)
+
+    follow(functions, 3)
+    return found
 
 
 def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from loopwright.engine.proof.graph import END as END
 from loopwright.engine.proof.graph import START as START
 from loopwright.engine.proof.graph import Edge
+
+Nodes: TypeAlias = frozenset[str] | None
+"""Where something goes; None: any node."""
+NOWHERE: frozenset[str] = frozenset()
+
+
+def either(first: Nodes, second: Nodes) -> Nodes:
+    """Where one of two goes."""
+    return None if first is None or second is None else first | second
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +149,7 @@ class FoundGraph:
 
     def parent_words(self) -> frozenset[str] | None:
         """Where Commands in it go in the graph around it; None: any node there."""
-        found = [node.parent for node in self.nodes.values()]
-        return None if None in found else NOWHERE.union(*(words for words in found if words))
+        return reduce(either, (node.parent for node in self.nodes.values()), NOWHERE)
 
     def all_edges(self) -> list[tuple[Edge, Place]]:
         """Every way that control can pass, as `loopwright.engine.proof.read` would find it in the living graph."""
@@ -162,9 +171,6 @@ class FoundGraph:
                 found += _jumps(name, node.graph.parent_words(), "command", anywhere, node.place)
             found += _jumps(name, node.handler_words, "handler", anywhere, node.place)
         return found
-
-
-NOWHERE: frozenset[str] = frozenset()
 
 
 def _jumps(

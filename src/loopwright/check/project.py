@@ -8,12 +8,11 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
 
-from loopwright.check.reach import Reach
-from loopwright.engine.proof.changes import changes_in
+from loopwright.check.reach import Reach, jumping_out
+from loopwright.engine.proof.changes import changes_of
 from loopwright.errors import GraphError
 
 IGNORE = "# loopwright: ignore"
@@ -121,7 +120,7 @@ class Project:
         self._files: dict[Path, SourceFile | GraphError] = {}
         self._changes: dict[tuple[str, str, int], frozenset[str]] = {}
         self._reach: dict[tuple[Path, int], Reach] = {}
-        self.find = cache(self._find)
+        self.find, self.imports = cache(self._find), cache(self._imports)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
 
@@ -141,7 +140,7 @@ class Project:
                 self._files[key] = error
                 continue
             self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
-            self.jumps_out = self.jumps_out or ("Command" in file.text and "graph" in file.text)
+            self.jumps_out = self.jumps_out or ("Command" in file.text and bool(jumping_out(file.tree)))
             # What its functions import when they run may make Commands, too.
             imported = _IMPORT_INSIDE.findall(file.text)
             waiting += filter(None, (self.find(one or other, len(dots), opened) for dots, one, other in imported))
@@ -153,9 +152,8 @@ class Project:
         """What `changes_in` says of a name, of the files that mention it, or something else, together."""
         key = name, mentioned or name, len(self._files)
         if key not in self._changes:
-            files = [file for file in self._files.values() if isinstance(file, SourceFile) and key[1] in file.text]
-            known = (changes_in(file.tree) for file in files)
-            self._changes[key] = frozenset[str]().union(*(held.get(name, ()) for held in known if key[1] in held))
+            files = (file for file in self._files.values() if isinstance(file, SourceFile) and key[1] in file.text)
+            self._changes[key] = changes_of(*key[:2], (file.tree for file in files))
         return self._changes[key]
 
     def reach(self, path: Path) -> Reach:
@@ -166,17 +164,21 @@ class Project:
             waiting = [path]
             while waiting:
                 file = self._files.get((opened := waiting.pop()).absolute())
-                if isinstance(file, SourceFile) and seen.setdefault(opened.absolute(), file) is file:
-                    waiting += (inner for inner in self._imports(opened, file.tree) if inner.absolute() not in seen)
+                if isinstance(file, SourceFile) and opened.absolute() not in seen:
+                    seen[opened.absolute()] = file
+                    waiting += self.imports(opened)
             self._reach[key] = Reach([file.tree for file in seen.values()])
         return self._reach[key]
 
-    def _imports(self, path: Path, tree: ast.AST) -> Iterator[Path]:
-        for node in ast.walk(tree):
+    def _imports(self, path: Path) -> list[Path]:
+        """The files that a file imports anywhere; kept, as `imports`."""
+        found: dict[Path | None, None] = {}
+        for node in ast.walk(self.open(path).tree):
             for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
                 level, module = (node.level, node.module or "") if isinstance(node, ast.ImportFrom) else (0, "")
                 names = (module, f"{module}.{alias.name}".lstrip("."))
-                yield from filter(None, (self.find(name, level, path) for name in names if name or level))
+                found |= dict.fromkeys(self.find(name, level, path) for name in names if name or level)
+        return [file for file in found if file]
 
     def _find(self, module: str, level: int, importer: Path) -> Path | None:
         """The file of a module, if it is in the folder tree; kept, as `find`.

@@ -11,28 +11,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
-from loopwright.engine.proof.source import FUNCTIONS, bindings, goes_to_parent
+from loopwright.check.found import NOWHERE, Nodes, either
+from loopwright.engine.proof.source import FUNCTIONS, GRAPH_MAKERS, bindings, goes_to_parent
 
-_BUILDING = {"add_node", "add_sequence", "StateGraph", "create_agent", "create_react_agent", "create_deep_agent"}
-
-
-Words: TypeAlias = "frozenset[str] | None"
-"""Nodes; None: any node."""
-NO_WORDS: frozenset[str] = frozenset()
+_BUILDING = {"add_node", "add_sequence", *GRAPH_MAKERS}
 
 
 @dataclass(slots=True)
 class Jumps:
     """Where Commands for the graph around go."""
 
-    own: Words = NO_WORDS
+    own: Nodes = NOWHERE
     """Those that something makes itself, or by a helper."""
-    inside: Words = NO_WORDS
+    inside: Nodes = NOWHERE
     """Those of graphs that it may call: where they go is a way in its own graph."""
 
-    def add(self, own: Words, inside: Words) -> bool:
+    def add(self, own: Nodes, inside: Nodes) -> bool:
         """Add others, and say whether that changes anything."""
         before = self.own, self.inside
         self.own, self.inside = either(self.own, own), either(self.inside, inside)
@@ -49,7 +44,7 @@ class Reach:
     def __init__(self, trees: Iterable[ast.AST]) -> None:
         self._by_name: dict[str, Jumps] = defaultdict(Jumps)
         trees = [*trees]
-        if not any(map(_jumping_out, trees)):
+        if not any(map(jumping_out, trees)):
             return
         named: dict[ast.AST, list[str]] = defaultdict(list)
         users: dict[str, list[ast.AST]] = defaultdict(list)
@@ -60,7 +55,7 @@ class Reach:
         for value in named:
             for name in _names_in(value):
                 users[name].append(value)
-        waiting = [value for value in named if _jumping_out(value)]
+        waiting = [value for value in named if jumping_out(value)]
         while waiting:  # from what makes such Commands to what mentions it, until no name leads to more
             value = waiting.pop()
             found = self.of(value)
@@ -70,21 +65,16 @@ class Reach:
 
     def of(self, node: ast.AST, own: bool = True) -> Jumps:
         """Where the Commands go that a piece of the syntax leads to, its own among them if asked for."""
-        words = _gotos(_jumping_out(node)) if own else NO_WORDS
-        found = Jumps(words, words if "ParentCommand" in _names_in(node) else NO_WORDS)  # raised, it may be for itself
+        words = _gotos(jumping_out(node)) if own else NOWHERE
+        found = Jumps(words, words if "ParentCommand" in _names_in(node) else NOWHERE)  # raised, it may be for itself
         for name in _names_in(node) & self._by_name.keys():
             found.add(self._by_name[name].own, self._by_name[name].inside)
-        return found if _BUILDING.isdisjoint(_names_in(node)) else Jumps(NO_WORDS, either(found.own, found.inside))
+        return found if _BUILDING.isdisjoint(_names_in(node)) else Jumps(NOWHERE, either(found.own, found.inside))
 
 
-def either(first: Words, second: Words) -> Words:
-    """The nodes of both."""
-    return None if first is None or second is None else first | second
-
-
-def _gotos(commands: Iterable[ast.Call]) -> Words:
+def _gotos(commands: Iterable[ast.Call]) -> Nodes:
     """Where Commands go by the constants in them."""
-    found: Words = NO_WORDS
+    found: Nodes = NOWHERE
     for command in commands:
         goto = next((word.value for word in command.keywords if word.arg in ("goto", None)), ast.Tuple([]))
         parts = goto.elts if isinstance(goto, ast.Tuple | ast.List) else [goto]
@@ -94,7 +84,8 @@ def _gotos(commands: Iterable[ast.Call]) -> Words:
 
 
 @lru_cache(maxsize=4096)
-def _jumping_out(node: ast.AST) -> list[ast.Call]:
+def jumping_out(node: ast.AST) -> list[ast.Call]:
+    """The Commands for the graph around in a piece of the syntax."""
     calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
     return [call for call in calls if _name_of(call.func) == "Command" and goes_to_parent(call)]
 

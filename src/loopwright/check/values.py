@@ -136,6 +136,11 @@ class FunctionValue:
         return self.label or ("<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name)
 
     @property
+    def is_property(self) -> bool:
+        """Whether an object has in its place what it returns."""
+        return "property" in self.decorators or "cached_property" in self.decorators
+
+    @property
     def fixed(self) -> frozenset[str]:
         """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
         first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]
@@ -191,9 +196,8 @@ def _root(frame: Frame) -> Frame:
 
 def may_change(owner: Any, name: str, project: Project) -> bool:
     """Whether a file gives an attribute of that name another value, once its object is made."""
-    whose = {"", *(owner.of if isinstance(owner, InstanceValue) else owner).kinds}
-    called = next(iter(whose - {""}), "")
-    return not whose.isdisjoint(project.changes(name) | project.changes(ANY, called))
+    kinds = (owner.of if isinstance(owner, InstanceValue) else owner).kinds
+    return not {"", *kinds}.isdisjoint(project.changes(name) | project.changes(ANY, kinds[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +433,7 @@ def _method_of(value: Any, instance: InstanceValue | None, of: ClassValue | None
     """A method as an object or its class hands it out."""
     if not isinstance(value, FunctionValue):
         return value
-    if "property" in value.decorators or "cached_property" in value.decorators:
+    if value.is_property:
         return UNKNOWN
     if "staticmethod" in value.decorators:
         return value

@@ -6,7 +6,7 @@ A name that a goto is read from is fixed only if no file of the user's gives it 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from loopwright.engine.proof.source import FUNCTIONS, LOOKING, parameters
@@ -67,6 +67,12 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     for marks in found.values():
         marks.update([SHARED] if FILLED in marks and KEPT not in marks else [])
     return {name: frozenset(marks) for name, marks in found.items()}
+
+
+def changes_of(name: str, mentioned: str, trees: Iterable[ast.AST]) -> frozenset[str]:
+    """What `changes_in` says of a name, of all files together that mention it, or something else."""
+    known = map(changes_in, trees)
+    return frozenset[str]().union(*(changes.get(name, ()) for changes in known if mentioned in changes))
 
 
 def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]:

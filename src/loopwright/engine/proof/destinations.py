@@ -18,9 +18,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
-from loopwright.engine.proof.changes import ANY, KEPT, SHARED, changes_in
+from loopwright.engine.proof.changes import ANY, KEPT, SHARED, changes_of
 from loopwright.engine.proof.reach import (
     LIBRARIES,
+    Reach,
     file_of,
     functions_of,
     is_filled,
@@ -31,6 +32,7 @@ from loopwright.engine.proof.reach import (
 from loopwright.engine.proof.source import (
     COMMAND,
     FUNCTIONS,
+    GRAPH_MAKERS,
     SEND,
     UNKNOWN,
     Function,
@@ -78,7 +80,8 @@ class Behaviour:
     """The graphs that its function can call."""
 
 
-_JUMPING = {"ParentCommand", "StateGraph", "create_agent", "create_react_agent", "create_deep_agent"}
+_JUMPING = {"ParentCommand", *GRAPH_MAKERS}
+"""What a node names that makes a graph while it runs, or leaves its own."""
 
 NOWHERE = Behaviour(frozenset(), False, frozenset(), frozenset(), ())
 """What does nothing that a proof has to know."""
@@ -105,7 +108,7 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
         # What a helper makes goes where its caller says, if everything that the node itself returns can be followed.
         words = [_read(function, command_words) for function in roots]
     # A graph that is made while the node runs jumps out as one that was there, and a ParentCommand can be raised.
-    made = not _JUMPING.isdisjoint(reach.names) and _names_a_parent(runnable)
+    made = not _JUMPING.isdisjoint(reach.names) and _names_a_parent(reach)
     unread = None in words or not reach.complete or made or any(map(jumps_out, graphs))
     return Behaviour(
         jumps=None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words)),
@@ -120,12 +123,11 @@ def jumps_out(runnable: Any) -> bool:
     """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
     inner = unwrapped(runnable)
     return isinstance(inner, CompiledStateGraph) and any(
-        jumps_out(spec.runnable) or _names_a_parent(spec.runnable) for spec in inner.builder.nodes.values()
+        jumps_out(spec.runnable) or _names_a_parent(reach_of(spec.runnable)) for spec in inner.builder.nodes.values()
     )
 
 
-def _names_a_parent(runnable: Any) -> bool:
-    reach = reach_of(runnable)
+def _names_a_parent(reach: Reach) -> bool:
     sources = [_source(function, within=True) for function in reach.mentioning]
     return not reach.complete or any(
         source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources
@@ -265,8 +267,7 @@ def _own_files(*_loaded: int) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _changes_in(name: str, mentioned: str, files: frozenset[str]) -> frozenset[str]:
     texts = ("".join(linecache.getlines(file)) for file in files)
-    known = (changes_in(_tree(text)) for text in texts if mentioned in text)
-    return frozenset[str]().union(*(changes.get(name, ()) for changes in known if mentioned in changes))
+    return changes_of(name, mentioned, (_tree(text) for text in texts if mentioned in text))
 
 
 def _plain(value: Any) -> Any:

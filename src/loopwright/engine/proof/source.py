@@ -25,6 +25,9 @@ SEND = "langgraph.types.Send"
 COMMAND = "langgraph.types.Command"
 """What a `Values` answers for LangGraph's own classes; everything else that it answers is the value itself."""
 
+GRAPH_MAKERS = frozenset({"StateGraph", "create_agent", "create_react_agent", "create_deep_agent"})
+"""What makes graphs, by their names alone."""
+
 MANY = 2
 """What a binding counts that may happen more than once, or whose value nobody can tell."""
 

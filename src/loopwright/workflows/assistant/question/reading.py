@@ -238,9 +238,10 @@ class Reader:
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if found and self.names.own.issuperset(found):
             return 0.0
-        ordering = words("things", "first") | words("things", "last")  # which no example of an operation has
-        if sentence.language != "en" and word in spoken(sentence.language) - ordering:
-            return 0.0
+        if sentence.language != "en" and word in spoken(sentence.language):
+            # What puts in order stands in no example of an operation in another language.
+            if not (word in words("things", "first") or word in words("things", "last")):
+                return 0.0
         if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
             return SUBJECT
         if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
