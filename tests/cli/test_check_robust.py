@@ -85,8 +85,7 @@ HARD = {
     "unhashable keys": "x = {[]: 1, {}: 2}\ny = {**x}\nz = x[[]]\n",
     "a dict that holds itself": "d = {}\nd['d'] = d\nl = []\nl.append(l)\nx = d == d\ny = l == l\n",
     "a method with options in its decorator": (
-        "import functools\n"
-        "class A:\n  @functools.lru_cache(**{'maxsize': 3})\n  def x(self): return 1\nA().x\n"
+        "import functools\nclass A:\n  @functools.lru_cache(**{'maxsize': 3})\n  def x(self): return 1\nA().x\n"
     ),
     "a class of itself": "class A(A): pass\nA().x.y.z()\n",
     "objects that make each other": "class A:\n  def __init__(self): self.b = B()\nclass B:\n  def __init__(self): self.a = A()\nA()\n",

@@ -118,7 +118,7 @@ class Checker:
                     yield from self._root(begin.node, begin.frame, bound)
                     self.reader.called.add(begin.node)
             bound = instances[around.node]
-            self.reader.forget(bound, self.project.open(around.file))
+            self.reader.forget(bound)
             scope = Frame(around.node, around.file, around.name, frame)
         if node not in self.reader.called:
             yield from self._root(node, scope, bound)

@@ -8,7 +8,6 @@ to is marked with the line.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,7 +23,7 @@ from loopwright.check.expressions import (
     iterated,
     truth,
 )
-from loopwright.check.project import Project, SourceFile
+from loopwright.check.project import Project
 from loopwright.check.values import (
     ClassValue,
     Frame,
@@ -147,13 +146,11 @@ class Reader(Calls):
             self._owner = None
         return frame, returned
 
-    def forget(self, instance: InstanceValue, source: SourceFile) -> None:
+    def forget(self, instance: InstanceValue) -> None:
         """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
         for name, value in instance.names.items():
             stored = may_change(instance, name, self.project) and not isinstance(value, GraphValue | InstanceValue)
-            filled = isinstance(value, list | dict) and re.search(
-                rf"\.{name}(\[|\.(?!get|items|keys|values|copy))", source.text
-            )
+            filled = isinstance(value, list | dict) and SHARED in self.project.changes(name)
             if stored or filled:
                 instance.names[name] = unknown(value)
 
