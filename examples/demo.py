@@ -96,7 +96,7 @@ def offer_the_page(console: Console) -> None:
     except ModuleNotFoundError:
         return
     if (BUILT / "index.html").is_file():
-        console.print("\nthe DevTools: every run on a page, live and step by step, with recorded runs to begin with")
+        console.print("\nthe DevTools: every run on a page, live and step by step")
         console.print("  open them: ./run --serve  (or .venv/bin/loopwright serve --open)")
 
 
