@@ -30,6 +30,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     given = [pair for name in cycle if name in graph.nodes for pair in _given(graph.nodes[name].functions)]
     counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
     counted -= {key for key, value, _ in given if _number(value) not in (None, 1)}  # it is set back
+    filled = {key for key, _, _ in given}
     # A node may note for the router that it is enough; what else nodes compare counts no passes.
     sums = ((key, value) for key, value, _ in given if isinstance(value, ast.BinOp))
     stepped = counted - {key for key, value in sums if not any(map(_number, ast.walk(value)))}
@@ -40,10 +41,11 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
             limit, length = _limit(other, function), _is_length(one, function)
             if length and function.node not in deciding:
                 continue
-            length = length and isinstance(limit, int) and limit > 0
+            length = length and isinstance(limit, int)
             for key in _keys(one, function):
-                if length or key in (counted if function.node in deciding else stepped):
-                    named = f"len({key})" if length else key
+                long = length and key in filled and limit > _index(key, function)
+                if long if length else key in (counted if function.node in deciding else stepped):
+                    named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return said, _bound(limit, key, graph)
     return None
@@ -115,24 +117,33 @@ def _is_length(node: ast.expr, function: FunctionValue) -> bool:
     return any(getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(node))
 
 
-def _keys(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iterator[str]:
-    """The keys of the state that an expression reads, straight or by variables of the function's own."""
+def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0) -> Iterator[str]:
+    """The keys of the state whose number an expression is, straight or by variables of the function's own."""
     parameters = [argument.arg for argument in function.node.args.args]
-    for node in ast.walk(expression):
-        match node:
-            case (
-                ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str(key)))
-                | ast.Call(func=ast.Attribute(value=ast.Name(), attr="get"), args=[ast.Constant(value=str(key)), *_])
-                | ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(), ast.Constant(value=str(key)), *_])
-            ):
-                yield key
-            case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in parameters:
-                yield key
-            case ast.Name(id=name) if depth < 3:
-                for value in values_given(function.node, name) or ():
-                    yield from _keys(value, function, depth + 1)
-            case _:
-                pass
+    match expression:
+        case (
+            ast.Subscript(slice=ast.Constant(value=str(key)))
+            | ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(key)), *_])
+            | ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(key)), *_])
+        ):
+            yield key
+        case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in parameters:
+            yield key
+        case ast.Name(id=name):
+            for value in (values_given(function.node, name) or ()) if depth < 3 else ():
+                yield from _keys(value, function, depth + 1)
+        case ast.Subscript() | ast.Attribute() | ast.Call(func=ast.Attribute()):
+            pass  # a part of it, or what something makes of it, is another thing
+        case _:
+            for node in ast.iter_child_nodes(expression):
+                yield from _keys(node, function, depth)
+
+
+def _index(key: str, function: FunctionValue) -> int:
+    """The farthest item of a list that a function reads by its number: to ask whether it is there counts no passes."""
+    taken = (node for node in ast.walk(function.node) if isinstance(node, ast.Subscript))
+    parts = (part for node in taken if key in _keys(node.value, function) for part in ast.walk(node.slice))
+    return max((int(abs(_number(part) or 0)) for part in parts), default=0)
 
 
 def _given(functions: Iterable[FunctionValue]) -> Iterator[tuple[str, ast.expr | None, FunctionValue]]:

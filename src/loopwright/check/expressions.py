@@ -353,7 +353,9 @@ def _union(values: Sequence[Any]) -> Any:
 
 
 def _piped(values: Sequence[Any]) -> Any:
-    """A chain of runnables, if one of the values can be none but a part of one."""
+    """A chain of runnables, if one of the values can be none but a part of one; or two tables together."""
+    if all(isinstance(value, dict) for value in values):
+        return dict(item for value in values for item in value.items())
     if any(isinstance(value, Chain | FunctionValue | Made) for value in values):
         return Chain(
             tuple(part for value in values for part in (value.parts if isinstance(value, Chain) else (value,)))

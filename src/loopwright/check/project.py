@@ -10,6 +10,7 @@ import warnings
 from bisect import bisect_right
 from functools import cache, cached_property
 from pathlib import Path
+from sys import version
 
 from loopwright.check.reach import Reach, jumping_out
 from loopwright.engine.proof.changes import changes_of
@@ -44,7 +45,7 @@ class SourceFile:
                 warnings.simplefilter("ignore")  # of the parsed file's own faults, which are nobody's business here
                 self.tree = ast.parse(self.text)
         except SyntaxError as error:
-            raise GraphError(f"{self.at(error.lineno or 1)}: {error.msg}") from error
+            raise GraphError(f"{self.at(error.lineno or 1)}: {error.msg}, as Python {version[:4]} reads it") from error
         except (OSError, ValueError, RecursionError, MemoryError, TypeError, LookupError, AttributeError) as error:
             raise GraphError(f"{path} cannot be read: {error or 'it is nested too deeply'}") from error
 
@@ -88,7 +89,7 @@ _IMPORT_INSIDE = re.compile(r"^[ \t]+(?:from[ \t]+(\.*)([\w.]*)[ \t]+import|impo
 """An import that is indented."""
 _MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
 """What a cell says that may matter to a graph."""
-_MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) [^=()]*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")
+_MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) (?!\s*=).*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")
 _ASSIGNED_MAGIC = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
 _TIMED = re.compile(r"^(\s*)%(?:time|prun)\s+(?=\S)")
 _PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
@@ -191,7 +192,8 @@ class Project:
         if level:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
         else:
-            starts = [importer.parent, *self.roots, package_root(importer)]
+            around = (folder for folder in importer.parents if any(map(folder.is_relative_to, self.roots)))
+            starts = [importer.parent, *self.roots, package_root(importer), *around]
         parts = module.split(".") if module else []
         for start in dict.fromkeys(starts):
             place = start.joinpath(*parts)

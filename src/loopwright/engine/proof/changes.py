@@ -23,7 +23,7 @@ _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count"
 _HANDED_TO = frozenset({*LOOKING, "dict", "add_conditional_edges", "min", "max", "sum", "enumerate", "zip"})
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     """What a file may change, whoever runs its code and when.
 

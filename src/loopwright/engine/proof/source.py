@@ -257,13 +257,17 @@ class _Reading:
             case ast.Call() if _is(self.outer, value, COMMAND):
                 self.read += (node for node in ast.walk(value) if isinstance(node, ast.Call))
                 return self.words(_argument(value, 0, "goto")) if goes_on_here(value) else set()
+            case ast.Call(func=ast.Attribute(value=ast.Constant() | ast.JoinedStr())):  # a text's method
+                return set()
             case ast.Call():
                 return self.called(value, _Reading.gotos)
             case ast.Constant() | ast.Dict() | ast.JoinedStr() | ast.Compare() | ast.DictComp() | ast.Set():
                 return set()
+            case ast.BinOp(left=left, right=right):  # a Command has no operators; a list or table of them may
+                return self.gotos(left) | self.gotos(right)
             case ast.Name() | ast.Attribute():
                 return self.named(value, _Reading.gotos)
-            case ast.Lambda() | ast.Subscript() | ast.UnaryOp() | ast.BinOp():
+            case ast.Lambda() | ast.Subscript() | ast.UnaryOp():
                 return self.doubt(value)
             case _:
                 return self.parts(value, _Reading.gotos)
@@ -373,10 +377,10 @@ class _Reading:
             giving = (
                 node for node in own_nodes(self.function) if isinstance(node, ast.stmt) and name in _stored_in(node)
             )
-            given = (inner for statement in giving for inner in ast.iter_child_nodes(statement))
-            for inner in given:  # whatever is done to a table, it becomes no Command
-                stored = isinstance(getattr(inner, "ctx", None), ast.Store)
-                if isinstance(inner, ast.expr) and not (stored or isinstance(inner, ast.Dict | ast.Constant)):
+            given = (pair for node in giving for pair in ast.iter_fields(node))
+            for field, inner in given:  # whatever is done to a table, it becomes no Command
+                told = field in ("target", "annotation") or isinstance(inner, ast.Dict | ast.Constant)
+                if isinstance(inner, ast.expr) and not told:
                     self.doubt(inner)
             return set()
         self.following.add(name)

@@ -152,14 +152,18 @@ class Reader:
             operation = "find"
         if operation in ("now", "next", "previous"):  # of the moment and a room anybody may ask in many words
             topic = " ".join(sentence.tokens[place].raw for place in self._subjects(sentence, excluded))
+        whole = operation == "find" and topic == sentence.raw(0, len(sentence))
+        if operation == "find" and (whole or not topic) and (listed := self._listed(sentence)):
+            operation, by, topic, whole = "about", listed, "", False
+        # No word of it is a subject.
+        marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
+        doubted |= whole and not any(marked)
         filters = self._filters(sentence, operation, spans, excluded)
         include, unwanted = filters.include, [value for span in spans for value in span.condition.values]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
         clear = ("start", "on", "record", *(() if topic else ("room", "track", "type", "person")))
         doubted = doubted and not any(each.slot in clear for each in include)
         notes = [*sentence.notes]
-        if operation == "find" and not topic and (listed := self._listed(sentence)):
-            operation, by = "about", listed
         if operation == "find":
             notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
         unsaid = self._unread(sentence) if operation == "find" and not topic else []
