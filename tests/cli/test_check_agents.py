@@ -193,7 +193,7 @@ COUNTERS = {
     "a limit in the state": (
         "",
         "if state['tries'] >= state['most']: return END",
-        "limit=StateLimit('most', default=3, ceiling=10)",
+        "limit=StateLimit(key='most', default=3, ceiling=10)",
     ),
 }
 

@@ -34,7 +34,7 @@ _WITH_TOOLS = frozenset({
     "FilesystemFileSearchMiddleware", "FilesystemMiddleware", "HumanInTheLoopMiddleware", "LLMToolEmulator",
     "ShellToolMiddleware", "StateClaudeMemoryMiddleware", "StateClaudeTextEditorMiddleware",
     "StateFileSearchMiddleware", "SubAgentMiddleware", "SummarizationToolMiddleware", "TodoListMiddleware",
-    "ToolErrorMiddleware", "ToolRetryMiddleware",
+    "LoopMiddleware", "ToolErrorMiddleware", "ToolRetryMiddleware",
 })  # fmt: skip
 """Middleware that brings tools or wraps them, which makes the loop."""
 
@@ -89,9 +89,9 @@ def _limits(graph: FoundGraph, known: Sequence[tuple[str, Any]] | None, answers:
     """Note LangChain's own limits: what bounds the agent, and what looks like a bound and is none."""
     tools = graph.nodes.get(TOOLS)
     for name, options in known or ():
-        if name not in ("ModelCallLimitMiddleware", "ToolCallLimitMiddleware"):
+        if name not in ("LoopMiddleware", "ModelCallLimitMiddleware", "ToolCallLimitMiddleware"):
             continue
-        numbers = {key: options[key] for key in ("run_limit", "thread_limit") if options.get(key) is not None}
+        numbers = {key: options[key] for key in ("limit", "run_limit", "thread_limit") if options.get(key) is not None}
         fits = [f"{key}={value}" for key, value in numbers.items() if isinstance(value, int)]
         behaviour = options.get("exit_behavior", "continue" if name.startswith("Tool") else "end")
         said = f"{name}({', '.join(fits)})"
@@ -124,14 +124,14 @@ UNREAD = "?"
 
 def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
     """The middleware by name, with its arguments; `UNREAD` for one that may jump; None if the list is not known."""
-    items = iterated(given)
+    items = given if isinstance(given, list) else iterated(given)
     if items is None:
         return None
     found: list[tuple[str, Any]] = []
     for item in items:
         match item:
             case Made(of=of, options=options) if (
-                of.startswith(("langchain.", "langchain_anthropic.", "deepagents."))
+                of.startswith(("langchain.", "langchain_anthropic.", "deepagents.", "loopwright."))
                 and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS
             ):
                 found.append((last, {**options, **({"**": UNKNOWN} if item.given else {})}))

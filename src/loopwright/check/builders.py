@@ -94,7 +94,7 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if name is None and given.take(1, "action") is None:
         name = name_of(action)
     if name is None:
-        return graph.refuse(given.place, "the name of a node is no constant")
+        return graph.miss(given.place, "the name of a node is no constant")
     node = graph.nodes[name] = _node(action, given, graph, name)
     if inside := len({id(value.graph) for function in node.functions for value in function.graphs()}):
         graph.assumptions[f"{name} calls {inside} graph(s) inside; their steps and passes are not counted here"] = None
@@ -141,7 +141,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
         case GraphValue():
             node.graph = action.graph
         case FunctionValue():
-            _read_function(node, action, given.call)
+            _read_function(node, action.entered(), given.call)
         case InstanceValue():
             found = (member(action, method) for method in ("__call__", "invoke", "ainvoke"))
             methods = [method for method in found if isinstance(method, FunctionValue)]
@@ -240,7 +240,7 @@ def add_edge(graph: FoundGraph, given: Arguments) -> None:
     first, end = given.take(0, "start_key", UNKNOWN), text_of(given.take(1, "end_key", UNKNOWN))
     starts = [first] if text_of(first) is not None else iterated(first)
     if starts is None or end is None or not all(text_of(start) is not None for start in starts):
-        return graph.refuse(given.place, "the ends of an edge are no constants")
+        return graph.miss(given.place, "the ends of an edge are no constants")
     kind = "static" if text_of(first) is not None else "join"
     graph.edges += [(Edge(str(start), end, kind), given.place) for start in starts]
     return None
@@ -250,7 +250,7 @@ def add_sequence(graph: FoundGraph, given: Arguments) -> None:
     """``add_sequence([a, ("b", action), ...])``."""
     steps = iterated(given.take(0, "nodes", UNKNOWN))
     if steps is None:
-        return graph.refuse(given.place, "the nodes of a sequence are no constants")
+        return graph.miss(given.place, "the nodes of a sequence are no constants")
     names, given.named = list[Any](), {}
     for step in steps:
         given.given = [*step] if isinstance(step, tuple) else [name_of(step) or UNKNOWN, step]
@@ -272,19 +272,19 @@ def set_conditional_entry_point(graph: FoundGraph, given: Arguments) -> None:
 
 
 def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map: Any) -> None:
-    source = text_of(start)
+    source, path = text_of(start), path.entered() if isinstance(path, FunctionValue) else path
     if source is None:
-        return graph.refuse(given.place, "the source of a conditional edge is no constant")
+        return graph.miss(given.place, "the source of a conditional edge is no constant")
     sent, functions = _sent(path)
     if isinstance(path_map, list | dict) and not isinstance(path_map, SetValue):
         table = cast("dict[Any, Any]", path_map if isinstance(path_map, dict) else {name: name for name in path_map})
         if not all(text_of(target) is not None for target in table.values()):
-            return graph.refuse(given.place, f"the path map behind {source!r} is not made of constants")
+            return graph.miss(given.place, f"the path map behind {source!r} is not made of constants")
         mapped = {str(label): str(target) for label, target in table.items()}
         graph.routes.append(FoundRoute(given.place, source, mapped, declared=True, sent=sent, functions=functions))
         return None
     if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
-        return graph.refuse(given.place, f"the path map behind {source!r} is not made of constants")
+        return graph.miss(given.place, f"the path map behind {source!r} is not made of constants")
     words, declared = router_words(path, given.call)
     targets = None if words is None else {word: word for word in sorted(words)}
     graph.routes.append(FoundRoute(given.place, source, targets, declared, sent, functions))

@@ -6,6 +6,7 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -17,6 +18,7 @@ from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project
 from loopwright.check.values import (
     MAKERS,
+    MORE,
     Chain,
     ClassValue,
     Frame,
@@ -70,6 +72,7 @@ class Calls(ABC):
         self.project = project
         self.graphs: list[FoundGraph] = []
         self.called: set[ast.AST] = set()
+        self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
         self.kept: list[GraphValue] = []
         """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
@@ -149,6 +152,11 @@ class Calls(ABC):
             if name in ("exec", "eval"):
                 self._past_methods(around, node, frame)
             return around
+        of, me = self.classes.get(frame.parent.node) if frame.parent else None, next(iter(frame.names.values()), None)
+        if name == "super" and of and isinstance(me, InstanceValue):
+            order = {id(each): each for each in reversed([*me.of.order()])}
+            behind = (*takewhile(lambda each: each is not of, order.values()),)[::-1]
+            return InstanceValue(replace(of, bases=behind, members={}), me.names, me)
         hidden = any(name in scope.names for scope in frame.scopes())
         made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
         return self._unknown(node, given) if made is UNKNOWN else made
@@ -297,6 +305,8 @@ class Calls(ABC):
         """What a method of a list or table returns; what it changes is done, or makes it unknown."""
         if isinstance(value, dict) and name in ("items", "keys", "values"):
             return [*getattr(value, name)()]
+        if name == "get" and isinstance(value, dict) and MORE not in value and given.complete and given.given:
+            return value.get(*given.given) if text_of(given.take(0, "key")) is not None else unknown(value)
         if name in ("append", "extend") and isinstance(value, list) and given.complete and not self._branch:
             items = given.given if name == "append" else iterated(given.take(0, "iterable", UNKNOWN))
             known = items is not None and not any(item is value for item in items)  # a list may hold itself

@@ -12,7 +12,7 @@ from typing import Any
 
 from loopwright.check.found import FoundGraph
 from loopwright.check.values import FunctionValue
-from loopwright.engine.proof.source import own_nodes, values_given
+from loopwright.engine.proof.source import own_nodes, parameters, values_given
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
@@ -27,23 +27,26 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     Returns:
         What to say of it, and the limit of a `Loop` that would replace it, as source code.
     """
-    given = [pair for name in cycle if name in graph.nodes for pair in _given(graph.nodes[name].functions)]
+    nodes = [graph.nodes[name] for name in cycle if name in graph.nodes]
+    working = _with_helpers(each for node in nodes for each in node.functions)
+    given = [*_given(working.values())]
     counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
-    counted -= {key for key, value, _ in given if _number(value) not in (None, 1)}  # it is set back
+    # What a constant sets back counts nothing.
+    counted -= {key for key, value, _ in given if isinstance(value, ast.Constant) and value.value != 1}
+    counted.add("remaining_steps")  # LangGraph's own
     filled = {key for key, _, _ in given}
     # A node may note for the router that it is enough; what else nodes compare counts no passes.
     sums = ((key, value) for key, value, _ in given if isinstance(value, ast.BinOp))
     stepped = counted - {key for key, value in sums if not any(map(_number, ast.walk(value)))}
     deciding = _with_helpers(_deciders(cycle, graph))
-    nodes = (graph.nodes[name] for name in cycle if name in graph.nodes)
-    for function in (deciding | _with_helpers(each for node in nodes for each in node.functions)).values():
+    for function in (deciding | working).values():
         for one, other in _compared(function):
             limit, length = _limit(other, function), _is_length(one, function)
             if length and function.node not in deciding:
                 continue
-            length = length and isinstance(limit, int)
+            length = length and limit not in (None, *filled)
             for key in _keys(one, function):
-                long = length and key in filled and limit > _index(key, function)
+                long = length and key in filled and (isinstance(limit, str) or (limit or 0) > _index(key, function))
                 if long if length else key in (counted if function.node in deciding else stepped):
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
@@ -54,7 +57,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
 def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
     """The limit of a `Loop` that lets the counter end it first; a blank where nothing tells it."""
     if isinstance(limit, str):
-        return f"StateLimit({limit!r}, default=3, ceiling=10)"
+        return f"StateLimit(key={limit!r}, default=3, ceiling=10)"
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
         functions = [function for node in graph.nodes.values() for function in node.functions]
         given = [value for name, value, _ in _given(functions) if name == key]
@@ -104,39 +107,42 @@ def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
     """What a counter is compared with: a number, the state key that holds it, or None if that is neither."""
-    known = node.value if isinstance(node, ast.Constant) else function.frame.settled(node)
+    known = node.value if isinstance(node, ast.Constant) else function.around(node)
     if isinstance(known, int):
         return known
-    return None if _is_length(node, function) else next(_keys(node, function), None)
+    state = [name for name in parameters(function.node) if name not in function.fixed][:1]
+    return None if _is_length(node, function) else next(_keys(node, function, of=state), None)
 
 
 def _is_length(node: ast.expr, function: FunctionValue) -> bool:
     if isinstance(node, ast.Name):
         given = values_given(function.node, node.id) or ()
         return any(_is_length(value, function) for value in given if not isinstance(value, ast.Name))
-    return any(getattr(getattr(part, "func", None), "id", "") == "len" for part in ast.walk(node))
+    called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    helpers = (helper for helper in map(function.around, called) if isinstance(helper, FunctionValue))
+    counts = (part for helper in helpers for part in own_nodes(helper.node) if isinstance(part, ast.AugAssign))
+    return any(getattr(each, "id", "") in ("len", "sum") for each in called) or any(counts)
 
 
-def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0) -> Iterator[str]:
-    """The keys of the state whose number an expression is, straight or by variables of the function's own."""
-    parameters = [argument.arg for argument in function.node.args.args]
+def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0, of: Sequence[str] = ()) -> Iterator[str]:
+    """The keys whose number an expression is, straight or by variables of the function's own; of some objects alone."""
     match expression:
         case (
-            ast.Subscript(slice=ast.Constant(value=str(key)))
-            | ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(key)), *_])
-            | ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(key)), *_])
-        ):
+            ast.Subscript(value=owner, slice=ast.Constant(value=str(key)))
+            | ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant(value=str(key)), *_])
+            | ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(key)), *_])
+        ) if not of or (isinstance(owner, ast.Name) and owner.id in of):
             yield key
-        case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in parameters:
+        case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or parameters(function.node)):
             yield key
         case ast.Name(id=name):
             for value in (values_given(function.node, name) or ()) if depth < 3 else ():
-                yield from _keys(value, function, depth + 1)
+                yield from _keys(value, function, depth + 1, of)
         case ast.Subscript() | ast.Attribute() | ast.Call(func=ast.Attribute()):
             pass  # a part of it, or what something makes of it, is another thing
         case _:
             for node in ast.iter_child_nodes(expression):
-                yield from _keys(node, function, depth)
+                yield from _keys(node, function, depth, of)
 
 
 def _index(key: str, function: FunctionValue) -> int:
@@ -180,5 +186,8 @@ def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
             return any(isinstance(target, ast.Name) and target.id == name for target in added) or any(
                 isinstance(inner, ast.BinOp) for inner in values_given(function.node, name) or ()
             )
+        case ast.Call(func=called) if isinstance(helper := function.around(called), FunctionValue):
+            returned = (getattr(node, "value", None) for node in own_nodes(helper.node) if isinstance(node, ast.Return))
+            return any(isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add | ast.Sub) for each in returned)
         case _:
             return False

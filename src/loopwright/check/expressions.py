@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
+from loopwright.check.found import Place
 from loopwright.check.values import (
     MAKERS,
     MORE,
@@ -20,12 +21,14 @@ from loopwright.check.values import (
     Made,
     SetValue,
     Words,
+    builders_in,
     member,
     rebound_names,
+    same,
     text_of,
     unknown,
 )
-from loopwright.engine.proof.source import UNKNOWN, Symbol
+from loopwright.engine.proof.source import UNKNOWN, Function, Symbol
 
 if TYPE_CHECKING:  # it evaluates calls, which may do something to graphs, and bounds the work
     from loopwright.check.calls import Calls
@@ -60,11 +63,11 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
         case ast.Call():
             return call(node, frame)
         case ast.Lambda():
-            return FunctionValue(node, frame)
+            return FunctionValue(node, frame, defaults=defaults_in(node, frame, call))
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             values = _items(items, frame, call)
             of = list if isinstance(node, ast.List) else SetValue if isinstance(node, ast.Set) else tuple
-            return UNKNOWN if values is UNKNOWN else of(values)
+            return of(values)
         case ast.Dict():
             return _dictionary(node, frame, call)
         case ast.Subscript():
@@ -102,11 +105,16 @@ def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
             return _comprehension(node, frame, call)
         case ast.IfExp(test=test, body=body, orelse=other):
-            evaluate(test, frame, call)
-            first, second = evaluate(body, frame, call), evaluate(other, frame, call)
-            return first if first == second else unknown(first, second)
+            known = truth(test, frame, call)
+            parts = [body, other] if known is None else [body if known else other]
+            return same([evaluate(part, frame, call) for part in parts])
         case ast.BoolOp(op=op, values=parts):
             return _decided(isinstance(op, ast.Or), [evaluate(part, frame, call) for part in parts])
+        case ast.Yield(value=value):
+            for graph in builders_in(evaluate(value, frame, call)):
+                place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
+                graph.refuse(place, "it is yielded to what may change it")
+            return UNKNOWN
         case None:
             return None
         case _:
@@ -148,6 +156,9 @@ def _compared(op: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(op, ast.Is | ast.IsNot):  # what is None is often an option, given elsewhere: both ways are read
         there = right is None and isinstance(left, FunctionValue | GraphValue)
         return isinstance(op, ast.IsNot) if there else UNKNOWN
+    if isinstance(op, ast.In | ast.NotIn) and isinstance(right, list | tuple | dict) and _is_constant(left):
+        items = iterated(right)
+        return UNKNOWN if items is None or UNKNOWN in items else (left in items) is isinstance(op, ast.In)
     ordered = isinstance(op, ast.Eq | ast.NotEq) or (isinstance(left, int) and isinstance(right, int))
     compared = _COMPARED.get(type(op)) if ordered and _is_constant(left) and _is_constant(right) else None
     return compared(left, right) if compared else UNKNOWN
@@ -204,14 +215,20 @@ def iterated(value: Any) -> Sequence[Any] | None:
     return None
 
 
-def _items(nodes: Sequence[ast.expr], frame: Frame, call: Calls) -> Any:
+def defaults_in(node: Function, frame: Frame, call: Calls) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a function that have defaults, with their values."""
+    its = node.args
+    last = zip([*its.posonlyargs, *its.args][::-1], its.defaults[::-1], strict=False)
+    pairs = (*last, *zip(its.kwonlyargs, its.kw_defaults, strict=True))
+    return tuple((argument.arg, evaluate(value, frame, call)) for argument, value in pairs if value)
+
+
+def _items(nodes: Sequence[ast.expr], frame: Frame, call: Calls) -> list[Any]:
     values: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
             inner = iterated(evaluate(node.value, frame, call))
-            if inner is None:
-                return UNKNOWN
-            values += inner
+            values += [MORE] if inner is None else inner
         else:
             values.append(evaluate(node, frame, call))
     return values
@@ -334,9 +351,9 @@ def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> A
     if name in MAKERS:  # StateGraph[State, None, State, State]
         return owner
     if owner.startswith("typing.") and name == "Literal":
-        words = [evaluate(part, frame, call) for part in parts]
+        words = _items(parts, frame, call)
         flat = [word for item in words for word in (item.words if isinstance(item, Words) else (item,))]
-        return UNKNOWN if UNKNOWN in flat else Words(tuple(flat))
+        return UNKNOWN if UNKNOWN in flat or MORE in flat else Words(tuple(flat))
     values = [evaluate(_unquoted(part), frame, call) for part in parts]
     if name == "Command":
         first = values[0]

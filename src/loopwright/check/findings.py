@@ -148,12 +148,12 @@ class Checker:
         made = [graph for graph in self.reader.graphs if graph.owner is frame]
         made += {  # begun in another file, and gone on with here
             value.graph: None for name, value in frame.names.items()
-            if isinstance(value, GraphValue) and name not in frame.imported and value.graph not in made
+            if isinstance(value, GraphValue) and _is_own(name, value, frame) and value.graph not in made
             and isinstance(value.graph.owner, Frame) and value.graph.owner.name == "" and value.graph.owner is not frame
         }  # fmt: skip
         names: dict[FoundGraph, tuple[bool, str]] = {}
         for name, value in _names_of(frame):
-            if isinstance(value, GraphValue) and name not in frame.imported:
+            if isinstance(value, GraphValue) and _is_own(name, value, frame):
                 kept = names.get(value.graph)
                 if kept is None or (value.compiled and not kept[0]):
                     names[value.graph] = (value.compiled, f"{prefix}{name}")
@@ -208,6 +208,11 @@ class Checker:
             for place in places
             for line in range(place.line, place.last + 1)
         )
+
+
+def _is_own(name: str, value: GraphValue, frame: Frame) -> bool:
+    """Whether a scope makes a graph or goes on with it, and does not only import it."""
+    return name not in frame.imported or any(place.file == frame.file for _, place in value.graph.all_edges())
 
 
 def _names_of(frame: Frame) -> Iterator[tuple[str, Any]]:

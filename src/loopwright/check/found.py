@@ -121,6 +121,8 @@ class FoundGraph:
     """Whether it came ready made, and its middleware or hooks may have nodes that are not among these."""
     problem: tuple[Place, str] | None = None
     """The first thing that could not be read, and where."""
+    missed: list[tuple[Place, str]] = field(default_factory=list[tuple[Place, str]])
+    """Nodes and ways that it has beside those that were read."""
     bounds: tuple[str, ...] = ()
     """What bounds it, in the words of its source."""
     hopes: tuple[str, ...] = ()
@@ -146,6 +148,10 @@ class FoundGraph:
     def refuse(self, place: Place, why: str) -> None:
         """Note that a part of the graph cannot be read; the first one counts."""
         self.problem = self.problem or (place, why)
+
+    def miss(self, place: Place, why: str) -> None:
+        """Note that it has a node or a way that cannot be read; it takes none away."""
+        self.missed.append((place, why))
 
     def parent_words(self) -> frozenset[str] | None:
         """Where Commands in it go in the graph around it; None: any node there."""

@@ -10,7 +10,7 @@ import warnings
 from bisect import bisect_right
 from functools import cache, cached_property
 from pathlib import Path
-from sys import version
+from sys import version_info
 
 from loopwright.check.reach import Reach, jumping_out
 from loopwright.engine.proof.changes import changes_of
@@ -45,7 +45,8 @@ class SourceFile:
                 warnings.simplefilter("ignore")  # of the parsed file's own faults, which are nobody's business here
                 self.tree = ast.parse(self.text)
         except SyntaxError as error:
-            raise GraphError(f"{self.at(error.lineno or 1)}: {error.msg}, as Python {version[:4]} reads it") from error
+            python = f"Python {version_info.major}.{version_info.minor}"
+            raise GraphError(f"{self.at(error.lineno or 1)}: {error.msg}, as {python} reads it") from error
         except (OSError, ValueError, RecursionError, MemoryError, TypeError, LookupError, AttributeError) as error:
             raise GraphError(f"{path} cannot be read: {error or 'it is nested too deeply'}") from error
 

@@ -101,7 +101,7 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     if graph in around:
         return Proof(problem=_not_read(graph.place, "it is a node of itself"))
     edges = base.all_edges()
-    for message in _unknown_nodes(base, edges):
+    for message in [] if base.missed else _unknown_nodes(base, edges):
         return Proof(problem=_not_read(*message))
     loops, fallbacks = _bound_by(graph)
     entered = {way for loop in loops for way in loop.exhausted.values()} | fallbacks
@@ -113,7 +113,7 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     cycles, notes = list[Finding](), base.notes
     if not limited and not base.bounds:
         for loop in loops:
-            if problem := _misfit(loop, base, edges, fallbacks):
+            if not base.missed and (problem := _misfit(loop, base, edges, fallbacks)):
                 return Proof(problem=_not_read(graph.place, problem))
         cycles, entered_at = _cycles(base, _gated(edges, loops))
         notes += entered_at
@@ -128,7 +128,8 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     unread += (why for proof in inner.values() for why in proof.unread)
     rests_on = (*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions))
     # What bounded() compiles refuses a jump that nobody declared.
-    known = () if graph.origin else tuple(unread)
+    missed = tuple(_not_read(*each) for each in base.missed)
+    known = missed if graph.origin else (*missed, *unread)
     return Proof(tuple(cycles), lost, unread=known, assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
 
 

@@ -18,6 +18,7 @@ from loopwright.check.calls import WORK, Calls
 from loopwright.check.expressions import (
     MOST_NUMBERS,
     bind,
+    defaults_in,
     evaluate,
     fill,
     iterated,
@@ -83,7 +84,6 @@ class Reader(Calls):
         super().__init__(project)
         self.modules: dict[Path, Frame] = {}
         self.read: dict[ast.AST, Frame] = {}
-        self.classes: dict[ast.AST, ClassValue] = {}
         self.failed: dict[Path, GraphError] = {}
         self._branches = 0
         self._may_have_left = False
@@ -358,7 +358,7 @@ class Reader(Calls):
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
         """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""
-        value: Any = FunctionValue(node, frame)
+        value: Any = FunctionValue(node, frame, defaults=defaults_in(node, frame, self))
         for decorator in reversed(node.decorator_list):
             known = evaluate(decorator, frame, self)
             called = getattr(decorator, "id", getattr(decorator, "attr", ""))

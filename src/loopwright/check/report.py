@@ -34,7 +34,7 @@ def _lines_of(graph: CheckedGraph) -> Iterator[str]:
     if graph.verdict in ("unbounded", "not proven"):
         # What LangGraph allows a graph that is not bounded: its default, which this variable changes.
         steps = graph.steps or int(os.environ.get("LANGGRAPH_DEFAULT_RECURSION_LIMIT", "10007"))
-        after = f": up to {steps:,} steps, then an error"
+        after = f": up to {steps:,} steps, then LangGraph stops it"
     elif graph.bounds:
         after = f": by {', '.join(graph.bounds)}"
     yield f"{graph.verdict} {graph.name}{after}"

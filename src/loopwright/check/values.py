@@ -13,6 +13,7 @@ from loopwright.check.found import END, START, FoundGraph
 from loopwright.engine.proof.changes import ANY, BEGUN, CHANGING, SHARED
 from loopwright.engine.proof.source import (
     COMMAND,
+    FILLED,
     FUNCTIONS,
     SEND,
     UNKNOWN,
@@ -23,6 +24,7 @@ from loopwright.engine.proof.source import (
     bindings,
     bound_once,
     own_nodes,
+    parameters,
     reassigned_inside,
 )
 
@@ -129,6 +131,8 @@ class FunctionValue:
     """The name of the function that it wraps and passes for."""
     given: tuple[tuple[str, Any], ...] = ()
     """The parameters that a ``partial`` has given values."""
+    defaults: tuple[tuple[str, Any], ...] = field(default=(), compare=False)
+    """Its parameters that have defaults, with those."""
 
     @property
     def name(self) -> str:
@@ -145,6 +149,12 @@ class FunctionValue:
         """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
         first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]
         return frozenset(dict(self.given)).union(first if self.bound is not None else ())
+
+    def entered(self) -> FunctionValue:
+        """As LangGraph calls it, with the state alone: defaults are what it always gets."""
+        filled = {*FILLED, *parameters(self.node)[: self.bound is None]}
+        kept = (pair for pair in self.defaults if pair[0] not in filled and isinstance(pair[1], str | int))
+        return replace(self, given=(*kept, *self.given))
 
     def values(self, expression: ast.expr) -> Any:
         """What `loopwright.engine.proof.source` finds around it."""
@@ -222,6 +232,12 @@ class ClassValue:
         found = (base.find(name) for base in self.bases if isinstance(base, ClassValue))
         return next((value for value in found if value is not UNKNOWN), UNKNOWN)
 
+    def order(self) -> Iterator[ClassValue]:
+        """Itself and its bases; of one that comes twice, Python takes the last."""
+        yield self
+        for base in self.bases:
+            yield from base.order() if isinstance(base, ClassValue) else ()
+
     def fields(self) -> list[str]:
         """Its annotated attributes in order, those of its bases first: what a dataclass is given."""
         around = [name for base in self.bases if isinstance(base, ClassValue) for name in base.fields()]
@@ -258,6 +274,8 @@ class InstanceValue:
     """The class."""
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     """Its own attributes."""
+    bound: InstanceValue | None = None
+    """If it is what ``super()`` returns, the object that the methods are given."""
 
 
 class SetValue(list[Any]):
@@ -418,7 +436,7 @@ def member(owner: Any, name: str) -> Any:
         case InstanceValue():
             if name in owner.names:
                 return owner.names[name]
-            found = _method_of(owner.of.find(name), owner)
+            found = _method_of(owner.of.find(name), owner.bound or owner)
             return unknown(found) if not isinstance(found, FunctionValue) and owner.of.changes(name) else found
         case ClassValue():
             value = _method_of(owner.find(name), None, owner)

@@ -272,8 +272,8 @@ def _check_nodes(builder: Builder, loop: Loop) -> None:
     for node in (loop.target, *loop.sources, *(route for route in loop.fallbacks if route != END)):
         if node not in builder.nodes:
             raise LoopDeclarationError(loop.name, unknown_name_message("node", node, builder.nodes))
-    if loop.gate in builder.nodes:
-        raise LoopDeclarationError(loop.name, f"the graph has a node {loop.gate!r} already; is it bounded twice?")
+    if gate := next(filter(is_engine_node, builder.nodes), None):
+        raise LoopDeclarationError(loop.name, f"the graph has a node {gate!r} already; is it bounded twice?")
 
 
 def _check_keys(builder: Builder, loop: Loop) -> None:

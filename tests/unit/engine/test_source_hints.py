@@ -209,6 +209,8 @@ READABLE: dict[str, tuple[str, set[str]]] = {
     "a list around it": ("return [name for name in LISTED if state]", {"work", "check"}),
     "a table around it": ("return TABLE.get(state['log'][0], END)", {"work", "check", END}),
     "a table of its class": ("it = Chooser().route", {"work", "check"}),
+    "what nobody gives": ("def it(state, target='work', *, other=END):\n    return target if state else other", {"work", END}),
+    "a loop's name as a default": ("it = [lambda state, to=to: to for to in ('check', 'work')][1]", {"work"}),
 }
 CLOSURE = "def make():\n    target = 'work'\n    def router(state):\n        return target\n"
 UNREADABLE = {
@@ -223,7 +225,7 @@ UNREADABLE = {
     ),
     "one unreadable return": "if state:\n    return 'work'\nreturn state['log'][0]",
     "a generator": "yield 'work'\nreturn 'work'",
-    "a parameter": "def it(state, target='work'):\n    return target",
+    "a parameter": "def it(state, store='work'):\n    return store",
     "a reassigned name": "CHANGED = 'work'\nCHANGED = 'check'\ndef it(state):\n    return CHANGED",
     "a name that a function moves": "return MOVED",
     "a member that is no string": "return Node.WORK",

@@ -31,6 +31,7 @@ from loopwright.engine.proof.reach import (
 )
 from loopwright.engine.proof.source import (
     COMMAND,
+    FILLED,
     FUNCTIONS,
     GRAPH_MAKERS,
     SEND,
@@ -136,7 +137,7 @@ def _names_a_parent(reach: Reach) -> bool:
 
 def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
     """Where the function of a node or router goes, if all that it returns can be followed."""
-    source = _source(function)
+    source = _source(function, entered=True)
     return reading(source.node, source.value, source.fixed) if source else None
 
 
@@ -282,12 +283,13 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | tuple) else UNKNOWN
 
 
-def _source(function: Any, *, within: bool = False) -> Source | None:
+def _source(function: Any, *, within: bool = False, entered: bool = False) -> Source | None:
     """The source of a function; None where it cannot be found for certain.
 
     Args:
         function: The function, a method or a ``partial``.
         within: Whether to look behind decorators, which may hand on other arguments.
+        entered: Whether LangGraph calls it, with the state alone: then its defaults are what it always gets.
     """
     given: dict[str, Any] = {}
     places: tuple[Any, ...] = ()
@@ -314,7 +316,12 @@ def _source(function: Any, *, within: bool = False) -> Source | None:
     filled = {name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)}
     if owner is not None:
         places = (owner, *places)
-    given |= zip(code.co_varnames[: code.co_argcount], places, strict=False)
+    names = code.co_varnames[: code.co_argcount]
+    if entered:
+        last = zip(names[::-1], (plain.__defaults__ or ())[::-1], strict=False)
+        told = (*last, *(plain.__kwdefaults__ or {}).items())
+        given = {name: value for name, value in told if name not in (*names[:1], *FILLED)} | given
+    given |= zip(names, places, strict=False)
     return Source(node, scopes, code, filled, plain.__globals__, given)
 
 

@@ -405,6 +405,10 @@ def parameters(function: Function) -> list[str]:
     return [argument.arg for argument in every if argument]
 
 
+FILLED = frozenset({"config", "error", "previous", "runtime", "store", "writer"})
+"""The parameters of a node or router that LangGraph fills beside the state; others keep their defaults."""
+
+
 def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
     """Parameter -> the expression that a call hands over; none where ``*`` or ``**`` may change them."""
     if any(isinstance(value, ast.Starred) for value in call.args) or any(not word.arg for word in call.keywords):
