@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, place_of
@@ -20,6 +19,7 @@ from loopwright.check.values import (
     MAKERS,
     MORE,
     Chain,
+    Changed,
     ClassValue,
     Frame,
     FunctionValue,
@@ -76,7 +76,7 @@ class Calls(ABC):
         self.left = WORK
         self.kept: list[GraphValue] = []
         """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
-        self.objects = WeakSet[InstanceValue]()
+        self.trail: list[Changed] = []
         self._owner: Any = None
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
@@ -107,8 +107,7 @@ class Calls(ABC):
 
     def instance(self, of: ClassValue) -> InstanceValue:
         """An object of a class, before its ``__init__`` has run."""
-        self.objects.add(made := InstanceValue(of))
-        return made
+        return InstanceValue(of, self.trail)
 
     def __call__(self, node: ast.Call, frame: Frame) -> Any:
         """The value of a call, and what it does to graphs."""
@@ -156,7 +155,7 @@ class Calls(ABC):
         if name == "super" and of and isinstance(me, InstanceValue):
             order = {id(each): each for each in reversed([*me.of.order()])}
             behind = (*takewhile(lambda each: each is not of, order.values()),)[::-1]
-            return InstanceValue(replace(of, bases=behind, members={}), me.names, me)
+            return InstanceValue(replace(of, bases=behind, members={}), self.trail, me.names, me)
         hidden = any(name in scope.names for scope in frame.scopes())
         made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
         return self._unknown(node, given) if made is UNKNOWN else made
@@ -168,7 +167,7 @@ class Calls(ABC):
             return attribute(owner, node, frame)
         value = self._inline(replace(found, bound=owner), None)
         if "cached_property" in found.decorators:
-            owner.names[node.attr] = value
+            owner.keep(node.attr, value)
         return value
 
     def _entered(self, item: ast.withitem, frame: Frame) -> Any:

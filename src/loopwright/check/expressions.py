@@ -110,17 +110,14 @@ def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
             return same([evaluate(part, frame, call) for part in parts])
         case ast.BoolOp(op=op, values=parts):
             return _decided(isinstance(op, ast.Or), [evaluate(part, frame, call) for part in parts])
-        case ast.Yield(value=value):
-            for graph in builders_in(evaluate(value, frame, call)):
-                place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
-                graph.refuse(place, "it is yielded to what may change it")
-            return UNKNOWN
         case None:
             return None
         case _:
-            for child in ast.iter_child_nodes(node):  # a graph may be made or handed on in any part
-                if isinstance(child, ast.expr):
-                    evaluate(child, frame, call)
+            parts = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+            found = [evaluate(part, frame, call) for part in parts]  # a graph may be made or handed on in any part
+            for graph in builders_in(*found) if isinstance(node, ast.Yield) else ():
+                place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
+                graph.refuse(place, "it is yielded to what may change it")
             return UNKNOWN
 
 
@@ -182,7 +179,7 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
         case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
             kept = frame.look_up(owner)
             if isinstance(kept, InstanceValue):
-                kept.names[attribute] = value
+                kept.keep(attribute, value)
             elif isinstance(kept, Frame | ClassValue):
                 held = kept.names if isinstance(kept, Frame) else cast("dict[str, Any]", kept.members)
                 held[attribute] = unknown(held.get(attribute), value)

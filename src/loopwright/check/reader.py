@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -26,6 +26,8 @@ from loopwright.check.expressions import (
 )
 from loopwright.check.project import Project
 from loopwright.check.values import (
+    UNSET,
+    Changed,
     ClassValue,
     Frame,
     FunctionValue,
@@ -148,11 +150,11 @@ class Reader(Calls):
 
     def forget(self, instance: InstanceValue) -> None:
         """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
-        for name, value in instance.names.items():
+        for name, value in [*instance.names.items()]:
             stored = may_change(instance, name, self.project) and not isinstance(value, GraphValue | InstanceValue)
             filled = isinstance(value, list | dict) and SHARED in self.project.changes(name)
             if stored or filled:
-                instance.names[name] = unknown(value)
+                instance.keep(name, unknown(value))
 
     # Statements
 
@@ -254,27 +256,37 @@ class Reader(Calls):
         """
         if len(branches) == 1:
             return branches[0]()
-        holders: list[Frame | InstanceValue] = [frame, *self.objects]
-        before, around = [dict(holder.names) for holder in holders], self._branch
-        ends: list[tuple[Left, list[dict[str, Any]]]] = []
+        before, around, begun = frame.names, self._branch, len(self.trail)
+        ends: list[tuple[Left, dict[str, Any], dict[tuple[int, str], Changed]]] = []
         for branch in branches:
-            for holder, names in zip(holders, before, strict=True):
-                holder.names = dict(names)
+            frame.names = dict(before)
             self._branches += 1
             self._branch = (*around, self._branches)
             left = branch()
-            ends.append((left, [holder.names for holder in holders]))
+            ends.append((left, frame.names, self._taken_back(begun)))
         self._branch = around
         ends = [end for end in ends if end[0] != "raise"] or ends
-        for place, holder in enumerate(holders):
-            holder.names = dict(ends[0][1][place])
-            for _, found in ends[1:]:
-                for name, value in found[place].items():
-                    if (kept := holder.names.setdefault(name, value)) is not value:
-                        holder.names[name] = same([kept, value])
-        leaving: set[Left] = {left for left, _ in ends}
+        frame.names = dict[str, Any]()
+        for _, found, _ in ends:
+            for name, value in found.items():
+                frame.names[name] = _either_of(frame.names.get(name, UNSET), value)
+        for key, (names, name, _) in {key: each for _, _, now in ends for key, each in now.items()}.items():
+            values = (now[key][2] if key in now else names.get(name, UNSET) for _, _, now in ends)
+            self.trail.append((names, name, names.get(name, UNSET)))
+            names[name] = reduce(_either_of, values)
+        leaving: set[Left] = {left for left, _, _ in ends}
         self._may_have_left = self._may_have_left or len(leaving) > 1
         return leaving.pop() if len(leaving) == 1 else None
+
+    def _taken_back(self, begun: int) -> dict[tuple[int, str], Changed]:
+        """Take back what was changed of objects since then, and tell what it was changed to."""
+        found: dict[tuple[int, str], Changed] = {}
+        while len(self.trail) > begun:
+            names, name, before = self.trail.pop()
+            found.setdefault((id(names), name), (names, name, names.pop(name)))
+            if before is not UNSET:
+                names[name] = before
+        return found
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, returned: list[Any]) -> Left:
         target = None if isinstance(node, ast.While) else node.target
@@ -422,3 +434,10 @@ class Reader(Calls):
 def asks_for_main(test: ast.expr) -> bool:
     """``if __name__ == "__main__"``: what an import does not run."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _either_of(one: Any, other: Any) -> Any:
+    """What a name stands for behind two branches; one that gives it nothing counts for nothing."""
+    if one is UNSET or other is UNSET or one is other:
+        return other if one is UNSET else one
+    return same([one, other])

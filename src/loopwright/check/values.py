@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from loopwright.check.found import END, START, FoundGraph
 from loopwright.engine.proof.changes import ANY, BEGUN, CHANGING, SHARED
@@ -266,16 +266,28 @@ class ClassValue:
         return any(isinstance(base, Symbol) and base.rpartition(".")[2] in ("Enum", "StrEnum") for base in self.bases)
 
 
-@dataclass(eq=False, slots=True, weakref_slot=True)
+Changed: TypeAlias = tuple[dict[str, Any], str, Any]
+"""The attributes of an object, the one that was changed, and what it was before; UNSET if it was not there."""
+UNSET = object()
+
+
+@dataclass(eq=False, slots=True)
 class InstanceValue:
     """An object of a class that the files define."""
 
     of: ClassValue
     """The class."""
+    trail: list[Changed]
+    """What was changed of all objects so far, in order, so that it can be taken back for another branch."""
     names: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Its own attributes."""
+    """Its own attributes; `keep` changes them."""
     bound: InstanceValue | None = None
     """If it is what ``super()`` returns, the object that the methods are given."""
+
+    def keep(self, name: str, value: Any) -> None:
+        """Give an attribute a value."""
+        self.trail.append((self.names, name, self.names.get(name, UNSET)))
+        self.names[name] = value
 
 
 class SetValue(list[Any]):

@@ -22,6 +22,9 @@ CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", 
 _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
 _HANDED_TO = frozenset({*LOOKING, "dict", "add_conditional_edges", "min", "max", "sum", "enumerate", "zip"})
 
+_LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+"""What has no part that matters here: half of a tree."""
+
 
 @lru_cache(maxsize=4096)
 def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
@@ -35,25 +38,16 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
         is there.
     """
     found: dict[str, set[str]] = {}
-    nodes = [*ast.walk(tree)]
-    looked_at = {id(part) for node in nodes for part in _looked_at(node)}
-    made = {
-        id(target)
-        for node in nodes
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict | ast.List | ast.Tuple)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-    }
-    filling = {id(part) for node in nodes for part in _filled(node)}
+    looked_at, made, filling = set[int](), set[int](), set[int]()
+    seen: list[tuple[ast.AST, dict[str, str] | None]] = []
     queue: list[tuple[ast.AST, str, dict[str, str] | None]] = [(tree, "", None)]
     while queue:
         node, kind, own = queue.pop()
-        if isinstance(node, ast.Name | ast.Attribute):
-            marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
-            filled = own is None and id(node) in filling
-            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if filled else SHARED])
-        for name, base in _stores(node, looked_at):
-            whose = (own or {}).get(getattr(base, "id", ""), "")
-            found.setdefault(name, set()).add(whose)
+        seen.append((node, own))
+        looked_at.update(map(id, _looked_at(node)))
+        filling.update(map(id, _filled(node)))
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict | ast.List | ast.Tuple):
+            made.update(map(id, node.targets if isinstance(node, ast.Assign) else [node.target]))
         if isinstance(node, ast.ClassDef):
             found.setdefault(node.name, set())
             kind = node.name
@@ -63,7 +57,14 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
             kind, own = "", dict.fromkeys([] if static else parameters(node)[:1], whose)
         elif isinstance(node, FUNCTIONS):
             own = own or {}
-        queue += ((inner, kind, own) for inner in ast.iter_child_nodes(node))
+        queue += ((inner, kind, own) for inner in ast.iter_child_nodes(node) if not isinstance(inner, _LEAVES))
+    for node, own in seen:
+        if isinstance(node, ast.Name | ast.Attribute):
+            marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
+            filled = own is None and id(node) in filling
+            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if filled else SHARED])
+        for name, base in _stores(node, looked_at):
+            found.setdefault(name, set()).add((own or {}).get(getattr(base, "id", ""), ""))
     for marks in found.values():
         marks.update([SHARED] if FILLED in marks and KEPT not in marks else [])
     return {name: frozenset(marks) for name, marks in found.items()}
