@@ -53,7 +53,7 @@ class AssistantSection(Section):
     """Whether a poor search is followed by a reflection; else by the mechanical relaxation."""
     max_retry_count: NonNegativeInt = MAX_RETRY_COUNT
     """Retries of a poor search in one run; 0 wires none."""
-    history_turns: NonNegativeInt = 6
+    history_turns: NonNegativeInt = 20
     """Earlier turns of a conversation that a question is read with."""
     search: SearchSection = SearchSection()
     """How records are found."""

@@ -283,7 +283,8 @@ def _all_asked(question: Question) -> Filters:
 
 
 def _things(question: Question) -> str:
-    return joined((NOUNS[table][1] for table in question.tables or (Table.SESSIONS,)), "or")
+    things = joined((NOUNS[table][1] for table in question.tables or (Table.SESSIONS,)), "or")
+    return f"other {things}" if any(each.slot == "record" for each in question.filters.exclude) else things
 
 
 def _of(info: ConferenceInfo | None) -> str:

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.question.reading import DOUBTFUL, SUBJECT, Reader
+from loopwright.workflows.assistant.question.names import SPEAKING
+from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, Question, Record, Slot, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import words
@@ -28,7 +29,9 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
     for turn in history:
         if turn.role == "user":
             question = _next(turn.text, before, cited, reader)
-            before = question if question.searches or before is None else before
+            # What points at what was shown, asks for nothing else than before: "and on Sunday?" is of the same subject.
+            pointed = any(each.slot == "record" for each in (*question.filters.include, *question.filters.exclude))
+            before = question if before is None or (question.searches and not pointed) else before
         elif turn.referenced_ids:
             cited = [records[each] for each in turn.referenced_ids if each in records]
     return _next(text, before, cited, reader)
@@ -39,15 +42,11 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     if before is None or question.smalltalk:
         return question
     sentence = reader.last
-    if question.operation == "find" and len(sentence) <= _SHORT:
-        # Where the subject was said before, a word that asks for an operation is enough: "and the shortest of those?".
-        alone = reader.read(text, least=DOUBTFUL)
-        if alone.operation in _ON_RECORDS and not alone.topic:
-            question, sentence = alone, reader.last
     said = {token.word for token in sentence.tokens}
     content = _content(sentence, reader)
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
-    on_records = question.operation in _ON_RECORDS and not content and not sentence.spans
+    elsewhere = any(span.condition.slot not in ("day", *_TIMES) for span in sentence.spans)
+    on_records = question.operation in _ON_RECORDS and not content and not elsewhere
     on_those = on_records and not said & words("things", "sessions")
     several = said & words("turns", "them") and not said & words("turns", "more")
     if cited and not on_those and (pointed := _pointed(question, sentence, said, content, cited, before)):
@@ -71,8 +70,8 @@ def _content(sentence: Sentence, reader: Reader) -> list[int]:
     joining = frozenset[str]().union(
         *(words("turns", key) for key in ("opens", "corrects", "it", "person", "more", "after", "before", "what"))
     )
-    asking = frozenset(
-        "exactly long take takes room time start starts begin begins end ends said talk speaker speaking".split()
+    asking = SPEAKING | frozenset(
+        "exactly long take takes room time start starts begin begins end ends said speaker presents".split()
     )
     return [
         place
@@ -130,9 +129,12 @@ def _pointed(
     located = it or person or said & {"there", "in"}
     if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
         return _beside(question, sessions[0], bool(after))
-    if {"same", "time"} <= said and sessions[0].start and not content:
-        filters = Filters(include=around(sessions[0], "during"), exclude=(_none_of(sessions[:1]),))
+    if "time" in said and said & {"same", "that"} and sessions[0].start and not content:
+        filters = Filters(include=(*around(sessions[0], "during"), *slots), exclude=(_none_of(sessions[: not slots]),))
         return question.model_copy(update={"topic": "", "filters": filters, "tables": (Table.SESSIONS,)})
+    if it and question.operation == "clash":
+        shown = _about(question, sessions[: None if said & words("turns", "them") else 1]).filters.include
+        return question.model_copy(update={"filters": Filters(include=(*shown, *question.filters.include))})
     if it and not slots and not more:
         if not content:
             return _about(question, sessions[: None if said & words("turns", "them") else 1])
@@ -144,8 +146,8 @@ def _pointed(
             filters = Filters(include=(wanted,)) if meant else question.filters
             return question.model_copy(update={"operation": "find", "topic": topic, "filters": filters})
     if person and not content:
-        names = (name for record in sessions[:1] for name in record.values("speaker") or (record.title,))
-        people = before.filters.values("person") or tuple(dict.fromkeys(names))
+        own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
+        people = before.filters.values("person") or sessions[0].values("speaker") or own
         named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
         filters = Filters(include=(*named, *slots), exclude=exclude)

@@ -387,7 +387,7 @@ def read_lengths(sentence: Sentence) -> None:
     """Read how long something may take: "at most 20 minutes", "longer than half an hour", "an hour and a half"."""
     for place in range(len(sentence)):
         length, last = _length_at(sentence, place)
-        if not length or not sentence.free(place, last):
+        if not length or not sentence.free(place, last) or sentence.word(last) in ("left", "ago", "late"):
             continue
         places = (*range(place - 3, place), *range(last, last + 3))
         near = {sentence.word(other) for other in places}

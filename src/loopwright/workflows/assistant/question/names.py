@@ -15,7 +15,7 @@ from loopwright.workflows.assistant.question.languages import CODES, NAMES, code
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
-from loopwright.workflows.assistant.searching.lexicon import function_words, words
+from loopwright.workflows.assistant.searching.lexicon import function_words, numbers, words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 
 _NAME = re.compile(r"[^\W\d_]{2,}")
@@ -113,7 +113,10 @@ class Names:
 
     def has_stand(self, sentence: Sentence) -> bool:
         """Whether a name stands in a question that one exhibitor alone has."""
-        return any(token.raw[0].isupper() and self._stands.intersection(terms(token.word)) for token in sentence.tokens)
+        return any(
+            (token.raw[0].isupper() or share(token.word) < _USUAL / 10) and self._stands.intersection(terms(token.word))
+            for token in sentence.tokens
+        )
 
     def record(self, quoted: str) -> Record | None:
         """The session whose title is quoted, or begins so."""
@@ -172,7 +175,8 @@ def read_places(sentence: Sentence, names: Names) -> None:
             continue
         for length in range(_LONGEST_ROOM, 0, -1):
             phrase = tuple(token.word for token in sentence.tokens[place : place + length])
-            rooms = names.rooms.get(phrase) if len(phrase) == length else None
+            spelled = tuple(str(numbers().get(word, word)) for word in phrase)  # "room one"
+            rooms = (names.rooms.get(phrase) or names.rooms.get(spelled)) if len(phrase) == length else None
             if rooms and (length > 1 or _is_room(sentence, place, phrase[0])) and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "room", *rooms)
                 break
@@ -241,7 +245,8 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
             break
         if groups[-1] and sentence.is_any(other, _OPENS) and not sentence.is_any(other - 1, _AND):
             break
-        if sentence.word(place).endswith("s") and sentence.is_any(other, _AND):
+        each = sentence.word(place).endswith("s") or sentence.is_any(other + 1, _OPENS)
+        if each and sentence.is_any(other, _AND):
             groups.append([])
         else:
             groups[-1].append(other)
@@ -397,7 +402,7 @@ _KINDS = ("sessions", "speakers", "first", "last", "any", "room", "track")
 
 
 def _squashed(text: str) -> str:
-    return re.sub(r"[\W_]+", "", fold(text)).removesuffix("s")
+    return re.sub(r"(ies|y|s)$", "", re.sub(r"[\W_]+", "", fold(text)))
 
 
 def _phrase(text: str) -> tuple[str, ...]:

@@ -67,8 +67,15 @@ def refused(sentence: Sentence, first: int, last: int) -> list[int]:
     return [place for place in range(first, last) if not model.knows(sentence.word(place))]
 
 
-def nearest(sentence: Sentence, first: int, last: int, *, but: str = "") -> Near:
-    """The operation that some words speak for most, of all but one."""
+def nearest(sentence: Sentence, first: int, last: int, *, answered: float = 0.0) -> Near:
+    """The operation that some words speak for most.
+
+    Args:
+        sentence: The question.
+        first: The first word.
+        last: The word behind the last.
+        answered: The log-odds that speak against a question which no programme answers.
+    """
     model = model_of("examples")
     masked = _masked(sentence, first, last, model)
     said = _features(masked)
@@ -77,8 +84,7 @@ def nearest(sentence: Sentence, first: int, last: int, *, but: str = "") -> Near
     share = 1 / max(1, sum(word in _CONDITIONS for word in masked))
     counts = np.array([1.0 if _CONDITIONS.isdisjoint(each.split()) else share for each in known])
     odds = counts @ model.odds[[model.rows[each] for each in known]]
-    if but:
-        odds[model.labels.index(but)] = -np.inf
+    odds[model.labels.index("outside")] -= answered
     best, rival = (int(place) for place in np.argsort(-odds, kind="stable")[:2])
     telling = {each for each in said if each in model.rows and model.odds[model.rows[each], best] > _TELLS}
     return Near(

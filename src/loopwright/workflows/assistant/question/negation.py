@@ -49,7 +49,7 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
             spans += found
             topics += subjects
             if found or subjects:
-                sentence.take(place, place + length, "negation")
+                sentence.take(place, max(end, place + length), "negation")
                 place = max(end, place + length)
                 continue
         place += 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from math import inf
 
 from loopwright.workflows.assistant.question.moments import PARTS, clock_said
 from loopwright.workflows.assistant.question.nearest import MARKS, model_of
@@ -56,6 +57,8 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
         elif not so and any(word == "NOT" or word not in idle for word in said):  # else as the part before
             odds = model.likeness(said)
             odds[model.labels.index("unwanted")] += _DENIED * (said[0] == "NOT")
+            if "NOT" not in said and sentence.begins(last) and sentence.asks_at(first):
+                odds[model.labels.index("unwanted")] = -inf  # who asks for a time wants it
             best = int(odds.argmax())
             before = model.labels[best] if odds[best] >= _SURE else "asked"
         if before == "asked":

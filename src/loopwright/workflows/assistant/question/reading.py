@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
+from math import inf
 
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
@@ -42,6 +43,8 @@ SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
 DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
+NAMED = 2.5
+"""The log-odds against that of a question which names a track, kind, person or session, as the programme has them."""
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
 _COUNTED = {
@@ -116,20 +119,22 @@ class Reader:
         """The moment of asking, by the conference's clock."""
         return Now.of(self.moment, self.search.catalogue.info)
 
-    def read(self, text: str, *, least: float = NEAR) -> Question:
+    def read(self, text: str) -> Question:
         """Read a question that stands alone.
 
         Args:
             text: The question.
-            least: The log-odds above a search of an operation on records.
         """
         sentence = self.last = self.sentence(text)
-        near = self.operation(sentence, least)
+        near = self.operation(sentence)
         operation, doubted = near.operation, self.doubted
         wanted = read_number(sentence) if operation in ("find", "recommend") else 0
         said = {token.word for token in sentence.tokens}
-        if operation in ("count", "about") and said & _PEOPLE and not said & _SPOKEN:
-            operation = "outside"  # those who come are in no programme
+        # Those who come are in no programme, nor is the most popular talk.
+        guests = operation in ("count", "about", "most") and said & _PEOPLE and not said & _SPOKEN
+        by = self._by(sentence, operation)
+        if guests or (operation == "most" and not (by or sentence.spans or self.topic(sentence))):
+            operation = "outside"
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         # What made the operation be seen asks for it, and is no subject.
@@ -137,7 +142,6 @@ class Reader:
             telling = near.terms.intersection(terms(token.word)) and not self.is_subject(sentence, place)
             if telling or (operation == "until" and token.word in words("things", "last")):
                 token.taken = token.taken or "operation"
-        by = self._by(sentence, operation)
         # "Who spoke at ten?", and what has the most of something that nobody counts.
         if (operation == "previous" and sentence.asks("start", "on", "end")) or (operation == "most" and not by):
             operation = "find"
@@ -153,7 +157,8 @@ class Reader:
         if operation in ("now", "next", "previous"):  # of the moment and a room anybody may ask in many words
             topic = " ".join(sentence.tokens[place].raw for place in self._subjects(sentence, excluded))
         whole = operation == "find" and topic == sentence.raw(0, len(sentence))
-        if operation == "find" and (whole or not topic) and (listed := self._listed(sentence)):
+        unclear = operation == "find" or (operation == "most" and near.likeness < ALONE)
+        if unclear and (whole or not topic) and (listed := self._listed(sentence)):
             operation, by, topic, whole = "about", listed, "", False
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
@@ -199,12 +204,11 @@ class Reader:
             exclude += self._begun()
         return Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(without)))
 
-    def operation(self, sentence: Sentence, least: float = NEAR) -> Near:
+    def operation(self, sentence: Sentence) -> Near:
         """What is to be done: the nearest example to any of the sentences, unless it looks like a search.
 
         Args:
             sentence: The question, its conditions read.
-            least: The log-odds above a search of an operation on records.
         """
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
         bounds = [(first, asked_until(sentence, first, last)) for first, last in pairwise([*starts, len(sentence)])]
@@ -213,16 +217,21 @@ class Reader:
         self.at_stand = stand and any(near.operation == "outside" for near in found)
         placed = sentence.asks("room") and sentence.asks("day", "start", "on")
         if stand or placed or sentence.asks("person", "track", "type", "record"):  # that is the programme's
-            found = [nearest(sentence, *each, but="outside") for each in bounds]
+            found = [nearest(sentence, *each, answered=inf if stand else NAMED) for each in bounds]
         best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
         subject = any(self.is_subject(sentence, place) for place in self._known(sentence))
-        for near in found:
+        talks = [place for place in range(len(sentence)) if sentence.is_any(place, words("things", "sessions"))]
+        asks = any(sentence.asks_at(place) for place in talks)
+        for near, (first, _) in zip(found, bounds, strict=True):
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
-            # In a long message a sentence that looks like one of these tells, rather than asks.
-            told = len(found) > 2 and (alone or near.operation == "recommend")
+            # In a long message, or beside a question for talks, what looks like one of these tells, rather than asks.
+            told = len(found) > 2 or (asks and not sentence.asks_at(first))
+            told &= alone or near.operation == "recommend"
             if near.operation == "find" or told or (near.operation in _ALONE and (len(found) > 1 or subject)):
                 continue
-            needed = ALONE if alone else min(least, ALONE) if near.clear else least
+            # Where nothing else is a subject, less tells: "how many exhibitors?".
+            bare = not subject and not alone and near.operation not in (*_MOMENTS, "until")
+            needed = DOUBTFUL if bare else ALONE if alone or near.clear else NEAR
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
             if unclear:
                 self.doubted |= near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED
@@ -353,10 +362,9 @@ class Reader:
         found: dict[Table, None] = {}
         for place in range(len(sentence)):
             for kind in (Table.EXHIBITORS, Table.ATTENDEES):
-                if sentence.is_any(place, words("things", kind.value)) and sentence.tokens[place].taken in (
-                    "",
-                    "negation",
-                ):
+                verb = sentence.word(place - 1).endswith("n't")  # "I can't stand X"
+                named = sentence.is_any(place, words("things", kind.value)) and not verb
+                if named and sentence.tokens[place].taken in ("", "negation"):
                     found.setdefault(kind)
                     sentence.take(place, place + 1, "kind")
         talking = {
@@ -392,7 +400,8 @@ class Reader:
                 continue
             if word in _rule_words():
                 continue
-            rules = [each for each in (*_rule_words(), *self.names.types) if len(each) > 4]
+            own = _rule_words() & (spoken(sentence.language) | spoken("en"))
+            rules = [each for each in (*own, *self.names.types) if len(each) > 4]
             token.word = _nearest(word, rules) or self._named(sentence, place) or word
 
     def _named(self, sentence: Sentence, place: int) -> str:

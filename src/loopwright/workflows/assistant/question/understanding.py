@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import get_args
 
+from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in
 from loopwright.workflows.assistant.question.negation import cue_at
@@ -231,6 +232,7 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
     ]
     run: list[int] = []
     began, titled = 0, False
+    named = any(token.word in words("things", "sessions") for token in sentence.tokens)
     # "X with Y or Z" are two things, not three.
     joining = next((each for each in _JOINS if any(token.word in each for token in sentence.tokens)), _JOINS[-1])
     for place in range(len(sentence) + 1):
@@ -241,6 +243,10 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
             own = tuple(each for each in spans if each.slot in _SIDES)
             if run or (own and not titled):  # what stands beside a title belongs to that
                 topic = " ".join(sentence.tokens[place].raw for place in run)
+                track = reader.names.track_of(terms(topic))
+                # "Do Rust and Ada clash?" is asked of all of them, unless a talk is said.
+                if not named and track and not own and track[1] == reader.names.tracks[track[0]]:
+                    own, topic = (Condition(slot="track", values=track[:1]),), ""
                 filters = Filters(include=(*others, *own))
                 parts.append(
                     question.model_copy(update={**shared, "tables": _TABLES, "topic": topic, "filters": filters})
