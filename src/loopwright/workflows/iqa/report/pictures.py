@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.planes import checked, whole_view
-from loopwright.workflows.iqa.measuring.local import dissimilarity
+from loopwright.workflows.iqa.measuring.gradients import dissimilarity
 from loopwright.workflows.iqa.report.table_rows import ReportRow
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
