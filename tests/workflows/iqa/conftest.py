@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from provider_server import DIALECTS, ProviderServer, providing
 from skimage import data
 
 from loopwright.models import allow_model_requests
+from loopwright.workflows.iqa import SummarizerOutput, run_pipeline
 
 NAMES = ("astronaut", "camera", "chelsea", "coffee", "rocket", "coins", "gravel", "stereo_motorcycle")
 """People, animals, objects, night, machines and texture; two with bokeh, three grey, two that were JPEG before."""
@@ -33,6 +36,19 @@ def server(request) -> Iterator[ProviderServer]:
     """A server on loopback that speaks the format of each provider in turn."""
     with allow_model_requests(), providing(request.param) as played:
         yield played
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Callable[..., SummarizerOutput]:
+    """Asks about an image as uint8 RGB, and about its reference if there is one."""
+
+    def asked(query: str, *images: np.ndarray) -> SummarizerOutput:
+        paths = [tmp_path / name for name, _ in zip(("image.png", "reference.png"), images, strict=False)]
+        for path, rgb in zip(paths, images, strict=True):
+            Image.fromarray(rgb).save(path)
+        return run_pipeline(query, *paths)["summarizer_result"]
+
+    return asked
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,12 @@ import pytest
 from distort import LEVELS, distort
 from PIL import Image
 
-from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.detection_parts import changed_parts, detect_in_parts, place_of
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.softness import soft_part
+from loopwright.workflows.iqa.sources.images import load_image
+from loopwright.workflows.iqa.sources.sample import sample_path
 
 NAMES = [("astronaut", "coffee"), pytest.param(("chelsea", "stereo_motorcycle"), marks=pytest.mark.slow)]
 
@@ -30,8 +31,8 @@ def moved(rgb: np.ndarray) -> np.ndarray:
     return cv2.filter2D(rgb, -1, kernel)
 
 
-def noisy(rgb: np.ndarray) -> np.ndarray:
-    return np.clip(rgb + np.random.default_rng(7).normal(0, 18, rgb.shape), 0, 255).round().astype(np.uint8)
+def noisy(rgb: np.ndarray, sigma: float = 18) -> np.ndarray:
+    return np.clip(rgb + np.random.default_rng(7).normal(0, sigma, rgb.shape), 0, 255).round().astype(np.uint8)
 
 
 def coded(rgb: np.ndarray, quality: int = 15) -> np.ndarray:
@@ -132,53 +133,62 @@ def test_a_distortion_of_the_whole_image_has_no_part(photograph, kind, name):
         assert changed_parts(distort(rgb, kind, level, seed=2), rgb) is None, level
 
 
-def asked(query: str, image: np.ndarray, tmp_path, reference: np.ndarray | None = None) -> str:
-    paths = [tmp_path / "image.png", tmp_path / "reference.png"]
-    Image.fromarray(image).save(paths[0])
-    if reference is not None:
-        Image.fromarray(reference).save(paths[1])
-    state = run_pipeline(query, paths[0], paths[1] if reference is not None else None)
-    return state["summarizer_result"].final_answer
-
-
-def test_the_answer_names_the_place_and_the_share_beside_a_reference(photograph, tmp_path):
+def test_the_answer_names_the_place_and_the_share_beside_a_reference(photograph, ask):
     rgb = photograph("coffee")
     half = partly(rgb, blurred(rgb), PLACES["in the left half"])
-    assert asked("Is it blurry?", half, tmp_path, rgb) == (
+    assert ask("Is it blurry?", half, rgb).final_answer == (
         "Yes: severe gaussian blur (in the left half, 50% of the area)."
     )
-    assert asked("What is wrong with it?", half, tmp_path, rgb).startswith(
+    assert ask("What is wrong with it?", half, rgb).final_answer.startswith(
         "Found in the whole image, strongest first: severe gaussian blur (measured "
     )
-    assert asked("Is it blurry?", rgb, tmp_path, rgb) == "No: no blur found in the whole image."
+    assert ask("Is it blurry?", rgb, rgb).final_answer == "No: no blur found in the whole image."
 
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("place", list(PLACES)[:5])
-def test_a_soft_half_without_a_reference_is_told_with_its_place(photograph, tmp_path, place):
+def test_a_soft_half_without_a_reference_is_told_with_its_place(photograph, ask, place):
     rgb = photograph("gravel")
     image = partly(rgb, blurred(rgb), PLACES[place])
-    said = asked("Is it blurry?", image, tmp_path)
+    said = ask("Is it blurry?", image).final_answer
     share = round(100 * PLACES[place][2] * PLACES[place][3])
     assert said.startswith("No: not blurred as a whole: its sharpest parts are sharp (edges blurred by ")
     assert f"mostly {place}" in said
     assert any(f"about {near}% of what can be judged is soft" in said for near in range(share - 4, share + 5)), said
-    assert place in asked("What is wrong with it?", image, tmp_path)
-    assert asked("Is it sharp?", image, tmp_path).startswith("Yes: not blurred as a whole")
+    assert place in ask("What is wrong with it?", image).final_answer
+    assert ask("Is it sharp?", image).final_answer.startswith("Yes: not blurred as a whole")
 
 
-def test_a_sharp_image_and_a_blurred_one_have_no_soft_part(photograph, tmp_path):
+def test_a_sharp_image_and_a_blurred_one_have_no_soft_part(photograph, ask):
     rgb = photograph("gravel")
     assert soft_part(rgb, measure(rgb)) is None
-    assert asked("Is it blurry?", rgb, tmp_path) == "No: no blur found in the whole image."
+    assert ask("Is it blurry?", rgb).final_answer == "No: no blur found in the whole image."
     soft = blurred(photograph("coffee"))
     assert soft_part(soft, measure(soft)) is None
-    assert asked("Is it blurry?", soft, tmp_path).startswith("Yes: severe gaussian blur")
+    assert ask("Is it blurry?", soft).final_answer.startswith("Yes: severe gaussian blur")
 
 
-def test_bokeh_is_described_and_is_no_fault(photograph, tmp_path):
+def test_bokeh_is_described_and_is_no_fault(photograph, ask):
     rgb = photograph("gravel")
     image = partly(cv2.GaussianBlur(rgb, (0, 0), 5), rgb, (0.25, 0.25, 0.5, 0.5))
-    said = asked("Is it blurry?", image, tmp_path)
+    said = ask("Is it blurry?", image).final_answer
     assert said.startswith("Partly: its sharpest parts are sharp")
     assert "everywhere but in the centre" in said
+
+
+HARBOUR = load_image(sample_path("harbour")).rgb
+
+
+@pytest.mark.parametrize(("rows", "place"), [(slice(0, 95), "top"), (slice(-95, None), "bottom")])
+def test_noise_of_one_part_is_found_and_placed_without_a_reference(ask, rows, place):
+    image = HARBOUR.copy()
+    image[rows] = noisy(image[rows], 20)
+    said = ask("What is wrong with it?", image).final_answer
+    assert "gaussian noise" in said and place in said
+
+
+def test_white_dots_alone_are_specks_and_a_clean_photograph_has_no_noise(ask):
+    image = HARBOUR.copy()
+    image[np.random.default_rng(7).random(image.shape[:2]) < 0.02] = 255
+    assert "impulse noise" in ask("What is wrong with it?", image).final_answer
+    assert "noise" not in ask("What is wrong with it?", HARBOUR).final_answer

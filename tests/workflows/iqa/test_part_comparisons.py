@@ -94,7 +94,7 @@ def test_the_answer_compares_the_numbers_of_all_parts(photograph, tmp_path, quer
         ("Are the corners as sharp as the centre?", "No"),
     ],
 )
-def test_all_corners_are_held_against_the_centre(photograph, tmp_path, query, word):
+def test_all_corners_are_held_against_the_centre(photograph, ask, query, word):
     rgb = photograph("gravel")
     image = cv2.GaussianBlur(rgb, (0, 0), 3)
     image[100:412, 100:412] = rgb[100:412, 100:412]
@@ -102,16 +102,12 @@ def test_all_corners_are_held_against_the_centre(photograph, tmp_path, query, wo
         left, top, width, height = (round(share * 512) for share in fractions_of(corner))
         inside = (slice(top, top + height), slice(left, left + width))
         image[inside] = cv2.GaussianBlur(rgb, (0, 0), 3)[inside]
-    path = tmp_path / "image.png"
-    Image.fromarray(image).save(path)
-    said = run_pipeline(query, path)["summarizer_result"].final_answer
+    said = ask(query, image).final_answer
     assert said.split(":")[0] == word, said
 
 
-def test_some_soft_corners_are_a_partly(photograph, tmp_path):
+def test_some_soft_corners_are_a_partly(photograph, ask):
     image = photograph("gravel").copy()
     image[:200, :200] = cv2.GaussianBlur(image[:200, :200], (0, 0), 3)
-    path = tmp_path / "image.png"
-    Image.fromarray(image).save(path)
-    said = run_pipeline("Are the corners softer than the centre?", path)["summarizer_result"].final_answer
+    said = ask("Are the corners softer than the centre?", image).final_answer
     assert said.startswith("Partly: ")

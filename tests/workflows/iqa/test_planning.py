@@ -1,4 +1,4 @@
-"""The rule planner: first plans, the rules that every plan keeps, and what a replan changes."""
+"""The rule planner: first plans, the rules that every plan keeps, when another is asked for, and what that changes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,29 @@ def test_nothing_left_gives_the_same_plan_and_says_so():
     assert plan.rationale != first.rationale
 
 
-# What the summarizer asks for is what the planner can mend ------------------------------------------------------------
+# When the summarizer asks for another plan, which is when the planner can mend what it lacks ---------------------------
+
+WHATS_WRONG = "What is wrong with it?"
+
+
+@pytest.mark.parametrize("mode", ["scoring", "mcq", "explanation"])
+def test_switched_off_tools_are_never_missed(mode):
+    flags = {**ALL_ON, "tool_selection": False, "tool_execution": False}
+    off = PlannerOutput(answer_mode=mode, reference_mode="Full-Reference", plan=flags)
+    assert missing_evidence(off, found(types=("noise",)), WHATS_WRONG) is None
+
+
+def test_tools_that_contradict_each_other_call_for_a_third_once():
+    plan = PlannerOutput(reference_mode="Full-Reference")
+    logs = log("MDSI", 4.6), log("GMSD", 2.1)
+    apart = found(*logs, types=("noise",), primary_tool="MDSI")
+    reason = missing_evidence(plan, apart, WHATS_WRONG)
+    assert reason.startswith("Tools MDSI (4.6) and GMSD (2.1) contradict each other beyond their calibration errors (")
+    assert reason.endswith("; VSI is untried")
+    assert missing_evidence(plan, apart, WHATS_WRONG, [f"[Iteration 1] {reason}"]) is None
+    decided = found(*logs, log("SSIM", 4.5), types=("noise",), primary_tool="MDSI")
+    assert missing_evidence(plan, decided, WHATS_WRONG) is None
+
 
 LACKS = [
     ("Is the car noisy?", found(log("MDSI", 3.0), types=("noise",))),
@@ -177,6 +199,26 @@ def test_any_query_gives_a_plan_or_an_input_error(query, reference):
     except InputError:
         return
     assert PlannerOutput.model_validate_json(plan.model_dump_json()) == plan
+
+
+@given(
+    st.dictionaries(st.sampled_from(["MDSI", "GMSD", "SSIM", "PSNR"]), st.none() | st.floats(1, 5)),
+    st.sampled_from(["Global", ["car"], ["car", "tree"]]),
+    st.fixed_dictionaries({name: st.booleans() for name in ALL_ON}),
+    st.lists(st.sampled_from(["noise", "blurs"]), max_size=2, unique=True),
+)
+def test_asking_again_about_the_same_evidence_ends(scores, scope, switches, types):
+    """A planner that never helps is asked a bounded number of times, each time for another reason."""
+    logs = [ToolLog(tool=name, score=score, error=None if score else "failed") for name, score in scores.items()]
+    same = found(*logs, types=tuple(types), primary_tool=next(iter(scores), None))
+    wanted = PlannerOutput(
+        reference_mode="Full-Reference", query_scope=scope, plan=switches, distortions={"Global": ["contrast"]}
+    )
+    history: list[str] = []
+    while reason := missing_evidence(wanted, same, WHATS_WRONG, history):
+        assert reason not in [entry.split("] ", 1)[1] for entry in history]
+        history.append(f"[Iteration {len(history) + 1}] {reason}")
+        assert len(history) <= 8
 
 
 @given(

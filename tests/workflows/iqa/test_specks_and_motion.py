@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.features import measure
 from loopwright.workflows.iqa.measuring.severity import assess
@@ -73,23 +72,18 @@ def test_a_sharp_photograph_has_no_motion(photograph):
         assert assess("motion blur", measure(photograph(name))).measured["value"] == 0
 
 
-def test_a_score_that_extreme_noise_contradicts_is_weighed_with_it(tmp_path):
+def test_a_score_that_extreme_noise_contradicts_is_weighed_with_it(ask):
     noise = np.random.default_rng(0).normal(128, 60, (384, 512, 3))
-    path = tmp_path / "noise.png"
-    Image.fromarray(np.clip(noise, 0, 255).astype(np.uint8)).save(path)
-    result = run_pipeline("How good is this image?", path)["summarizer_result"]
+    result = ask("How good is this image?", np.clip(noise, 0, 255).astype(np.uint8))
     assert "That is better than extreme gaussian noise" in result.quality_reasoning
     own = result.used_evidence["tool_scores"]["BlindScore"]
     assert result.quality_score == pytest.approx((own + 1) / 2, abs=1e-3)
 
 
-def test_a_fault_of_another_part_does_not_contradict_the_score_of_the_first(photograph, tmp_path):
+def test_a_fault_of_another_part_does_not_contradict_the_score_of_the_first(photograph, ask):
     image = photograph("astronaut").copy()
     width = image.shape[1]
     image[:, width // 2 :] = cv2.GaussianBlur(image[:, width // 2 :], (0, 0), 4)
-    path = tmp_path / "half.png"
-    Image.fromarray(image).save(path)
-    query = "Compare the sharpness of the left half and the right half"
-    reasons = run_pipeline(query, path)["summarizer_result"].quality_reasoning
+    reasons = ask("Compare the sharpness of the left half and the right half", image).quality_reasoning
     assert "In the right half: Gaussian blur is" in reasons
     assert "rely on the measurement" not in reasons

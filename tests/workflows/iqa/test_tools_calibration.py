@@ -1,4 +1,4 @@
-"""The curves from raw values to 1..5 are monotone and spread out; how far they agree with people, the fit records."""
+"""Which tools are chosen, and that their curves to 1..5 are monotone and spread out; how well they agree, the fit records."""
 
 from datetime import date
 
@@ -8,13 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skimage import data as samples
 
+from loopwright.errors import UnknownNameError
+from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import calibrations
-from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, select_tools
 
 NAMES = [tool.name for tool in all_tools()]
 BLIND = [tool.name for tool in all_tools() if tool.reference is ReferenceMode.NONE]
+
+
+def test_an_unknown_tool_is_named_with_the_known_ones():
+    with pytest.raises(UnknownNameError, match="NIQA") as caught:
+        get_tool("NIQA")
+    assert set(caught.value.known) == set(NAMES)
+    assert "Did you mean 'NIQE'?" in str(caught.value)
+
+
+@given(st.lists(st.sampled_from(known_distortions())), st.sampled_from(ReferenceMode), st.integers(0, 9))
+def test_selection_keeps_its_promises(distortions, mode, limit):
+    chosen = select_tools(distortions, mode, limit=limit)
+    assert len(chosen) <= limit
+    assert len({tool.name for tool in chosen}) == len(chosen)
+    assert all(tool.reference is mode for tool in chosen)
+    assert not any(tool.primary for tool in chosen[1:])
 
 
 def test_every_tool_has_a_calibration_with_its_provenance():

@@ -5,19 +5,12 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from PIL import Image
 
-from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 CHOICE = "Which? A. sharp B. blurry C. cannot tell"
-
-
-def ask(tmp_path, query, rgb):
-    Image.fromarray(rgb).save(tmp_path / "image.png")
-    return run_pipeline(query, tmp_path / "image.png")["summarizer_result"]
 
 
 def walls():
@@ -37,29 +30,29 @@ def walls():
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", walls())
-def test_a_wall_is_neither_sharp_nor_blurred(tmp_path, name):
-    result = ask(tmp_path, CHOICE, walls()[name])
+def test_a_wall_is_neither_sharp_nor_blurred(ask, name):
+    result = ask(CHOICE, walls()[name])
     assert result.final_answer == "C"
     assert "sharpness cannot be judged" in result.quality_reasoning
     for query in ("Is it blurry?", "Is it sharp?"):
-        assert ask(tmp_path, query, walls()[name]).final_answer.startswith(UNABLE)
+        assert ask(query, walls()[name]).final_answer.startswith(UNABLE)
 
 
-def test_an_abstention_over_colour_does_not_silence_what_was_measured_of_blur(tmp_path, photograph):
+def test_an_abstention_over_colour_does_not_silence_what_was_measured_of_blur(ask, photograph):
     grey = photograph("camera")
     assert "black-and-white" in str(detect(measure(grey)).abstained)
-    assert ask(tmp_path, "Is it blurry?", grey).final_answer.startswith("No")
-    assert ask(tmp_path, "Is it blurry? A. Yes B. No C. Cannot tell", grey).final_answer == "B"
-    assert ask(tmp_path, CHOICE, grey).final_answer == "A"
-    assert ask(tmp_path, "Which? A. desaturated B. not desaturated C. cannot tell", grey).final_answer == "C"
-    said = ask(tmp_path, "What is wrong with it?", grey).final_answer
+    assert ask("Is it blurry?", grey).final_answer.startswith("No")
+    assert ask("Is it blurry? A. Yes B. No C. Cannot tell", grey).final_answer == "B"
+    assert ask(CHOICE, grey).final_answer == "A"
+    assert ask("Which? A. desaturated B. not desaturated C. cannot tell", grey).final_answer == "C"
+    said = ask("What is wrong with it?", grey).final_answer
     assert said.startswith("No blur")
     assert said.endswith("it cannot be told whether there is any color distortions.")
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", ["chelsea", "rocket", "coins"])
-def test_a_photograph_without_any_edge_left_is_blurred_with_a_modest_confidence(tmp_path, photograph, name):
+def test_a_photograph_without_any_edge_left_is_blurred_with_a_modest_confidence(ask, photograph, name):
     blurred = cv2.GaussianBlur(photograph(name), (0, 0), 20)
     features = measure(blurred)
     assert features.edge_tiles == 0
@@ -67,9 +60,9 @@ def test_a_photograph_without_any_edge_left_is_blurred_with_a_modest_confidence(
     finding = next(item for item in detect(features).findings if item.type == "gaussian blur")
     assert (finding.severity, finding.confidence) == ("extreme", 0.5)
     assert "fog" in finding.explanation
-    assert ask(tmp_path, "Is it blurry?", blurred).final_answer.startswith("Yes: extreme gaussian blur (50% sure)")
-    assert ask(tmp_path, "Is it sharp?", blurred).final_answer.startswith("No: extreme gaussian blur (50% sure)")
-    assert ask(tmp_path, CHOICE, blurred).final_answer == "B"
+    assert ask("Is it blurry?", blurred).final_answer.startswith("Yes: extreme gaussian blur (50% sure)")
+    assert ask("Is it sharp?", blurred).final_answer.startswith("No: extreme gaussian blur (50% sure)")
+    assert ask(CHOICE, blurred).final_answer == "B"
 
 
 def test_lost_contrast_is_not_blur(photograph):

@@ -442,12 +442,7 @@ def content_of(state: AgenticIQAInput) -> str:
     for key in ("image_path", "reference_path"):
         # A file that cannot be read has no content to tell apart; the executor says what is wrong with it.
         with suppress(OSError, ValueError):
-            digest.update(_digest_of(Path(state.get(key) or "")))
+            if (path := Path(state.get(key) or "")).is_file():
+                with path.open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
-
-
-def _digest_of(path: Path) -> bytes:
-    if not path.is_file():
-        return b""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()

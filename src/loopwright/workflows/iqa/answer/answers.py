@@ -105,7 +105,7 @@ def answer_one(question: Question, facts: Facts) -> str:
     own = [scope for scope in scopes if scope in (*question.places, *question.objects)] or scopes
     if len(scopes) < 2:
         return f"{_with_size(tell_of(question, facts), question, facts)}{_about_all(question, facts)}"
-    parts = [(scope, _on(scope, facts)) for scope in own]
+    parts = [(scope, _facts(facts.plan, facts.evidence.on(scope))) for scope in own]
     return " ".join(f"{capital(scope_words(scope))}: {_of_part(question, tell_of, part)}" for scope, part in parts)
 
 
@@ -123,10 +123,6 @@ def _of_part(question: Question, tell_of: Callable[[Question, Facts], str], part
     if question.operation is Operation.RATE and not question.terms and question.scale is None and part.score:
         return f"{part.score.level} ({part.score.value:.1f} of 5)."
     return tell_of(question, part)
-
-
-def _on(scope: str, facts: Facts) -> Facts:
-    return _facts(facts.plan, facts.evidence.on(scope))
 
 
 def _facts(plan: PlannerOutput, evidence: ExecutorOutput) -> Facts:

@@ -59,11 +59,11 @@ class Facts:
     @cached_property
     def sure(self) -> list[DistortionFinding]:
         """Those that are there and more than a guess, strongest first."""
-        return [item for _, item in self.present if item.confidence >= SURE or self._has_reference]
-
-    @property
-    def _has_reference(self) -> bool:
-        return self.plan.reference_mode is ReferenceMode.FULL
+        return [
+            item
+            for _, item in self.present
+            if item.confidence >= SURE or self.plan.reference_mode is ReferenceMode.FULL
+        ]
 
     @property
     def unanalysed(self) -> list[str]:
@@ -71,11 +71,6 @@ class Facts:
         if self.analysed or not self.plan.plan.distortion_detection:
             return []
         return list(dict.fromkeys(name for names in self.evidence.distortion_set.values() for name in names))
-
-    @property
-    def abstained(self) -> bool:
-        """Whether the detector could neither state a distortion nor call the image clean."""
-        return any(note.startswith(ABSTAINED) for note in self.evidence.notes)
 
     @property
     def overlooked(self) -> list[str]:
@@ -114,7 +109,7 @@ class Facts:
         """Whether detection left some of these names undecided; an abstention that names no kinds is about them all."""
         undecided = self.evidence.undecided
         if not undecided:
-            return self.abstained
+            return any(note.startswith(ABSTAINED) for note in self.evidence.notes)
         return not names or any(kind_of(name) in undecided for name in names)
 
     def matching(self, names: tuple[str, ...]) -> list[tuple[float, DistortionFinding]]:

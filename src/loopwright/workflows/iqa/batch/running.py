@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,15 +185,31 @@ def run_batch(
     name = str(shard) if shard else None
     # Ctrl-C is noted from here on: what it raises is lost where Python happens to be in a finaliser.
     with _interruptible() as stopped, Journal.open(journal_of(out), shard=name, resume=resume) as journal:
-        batch = _Batch(root, config, journal, on_progress or (lambda _: None))
-        interrupted = batch.run(samples, engine, address, workers, stopped)
-        if interrupted:
-            return BatchResult(batch.progress, None, interrupted=True)
+        configuration = configuration_digest(config)
+        jobs = [each for each in samples if journal.keys.get(each.sample_id) != row_key(each, root, configuration)]
+        progress = Progress(len(samples), unchanged=len(samples) - len(jobs))
+        # Workers elsewhere do not know what folder this process is in.
+        given = (root.absolute(), config)
+        if engine == "ray" and jobs:
+            results = over_ray(Assessor, given, jobs, workers, address, stopped)
+        else:
+            results = over_processes(Assessor, given, jobs, min(workers or processors(), len(jobs)), stopped)
+        # A second Ctrl-C ends the workers where they are; what they had not sent is run on resume.
+        with suppress(KeyboardInterrupt):
+            for sample, found in results:
+                dead = isinstance(found, Died)
+                record: Record = {**unread(sample, root, configuration), "error": found.said} if dead else found
+                journal.append(record)
+                progress.count(record["sample_id"], record["error"], record["seconds"])
+                if on_progress is not None:
+                    on_progress(progress)
+        if progress.done < len(samples):
+            return BatchResult(progress, None, interrupted=True)
         digest = Digest(worst, root)
         write_table(out, _rows(samples, journal, digest))
         if report is not None:
             digest.write(report, journal)
-    return BatchResult(batch.progress, out, interrupted=False)
+    return BatchResult(progress, out, interrupted=False)
 
 
 def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterator[Row]:
@@ -201,53 +217,6 @@ def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterat
     for sample in samples:
         record = journal.read(sample.sample_id)
         yield row_of(sample, record, digest.add(sample, record))
-
-
-class _Batch:
-    """The part of a batch between the samples and the journal."""
-
-    def __init__(
-        self, root: Path, config: IQAConfig, journal: Journal, on_progress: Callable[[Progress], None]
-    ) -> None:
-        self._root, self._config, self._journal, self._on_progress = root, config, journal, on_progress
-        self._configuration = configuration_digest(config)
-        self.progress = Progress(0)
-
-    def run(
-        self,
-        samples: Sequence[Sample],
-        engine: Engine,
-        address: str | None,
-        workers: int | None,
-        stopped: Callable[[], bool],
-    ) -> bool:
-        """Run what is not finished; whether it was interrupted."""
-        jobs = [sample for sample in samples if self._journal.keys.get(sample.sample_id) != self._key(sample)]
-        self.progress = Progress(len(samples), unchanged=len(samples) - len(jobs))
-        if not jobs:
-            return False
-        # Workers elsewhere do not know what folder this process is in.
-        given = (self._root.absolute(), self._config)
-        if engine == "ray":
-            results = over_ray(Assessor, given, jobs, workers, address, stopped)
-        else:
-            results = over_processes(Assessor, given, jobs, min(workers or processors(), len(jobs)), stopped)
-        # A second Ctrl-C ends the workers where they are; what they had not sent is run on resume.
-        with suppress(KeyboardInterrupt):
-            for sample, found in results:
-                self._keep(self._dead(sample, found.said) if isinstance(found, Died) else found)
-                self._on_progress(self.progress)
-        return self.progress.done < len(samples)
-
-    def _key(self, sample: Sample) -> str:
-        return row_key(sample, self._root, self._configuration)
-
-    def _keep(self, record: Record) -> None:
-        self._journal.append(record)
-        self.progress.count(record["sample_id"], record["error"], record["seconds"])
-
-    def _dead(self, sample: Sample, said: str) -> Record:
-        return {**unread(sample, self._root, self._configuration), "error": said}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""GMSD and MDSI: how unevenly the edges (and the colours) differ."""
+"""GMSD and MDSI: how unevenly the edges (and the colours) differ, and where."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import cast
 import cv2
 import numpy as np
 
+from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, smoothed
 from loopwright.workflows.iqa.measuring.reference_planes import Map, Pair, f32, mixed, similarity_of_squares
 
 _PREWITT_EDGE = np.array([1, 0, -1], np.float32)
@@ -15,6 +17,9 @@ _PREWITT_MEAN = np.array([1, 1, 1], np.float32) / 3
 
 _LHM = np.array([[0.2989, 0.5870, 0.1140], [0.30, 0.04, -0.35], [0.34, -0.60, 0.17]], np.float32)
 """Luminance and the two opponent channels H and M of MDSI, one row each."""
+
+_CELL = 4
+"""Side of a cell of the map of differences, pixels of the plane that is measured."""
 
 
 def gmsd(pair: Pair) -> float:
@@ -72,6 +77,12 @@ def likeness_of_edges_and_colours(pair: Pair) -> Map:
     colour *= np.float32(0.4)
     structure += colour
     return structure
+
+
+def dissimilarity(rgb: Rgb, reference: Rgb) -> Plane:
+    """One minus the local similarity of gradients and colours of MDSI, before it is pooled; 0 for no difference."""
+    values = np.asarray(1 - likeness_of_edges_and_colours(Pair(rgb, reference)), np.float32)
+    return smoothed(area_mean(values, (values.shape[1] // _CELL, values.shape[0] // _CELL)), 1.0)
 
 
 def _mean_deviation_of_fourth_root(values: Map) -> float:

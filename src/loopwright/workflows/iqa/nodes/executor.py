@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp
 
@@ -30,8 +30,6 @@ from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.vision.locating import locate
 
 logger = logging.getLogger("loopwright.iqa")
-
-T = TypeVar("T")
 
 
 def executor_node(state: AgenticIQAState, services: Services | None = None) -> dict[str, Any]:

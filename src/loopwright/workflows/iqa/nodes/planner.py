@@ -12,16 +12,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema, create_model
 
-from loopwright.errors import InputError, PlannerError
+from loopwright.errors import PlannerError
 from loopwright.models import consult
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.answer.fusion import quality_score
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import reasoning
-from loopwright.workflows.iqa.distortions import known_distortions
+from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
 from loopwright.workflows.iqa.planning.replanning import without_iteration
-from loopwright.workflows.iqa.question.filled import KNOWN, MeantQuestion, agreed, known_distortion
+from loopwright.workflows.iqa.question.filled import KNOWN, MeantQuestion, agreed
 from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
@@ -137,7 +137,7 @@ def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
     Returns:
         A subclass, still called ``PlannerOutput`` in messages.
     """
-    distortion = Annotated[str, AfterValidator(known_distortion), WithJsonSchema(KNOWN)]
+    distortion = Annotated[str, AfterValidator(parse_distortion), WithJsonSchema(KNOWN)]
     named = Annotated[dict[str, list[distortion]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(KNOWN))]
     tool = Annotated[
         str, AfterValidator(lambda name: _known_tool(name, tools)), WithJsonSchema({"type": "string", "enum": [*tools]})
@@ -177,10 +177,7 @@ def _by_scope(value: Any) -> Any:
 
 
 def _known_tool(name: str, usable: tuple[str, ...]) -> str:
-    try:
-        tool = get_tool(name).name
-    except InputError as error:
-        raise ValueError(str(error)) from error
+    tool = get_tool(name).name
     if tool not in usable:
         why = "needs a reference image, and there is none" if find_tool(tool) else "is not named in the question"
         raise ValueError(f"{tool} {why}; tools that can run: {', '.join(usable)}")

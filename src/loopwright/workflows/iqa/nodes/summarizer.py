@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from pydantic import AfterValidator, BaseModel, Field, create_model, model_validator
 
-from loopwright.errors import ImageError, UnknownNameError
+from loopwright.errors import ImageError
 from loopwright.models import consult
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
 from loopwright.workflows.iqa.answer.choosing import parse_choice
@@ -212,12 +212,5 @@ def _schema(mode: AnswerMode, options: dict[str, str]) -> type[ModelAnswer]:
     known = {name: name for name in LEVEL_NAMES.values()} if mode is AnswerMode.SCORING else options
     if not known:
         return ModelAnswer
-
-    def check(text: str) -> str:
-        try:
-            return parse_choice(text, known)
-        except UnknownNameError as error:
-            raise ValueError(str(error)) from error
-
-    checked = Annotated[NonEmpty, AfterValidator(check)]
+    checked = Annotated[NonEmpty, AfterValidator(lambda text: parse_choice(text, known))]
     return create_model("ModelAnswer", __base__=ModelAnswer, final_answer=(checked, ...))

@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, QueryType, ReferenceMode
 from loopwright.workflows.iqa.tools.calibration import calibrations
-from loopwright.workflows.iqa.tools.registry import Tool, all_tools
+from loopwright.workflows.iqa.tools.registry import all_tools
 
 
 class Lack(NamedTuple):
@@ -50,12 +50,8 @@ class Case:
     def untried(self) -> str | None:
         """The best tool of the plan's reference mode that has not run and is not required."""
         known = {*self.tried, *(self.plan.required_tools or ())}
-        return next((tool.name for tool in self.of_mode if tool.name not in known), None)
-
-    @property
-    def of_mode(self) -> list[Tool]:
-        """The tools of the plan's reference mode, the best first."""
-        return [tool for tool in all_tools() if tool.reference is self.plan.reference_mode]
+        of_mode = (tool for tool in all_tools() if tool.reference is self.plan.reference_mode)
+        return next((tool.name for tool in of_mode if tool.name not in known), None)
 
     @property
     def measured(self) -> set[str]:

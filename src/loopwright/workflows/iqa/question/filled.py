@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import kind_of, known_distortions, parse_distortion
 from loopwright.workflows.iqa.question.question import Operation, Question, Term
 
@@ -15,18 +14,10 @@ _CLOSED = frozenset({Operation.READ, Operation.MEASURE, Operation.CURATE, Operat
 """What the rules tell by closed names: of the file, of tools, of parts of the image; or by the question's own words."""
 
 
-def known_distortion(name: str) -> str:
-    """The canonical name of a distortion; a model is told of an unknown one, with the known ones."""
-    try:
-        return parse_distortion(name)
-    except InputError as error:
-        raise ValueError(str(error)) from error
-
-
 KNOWN: dict[str, Any] = {"type": "string", "enum": list(known_distortions())}
 """The JSON schema of a distortion's name."""
 
-_Distortion = Annotated[str, AfterValidator(known_distortion), WithJsonSchema(KNOWN)]
+_Distortion = Annotated[str, AfterValidator(parse_distortion), WithJsonSchema(KNOWN)]
 
 
 class MeantQuestion(BaseModel):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from loopwright.workflows.iqa.measuring.whereabouts import Fractions, cell
-from loopwright.workflows.iqa.question.vocabulary import Span, spans, spoken
+from loopwright.workflows.iqa.question.vocabulary import spans, spoken
 from loopwright.workflows.iqa.schemas import Box
 
 REGION_PREFIX = "region "
@@ -105,12 +105,8 @@ def _gathered(text: str) -> list[_Named]:
         if span.key in _DIRECTIONS:
             last.directions.append(span.key)
         else:
-            last.noun, last.many = span.key, _is_plural(span)
+            last.noun, last.many = span.key, bool(re.search(r"(?:s|ves|n|ften)$", span.text))
     return gathered
-
-
-def _is_plural(span: Span) -> bool:
-    return bool(re.search(r"(?:s|ves|n|ften)$", span.text))
 
 
 def _is_of_a_thing(named: _Named, text: str) -> bool:

@@ -359,10 +359,11 @@ class _Reader:
             self.yes_no = self.yes_no and bool(self.begins & {"yes_no"})
         if not terms and (operation is Operation.CURATE or (operation is Operation.COMPARE and good is None)):
             terms = self.terms = tuple(_term(span, self.context) for span in spans(self.context) if self._is_term(span))
-        if not terms and (self.has("else") or self.has("except") or (self.has("bad") and self._told_to_leave())):
+        left = _excluded(self.context)
+        if not terms and (self.has("else") or self.has("except") or (self.has("bad") and left)):
             excluded += tuple(canonical(span) for span in spans(self.context) if span.section in ("faults", "topics"))
-        elif not terms and self._told_to_leave():
-            excluded += tuple(canonical(span) for span in _excluded(self.context))
+        elif not terms:
+            excluded += tuple(canonical(span) for span in left)
         if operation is Operation.FIND and terms and self.has("else"):
             excluded, terms = tuple(dict.fromkeys((*excluded, *(term.name for term in terms)))), ()
         return Question(
@@ -542,9 +543,6 @@ class _Reader:
         asks = re.match(r"\W*(?:where|wo|où|dónde)\b", self.clause) and self.terms
         most = re.search(r"\w(?:est|sten)\b|\bmost\b|\bmeisten\b|\bplus\b|\bmás\b", self.clause)
         return tuple(named_places("the four quarters")) if asks and most else ()
-
-    def _told_to_leave(self) -> bool:
-        return bool(_excluded(self.context))
 
     def _keep(self) -> tuple[str, str]:
         words = {section: [span.text for span in self.spans if span.section == section] for section in ("keep", "drop")}

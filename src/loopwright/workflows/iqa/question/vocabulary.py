@@ -91,11 +91,8 @@ def named_distortions(text: str) -> list[str]:
     try:
         return [parse_distortion(words.strip(" .?!"))]
     except UnknownNameError:
-        return list(dict.fromkeys(canonical(span) for span in spans(words) if _names_fault(span, words)))
-
-
-def _names_fault(span: Span, text: str) -> bool:
-    return span.section in ("faults", "praise", "topics") and not is_format(span, text)
+        about = (span for span in spans(words) if span.section in ("faults", "praise", "topics"))
+        return list(dict.fromkeys(canonical(span) for span in about if not is_format(span, words)))
 
 
 def canonical(span: Span) -> str:

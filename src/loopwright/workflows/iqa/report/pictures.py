@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.planes import checked, whole_view
-from loopwright.workflows.iqa.measuring.local import dissimilarity
+from loopwright.workflows.iqa.measuring.gradients import dissimilarity
 from loopwright.workflows.iqa.report.table_rows import ReportRow
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import LoadedImage, load_image
@@ -67,16 +67,13 @@ def pictures(row: ReportRow) -> Iterator[Picture]:
     """
     boxes = row.boxes.values()
     image = _read(row.image_path)
-    reference = None if row.reference_path is None else _read(row.reference_path)
-    small = _small(image.rgb) if isinstance(image, LoadedImage) else None
-    yield _shown("Image", row.image_path, image, small, boxes)
-    if isinstance(image, LoadedImage) and small is not None:
-        paired = reference if isinstance(reference, LoadedImage) and reference.rgb.shape == image.rgb.shape else None
-        if paired is not None:
-            yield _map(row, image, paired, small)
-    if reference is not None and row.reference_path is not None:
-        small = _small(reference.rgb) if isinstance(reference, LoadedImage) else None
-        yield _shown("Reference", row.reference_path, reference, small, boxes)
+    yield _shown("Image", row.image_path, image, boxes)
+    if row.reference_path is not None:
+        reference = _read(row.reference_path)
+        if isinstance(image, LoadedImage) and isinstance(reference, LoadedImage):
+            if reference.rgb.shape == image.rgb.shape:
+                yield _map(row, image, reference)
+        yield _shown("Reference", row.reference_path, reference, boxes)
 
 
 def _read(path: Path) -> LoadedImage | ImageError:
@@ -86,24 +83,24 @@ def _read(path: Path) -> LoadedImage | ImageError:
         return error
 
 
-def _shown(
-    role: str, path: Path, image: LoadedImage | ImageError, small: Image.Image | None, boxes: Iterable[Box]
-) -> Picture:
+def _shown(role: str, path: Path, image: LoadedImage | ImageError, boxes: Iterable[Box]) -> Picture:
     """A thumbnail, upright, with the measured regions outlined."""
     # Of an absolute path only the end: who reads the report need not know the way to it.
     caption = f"…/{path.parent.name}/{path.name}" if path.is_absolute() else str(path)
-    if not isinstance(image, LoadedImage) or small is None:
+    if isinstance(image, ImageError):
         return Picture(role, caption, problem=str(image))
+    small = _small(image.rgb)
     return _picture(role, caption, _outlined(small, boxes, small.width / image.width))
 
 
-def _map(row: ReportRow, image: LoadedImage, reference: LoadedImage, small: Image.Image) -> Picture:
+def _map(row: ReportRow, image: LoadedImage, reference: LoadedImage) -> Picture:
     """Where the image differs from its reference, which is where its distortions are."""
     caption = "Local difference in edges and colours"
     try:
         raw = dissimilarity(*(whole_view(checked(each.rgb)) for each in (image, reference)))
     except ImageError as error:
         return Picture("Map", caption, problem=str(error))
+    small = _small(image.rgb)
     # The strongest hundredth of the image is 1, within bounds.
     top = float(np.clip(np.quantile(raw, 0.99), *_STRONG))
     values = np.clip((raw - _WEAK) / (top - _WEAK), 0, 1).astype(np.float32)

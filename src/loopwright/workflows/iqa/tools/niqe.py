@@ -8,15 +8,22 @@ which the paper's authors published and which ships in `data/niqe_pris_params.np
 
 from __future__ import annotations
 
-import functools
 import math
-from importlib import resources
 
 import numpy as np
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.model import Rgb
-from loopwright.workflows.iqa.tools.blind.scene_statistics import SHIFTS, Floats, Map, fit, grey, halved, normalised
+from loopwright.workflows.iqa.tools.blind.scene_statistics import (
+    SHIFTS,
+    Floats,
+    Map,
+    fit,
+    grey,
+    halved,
+    normalised,
+    shipped_arrays,
+)
 
 BLOCK = 96
 """Side of a block, in pixels of the full resolution, as in the paper."""
@@ -62,9 +69,9 @@ def _distance(features: Floats) -> float:
     whole = features[~np.isnan(features).any(axis=1)]
     if len(whole) < 2:
         raise ImageError("NIQE cannot be measured: the image is flat, fewer than two blocks have any structure")
-    mean, covariance = _pristine()
-    gap = mean - whole.mean(axis=0)
-    pooled = (covariance + np.cov(whole, rowvar=False)) / 2
+    pristine = shipped_arrays("niqe_pris_params.npz")
+    gap = pristine["mu_pris_param"].ravel() - whole.mean(axis=0)
+    pooled = (pristine["cov_pris_param"] + np.cov(whole, rowvar=False)) / 2
     return math.sqrt(max(0.0, float(gap @ np.linalg.pinv(pooled) @ gap)))
 
 
@@ -82,11 +89,3 @@ def _row_features(blocks: Map) -> Floats:
         pair = fit(blocks * np.roll(blocks, shift, axis=(1, 2)))
         columns.extend([pair.shape, pair.mean, pair.left_scale, pair.right_scale])
     return np.stack(columns, axis=1)
-
-
-@functools.cache
-def _pristine() -> tuple[Floats, Floats]:
-    """Mean and covariance of good photographs."""
-    path = resources.files("loopwright.workflows.iqa") / "data" / "niqe_pris_params.npz"
-    with path.open("rb") as file, np.load(file) as data:
-        return data["mu_pris_param"].ravel(), data["cov_pris_param"]

@@ -72,6 +72,11 @@ def area_mean(values: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.
     return np.asarray(cv2.resize(values, size, interpolation=cv2.INTER_AREA), np.float32)
 
 
+def smoothed(plane: Plane, sigma: float) -> Plane:
+    """Gaussian mean with a standard deviation of `sigma` pixels."""
+    return np.asarray(cv2.GaussianBlur(plane, (0, 0), sigma, borderType=cv2.BORDER_REPLICATE), np.float32)
+
+
 def mean_square(values: NDArray[np.float32]) -> float:
     """Mean of the squares, several times as fast as squaring first.
 

@@ -7,10 +7,7 @@ trained on the LIVE database, which ships in `data/blind_brisque.npz`.
 
 from __future__ import annotations
 
-import functools
 import math
-from importlib import resources
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -27,20 +24,8 @@ from loopwright.workflows.iqa.tools.blind.scene_statistics import (
     grey,
     halved,
     normalised,
+    shipped_arrays,
 )
-
-
-class _Regression(NamedTuple):
-    """A support-vector regression with a radial kernel."""
-
-    vectors: Floats
-    weights: Floats
-    gamma: float
-    offset: float
-    lowest: Floats
-    """What each number is scaled by: this becomes -1 ..."""
-    highest: Floats
-    """... and this becomes 1."""
 
 
 def brisque(image: Rgb) -> float:
@@ -61,11 +46,12 @@ def brisque(image: Rgb) -> float:
     features = brisque_features(image)
     if np.isnan(features).any():
         raise ImageError("BRISQUE cannot be measured: the image is flat, there is no structure")
-    model = _regression()
-    scaled = 2 * (features - model.lowest) / (model.highest - model.lowest) - 1
-    kernel = np.exp(-model.gamma * ((model.vectors - scaled) ** 2).sum(axis=1))
+    # A support-vector regression with a radial kernel; `lowest` becomes -1 for it, and `highest` 1.
+    model = shipped_arrays("blind_brisque.npz")
+    scaled = 2 * (features - model["lowest"]) / (model["highest"] - model["lowest"]) - 1
+    kernel = np.exp(-model["gamma"] * ((model["vectors"] - scaled) ** 2).sum(axis=1))
     # An exact sum, so that no order of summing can show in the last digit.
-    return math.fsum(model.weights * kernel) - model.offset
+    return math.fsum(model["weights"] * kernel) - float(model["offset"])
 
 
 def brisque_features(image: Rgb) -> Floats:
@@ -107,17 +93,3 @@ def _products(values: Map, rows: int, columns: int) -> Map:
 
 def _product_numbers(pair: Fit) -> list[float]:
     return [pair.shape[0], pair.mean[0], pair.left[0] ** 2, pair.right[0] ** 2]
-
-
-@functools.cache
-def _regression() -> _Regression:
-    path = resources.files("loopwright.workflows.iqa") / "data" / "blind_brisque.npz"
-    with path.open("rb") as file, np.load(file) as data:
-        return _Regression(
-            data["vectors"].astype(np.float64),
-            data["weights"].astype(np.float64),
-            float(data["gamma"]),
-            float(data["offset"]),
-            data["lowest"],
-            data["highest"],
-        )

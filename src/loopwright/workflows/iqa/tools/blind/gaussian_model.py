@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.tools.blind.features import NAME, blind_features
-from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats
+from loopwright.workflows.iqa.tools.blind.scene_statistics import Floats, shipped_arrays
 
 STEPS = 32
 """Steps of the numbers that the model sees, per standard deviation. So coarse that the last digits, in which machines
@@ -95,7 +94,6 @@ def response(model: KernelModel, features: Floats) -> float:
 @functools.cache
 def blind_model() -> KernelModel:
     """The shipped model."""
-    path = resources.files("loopwright.workflows.iqa") / "data" / "blind_score.npz"
-    with path.open("rb") as file, np.load(file) as data:
-        arrays = {name: data[name].astype(np.float64) for name in ("mean", "spread", "emphasis", "weights")}
-        return KernelModel(points=data["points"], gamma=float(data["gamma"]), offset=float(data["offset"]), **arrays)
+    data = shipped_arrays("blind_score.npz")
+    arrays = {name: data[name].astype(np.float64) for name in ("mean", "spread", "emphasis", "weights")}
+    return KernelModel(points=data["points"], gamma=float(data["gamma"]), offset=float(data["offset"]), **arrays)

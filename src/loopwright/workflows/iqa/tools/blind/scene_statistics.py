@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from importlib import resources
 from typing import Any, NamedTuple
 
 import cv2
@@ -63,6 +64,14 @@ class _Shapes(NamedTuple):
     """sqrt(Gamma(1/a) / Gamma(3/a)), from a standard deviation to the scale parameter."""
     mean: Floats
     """Gamma(2/a) / Gamma(1/a), from a difference of scale parameters to the mean."""
+
+
+@functools.cache
+def shipped_arrays(file: str) -> dict[str, NDArray[Any]]:
+    """The arrays that a file of this workflow's ``data`` holds, by name; it is read once, and nobody changes them."""
+    path = resources.files("loopwright.workflows.iqa") / "data" / file
+    with path.open("rb") as opened, np.load(opened) as data:
+        return dict(data)
 
 
 def grey(image: Rgb) -> Map:

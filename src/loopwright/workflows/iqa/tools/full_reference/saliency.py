@@ -126,7 +126,9 @@ def _warm(lab: list[Map]) -> Map:
 @functools.cache
 def _prepared() -> tuple[Map, Map]:
     """The band-pass filter, for a spectrum as `cv2.dft` packs it; and how near the middle each place is."""
-    down, across = _grid(_SIDE, _SIDE)
+    # Distance from the zero frequency, in cycles a pixel, the zero frequency in the middle.
+    place = ((np.arange(_SIDE) - _SIDE // 2) / _SIDE).astype(np.float32)
+    down, across = place[:, np.newaxis], place[np.newaxis, :]
     radius = np.sqrt(down * down + across * across)
     shifted = np.fft.ifftshift(np.where(radius <= 0.5, radius, 0))
     shifted[0, 0] = 1
@@ -193,9 +195,3 @@ def _edges(plane: Map) -> Map:
         for dx in (1, 0)
     )
     return magnitude(across, down)
-
-
-def _grid(height: int, width: int) -> tuple[Map, Map]:
-    """Distance from the zero frequency down and across, in cycles a pixel, the zero frequency in the middle."""
-    down, across = (((np.arange(side) - side // 2) / (side - side % 2)).astype(np.float32) for side in (height, width))
-    return down[:, np.newaxis], across[np.newaxis, :]

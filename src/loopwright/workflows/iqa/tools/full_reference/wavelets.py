@@ -46,12 +46,8 @@ def haarpsi(pair: Pair) -> float:
     gain, weigh = _pooled(similarity(*chroma[0], _C), similarity(*chroma[1], _C), weight)
     gained, weighed = gained + gain, weighed + weigh
     # Two images without any structure are alike in all that is looked at.
-    share = gained / weighed if weighed > 0 else _logistic(1.0)
+    share = gained / weighed if weighed > 0 else 1 / (1 + math.exp(-_ALPHA))
     return min((math.log(share / (1 - share)) / _ALPHA) ** 2, 1.0)
-
-
-def _logistic(value: float) -> float:
-    return 1 / (1 + math.exp(-_ALPHA * value))
 
 
 def _pooled(first: Map, second: Map, weight: Map) -> tuple[float, float]:
