@@ -17,6 +17,7 @@ from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
 from loopwright.workflows.iqa.config import ToolsSection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
+from loopwright.workflows.iqa.measuring.detection_blind import VISIBLE_QUALITY
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
@@ -29,6 +30,7 @@ from loopwright.workflows.iqa.schemas import (
     PlannerOutput,
     ToolLog,
 )
+from loopwright.workflows.iqa.sources.file_facts import coder_quality
 from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
@@ -36,6 +38,7 @@ from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
 logger = logging.getLogger("loopwright.iqa")
 
 T = TypeVar("T")
+F = TypeVar("F", ImageFeatures, PairFeatures)
 
 
 @dataclass
@@ -60,12 +63,19 @@ class Pass:
     @cached_property
     def features(self) -> ImageFeatures:
         """What the part shows by itself."""
-        return measure(self.image.rgb)
+        return self._as_coded(measure(self.image.rgb), VISIBLE_QUALITY)
 
     @cached_property
     def pair(self) -> PairFeatures | None:
         """What its comparison with the reference shows, if there is one."""
-        return None if self.reference is None else measure_pair(self.image.rgb, self.reference.rgb)
+        return self.reference and self._as_coded(measure_pair(self.image.rgb, self.reference.rgb), 95)
+
+    def _as_coded(self, found: F, most: float) -> F:
+        """With the setting of a JPEG file, which clipping or smooth content may hide in the pixels, if it is low."""
+        setting = coder_quality(self.image.path)
+        if setting is None or setting >= min(most, found.jpeg_quality):
+            return found
+        return dataclasses.replace(found, jpeg_quality=float(setting), jpeg_evidence=1.0)
 
     @cached_property
     def detection(self) -> Detection:

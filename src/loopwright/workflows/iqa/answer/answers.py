@@ -209,7 +209,9 @@ def _partly(question: Question, facts: Facts) -> str:
     if not soft or facts.matching((Distortion.BLURS,)):
         return ""
     share = re.search(r"(\d+)%", soft)
-    return soft if _SOMEWHERE.search(question.text) or (share and int(share[1]) >= _MOST) else ""
+    # Of a thing that nothing found it cannot be told whether it lies in the soft part.
+    unknown = _SOMEWHERE.search(question.text) or _about_all(question, facts)
+    return soft if unknown or (share and int(share[1]) >= _MOST) else ""
 
 
 _MOST = 65
@@ -265,7 +267,7 @@ def _decide_all(question: Question, facts: Facts) -> str:
     found = _relevant(question, facts)
     score = facts.score
     level = re.search(r"\b(?:bad|poor|terrible|awful|low|schlecht|mauvaise?|mala)\b", question.text)
-    if question.good is False and level and score is not None:
+    if not question.good and level and score is not None:
         bad = score.value < 2.5
         told = f" Found: {listed(found[:3], facts)}." if found else ""
         return f"{'Yes' if bad else 'No'}: the quality is {score.level.lower()} ({score.value:.1f} of 5).{told}"
@@ -498,16 +500,19 @@ def _more_of(question: Question, facts: Facts) -> str:
     # "More colourful" is said of the saturation, "paler" of the lack of it.
     named = {term.name.replace(Distortion.COLOR, "saturation change"): term for term in question.terms}
     asked = {_aspect(name): (name, term) for name, term in named.items()}
+    changed = bool(_CHANGED.search(question.text))
     found = [item for _, item in facts.present if _aspect(item.type) in asked]
+    # "Did the colours change?" asks for more than their strength.
+    found = found or [item for _, item in facts.matching(question.names) if changed]
     if not found:
         if not facts.covers(question.names):
             return f"{UNABLE}: nothing was measured that the question is about."
         word = "About the same" if not question.yes_no else "Yes" if question.sought == "equal" else "No"
         return f"{word}: no difference of {' or '.join(asked)} was found; the reference is taken as pristine."
-    name, term = asked[_aspect(found[0].type)]
+    name, term = asked.get(_aspect(found[0].type), (question.terms[0].name, question.terms[0]))
     less = _lacks(name, {}) or term.word.startswith(("pal", "dull", "mut", "desat", "blass"))
     this = (question.sought == "more") is (less is _lacks(found[0].type, found[0].measured))
-    this = bool(_CHANGED.search(question.text)) or (this and question.sought != "equal")
+    this = changed or (this and question.sought != "equal")
     word = ("Yes" if this else "No") if question.yes_no else "This image" if this else "The reference"
     return f"{word}: this image has {listed(found[:2], facts, number=True)}."
 

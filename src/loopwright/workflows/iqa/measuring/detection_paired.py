@@ -13,6 +13,8 @@ FAIR_SHARE = 0.1
 """Share of the squared error that a second cause must hold to be named."""
 POINT_SHARE = 0.4
 """Share of the squared error from which a point operation is a cause; blur reaches 0.3 by dulling highlights."""
+BESIDE = 0.5
+"""Size over that of the point operation that changes most from which a cast or missing levels are named beside it."""
 POINT_SHIFT = 4.0
 """Shift of the mean from which brightness is a cause even under heavy noise, grey levels; neither noise nor blur
 shift it."""
@@ -118,7 +120,10 @@ def _point(pair: PairFeatures) -> list[Sign]:
     second = sorted(sizes.values())[-2]
     confidence = 0.6 + 0.38 * (1 - second / max(sizes[name], 1e-9)) * pair.point_share
     why = f"{share}, and of these it changes most ({sizes[name]:.3g} grey levels, the next {second:.3g})"
-    return [Sign(name, min(0.98, confidence), why, max(sizes[name], rms))]
+    # Light does not bring about a cast, nor missing levels: beside it they are causes of their own.
+    own = {other: size for other, size in sizes.items() if other in ("color cast", "banding") and other != name}
+    also = [Sign(other, 0.6, share, size) for other, size in own.items() if size > BESIDE * sizes[name]]
+    return [Sign(name, min(0.98, confidence), why, max(sizes[name], rms)), *also]
 
 
 def _washed_out(pair: PairFeatures) -> list[Sign]:

@@ -245,7 +245,9 @@ def _is_pair(before: str, after: str) -> bool:
     return whole(before) and whole(after)
 
 
-_BEGINS = re.compile(r"\W*(?:[^:?]*:\s)?(?:(?:and|but|or|und|et|y|hey|so|please|bitte)\s)?")
+_BEGINS = re.compile(
+    r"\W*(?:[^:?]*:\s)?(?:(?:and|but|or|und|et|y|hey|so|please|bitte)\s)?(?:(?:in|at|on|to|by|from)\s(?=wh|how))?"
+)
 
 
 def _first(clause: str) -> set[str]:

@@ -35,7 +35,7 @@ def file_facts(image: LoadedImage) -> dict[str, Any]:
     with Image.open(image.path) as file:
         facts |= {"format": file.format or "", "bits": _bits(file), "alpha": "A" in file.getbands()}
         facts["frames"] = getattr(file, "n_frames", 1)
-        if setting := _coder_quality(file):
+        if setting := coder_quality(image.path):
             facts["coder_quality"] = setting
         if "icc_profile" in file.info:
             facts["profile"] = "an embedded ICC profile"
@@ -49,12 +49,13 @@ def file_facts(image: LoadedImage) -> dict[str, Any]:
     return facts
 
 
-def _coder_quality(file: Image.Image) -> int | None:
+def coder_quality(path: Path) -> int | None:
     """The setting of 1..100 that comes nearest to a JPEG file's luminance table, as the IJG's coder scales it.
 
     The standard table is scaled by 5000/q % below 50 and by 200 - 2q % from there on (libjpeg, jcparam.c).
     """
-    table = sorted((getattr(file, "quantization", None) or {}).get(0, ()))
+    with Image.open(path) as file:
+        table = sorted((getattr(file, "quantization", None) or {}).get(0, ()))
     if not table:
         return None
     # Of ITU-T T.81, table K.1, all add up to 3,688 and the eight smallest to 100; large ones are cut at 255.

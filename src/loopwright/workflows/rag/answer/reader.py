@@ -189,11 +189,11 @@ def _composed(
 
 
 def _added(words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> list[bool]:
-    """Whether each quote holds words of the question that those before it do not."""
+    """Whether each quote holds words of the question that those before it do not, or all that the first holds."""
     held: frozenset[str] = frozenset()
     adds: list[bool] = []
     for quote in quotes:
-        adds.append(not adds or _share(words, quote.holds - held) >= _ADDS)
+        adds.append(quote.holds >= quotes[0].holds or _share(words, quote.holds - held) >= _ADDS)
         held |= quote.holds
     return adds
 
@@ -350,7 +350,7 @@ def _signs(question: str, words: Mapping[str, Asked], first: _Quote) -> list[flo
     sentences = [_closeness(words, found | first.above) for found in first.found]
     rarities = {term: asked.rarity for term, asked in words.items()}
     return [
-        min(max(_sum(of, held) for held in sentences) / (sum(of.values()) or 1.0) for of in (weights, said or weights)),
+        max(min(_sum(of, held) / (sum(of.values()) or 1.0) for of in (weights, said or weights)) for held in sentences),
         min(1.0, _sum(rarities, _closeness(words, first.above.union(*first.found))) / _MOST_RARITY),
     ]
 
