@@ -21,6 +21,7 @@ from loopwright.engine.bounds import bounded
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import Loop
+from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import GraphError
 
 
@@ -72,7 +73,7 @@ def graph(edges: str, schema: Any = State, context: Any = None, **options: Any) 
     """A graph from words: ``a-b`` an edge, ``a?b`` one way of a router that takes the first, ``a+b-c`` a join.
 
     A grader's first way is the one back, so it always says no. Options are a node's own: what it does, or the
-    arguments of ``add_node``.
+    arguments of ``add_node``, of the engine's own where there is a ``policy``.
     """
     made = StateGraph(schema, context_schema=context)
     routed: dict[str, list[str]] = {}
@@ -87,7 +88,11 @@ def graph(edges: str, schema: Any = State, context: Any = None, **options: Any) 
     ends += [(source, target) for source, targets in routed.items() for target in targets]
     for name in dict.fromkeys(name for pair in ends for name in pair if name not in ("START", "END")):
         given = options.get(name, {})
-        made.add_node(name, **({"action": note(name), **given} if isinstance(given, dict) else {"action": given}))
+        given = {"action": note(name), **given} if isinstance(given, dict) else {"action": given}
+        if "policy" in given:
+            add_node(made, name, given["action"], given["policy"])
+        else:
+            made.add_node(name, **given)
     for sources, target in plain:
         made.add_edge(sources if len(sources) > 1 else at(sources[0]), at(target))
     for source, targets in routed.items():
