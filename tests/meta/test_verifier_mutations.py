@@ -55,9 +55,7 @@ def to_parent() -> StateGraph[Any]:
 
 
 def fanned() -> StateGraph[Any]:
-    made = graph("START-a b-c")
-    made.add_conditional_edges("a", sends("b", 3), ["b"])
-    return made
+    return graph("START-a a?b b-c", routes={"a": sends("b", 3)})
 
 
 TWO = "START-a a-b b?a b?END"

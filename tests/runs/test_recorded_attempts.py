@@ -82,8 +82,9 @@ async def test_what_no_policy_covers_is_not_repeated_and_each_visit_counts_anew(
     record, events = await recorded(made.compile(), tmp_path)
     assert record["status"] == "failed"
     assert not [event for event in events if event["type"] == "node_retried"]
-    made = graph("START-fetch", State, fetch={"action": failing(1), "retry_policy": AT_ONCE})
-    made.add_conditional_edges("fetch", lambda state: "fetch" if len(state["path"]) < 3 else END, ["fetch", END])
+    again = {"fetch": lambda state: "fetch" if len(state["path"]) < 3 else END}
+    fetch = {"action": failing(1), "retry_policy": AT_ONCE}
+    made = graph("START-fetch fetch?fetch fetch?END", State, again, fetch=fetch)
     (tmp_path / "again").mkdir()
     record, events = await recorded(bounded(made, limit=5), tmp_path / "again")
     assert record["status"] == "finished"

@@ -97,11 +97,13 @@ def three_loops(
         **options: As for LangGraph's ``compile``.
     """
     edges = "START-plan plan-step step?step step?judge judge?plan judge?split split-left split-right left+right-join "
-    edges += "shard-gather gather?split gather?answer " + ("answer-thanks thanks-END" if longer else "answer-END")
+    edges += "join?shard shard-gather gather?split gather?answer " + (
+        "answer-thanks thanks-END" if longer else "answer-END"
+    )
     node = _nodes(record, pause, asynchronous, slow)
     names = ("plan", "step", "judge", "split", "left", "right", "join", "shard", "gather", "answer", "thanks")
-    made = graph(edges, State, **{name: node(name) for name in names})
-    made.add_conditional_edges("join", lambda _: [Send("shard", {"shard": i}) for i in range(SHARDS)], ["shard"])
+    shards = {"join": lambda _: [Send("shard", {"shard": i}) for i in range(SHARDS)]}
+    made = graph(edges, State, shards, **{name: node(name) for name in names})
     loops = [
         Loop(name="inner", target="step", sources=("step",), limit=1, exhausted="judge", scope="outer",
              reason=_reason(record, "loop.inner")),

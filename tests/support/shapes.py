@@ -69,13 +69,13 @@ def sends(target: str, width: int) -> Callable[[Any], Any]:
     return route
 
 
-def graph(edges: str, schema: Any = State, context: Any = None, **options: Any) -> StateGraph[Any]:
+def graph(edges: str, schema: Any = State, routes: Mapping[str, Any] = {}, **options: Any) -> StateGraph[Any]:
     """A graph from words: ``a-b`` an edge, ``a?b`` one way of a router that takes the first, ``a+b-c`` a join.
 
-    A grader's first way is the one back, so it always says no. Options are a node's own: what it does, or the
-    arguments of ``add_node``, of the engine's own where there is a ``policy``.
+    A grader's first way is the one back, so it always says no; ``routes`` are other routers, by their nodes. Options
+    are a node's own: what it does, or the arguments of ``add_node``, of the engine's own where there is a ``policy``.
     """
-    made = StateGraph(schema, context_schema=context)
+    made = StateGraph(schema)
     routed: dict[str, list[str]] = {}
     plain: list[tuple[list[str], str]] = []
     for word in edges.split():
@@ -97,7 +97,7 @@ def graph(edges: str, schema: Any = State, context: Any = None, **options: Any) 
         made.add_edge(sources if len(sources) > 1 else at(sources[0]), at(target))
     for source, targets in routed.items():
         ways = [at(target) for target in targets]
-        made.add_conditional_edges(at(source), lambda _, first=ways[0]: first, ways)
+        made.add_conditional_edges(at(source), routes.get(source, lambda _, first=ways[0]: first), ways)
     return made
 
 

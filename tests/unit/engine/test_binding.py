@@ -42,8 +42,8 @@ ROUND = ["work", "check"]
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode: str) -> None:
-    made = shapes.graph("START-work work-check")
-    made.add_conditional_edges("check", lambda _: [Send(max("work", ""), {})], ["work", END])
+    hidden = {"check": lambda _: [Send(max("work", ""), {})]}
+    made = shapes.graph("START-work work-check check?work check?END", routes=hidden)
     app = bounded(made, [loop()])
     with pytest.raises(
         LoopDeclarationError,
@@ -233,9 +233,8 @@ def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_wor
 
 def two_sources() -> StateGraph[Any]:
     """``work`` goes to the nodes that ``plan`` names; each wants another pass."""
-    made = shapes.graph("START-work a?work b?work after_a-END after_b-END")
-    made.add_conditional_edges("work", lambda state: list(state["plan"]), ["a", "b"])
-    return made
+    edges = "START-work work?a work?b a?work b?work after_a-END after_b-END"
+    return shapes.graph(edges, routes={"work": lambda state: list(state["plan"])})
 
 
 BY_SOURCE = {"a": "after_a", "b": "after_b"}

@@ -34,9 +34,7 @@ def by_command(*targets: str) -> Callable[[State], Any]:
 
 def map_reduce(route: Any) -> StateGraph[Any]:
     """``plan`` sends to ``work``; ``merge`` takes what comes."""
-    made = shapes.graph("START-plan work-merge")
-    made.add_conditional_edges("plan", route, ["work"])
-    return made
+    return shapes.graph("START-plan plan?work work-merge", routes={"plan": route})
 
 
 def planned(plan: Any) -> StateGraph[Any]:

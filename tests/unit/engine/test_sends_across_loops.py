@@ -31,8 +31,8 @@ def work(state: State) -> State:
 
 
 def workers(router: Any) -> StateGraph[Any]:
-    made = shapes.graph("START-plan work-check", State, work=work)
-    made.add_conditional_edges("plan", lambda _: [Send("work", {"item": n}) for n in (1, 2, 3)], ["work"])
+    three = {"plan": lambda _: [Send("work", {"item": n}) for n in (1, 2, 3)]}
+    made = shapes.graph("START-plan plan?work work-check", State, three, work=work)
     made.add_conditional_edges("check", router)
     return made
 
