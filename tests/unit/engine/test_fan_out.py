@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import shapes
 from langgraph.graph import END, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
-from shapes import State, show_gates
+from shapes import State, show_gates, watch
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
@@ -20,8 +19,7 @@ from loopwright.errors import GraphError, UndeclaredFanOutError, UndeclaredJumpE
 
 
 def ran(app: Any) -> Counter[str]:
-    tasks = CompiledStateGraph.stream(show_gates(app), {"log": []}, stream_mode="tasks")
-    return Counter(chunk["name"] for chunk in tasks if "triggers" in chunk)
+    return watch(show_gates(app), {"log": []}).runs
 
 
 def sends(*targets: str) -> Callable[[State], Any]:
