@@ -49,8 +49,8 @@ def traced() -> Iterator[Callable[[], Receiver]]:
     with listening(Receiver()) as receiver:
         resource = Resource.create({"service.name": "mine"})
         tracers = TracerProvider(resource=resource)
-        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{receiver.address}/v1/traces")))
-        reader = PeriodicExportingMetricReader(OTLPMetricExporter(f"{receiver.address}/v1/metrics"))
+        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{receiver.url}/v1/traces")))
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(f"{receiver.url}/v1/metrics"))
         meters = MeterProvider([reader], resource)
         instrument(tracers, meters)
         receiver.tracer = tracers.get_tracer(OTHER)
@@ -206,7 +206,7 @@ def test_a_server_sends_its_runs_where_the_environment_says(tmp_path, monkeypatc
 
     (tmp_path / "tiny.py").write_text(SERVED)
     with listening(Receiver()) as receiver:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.address)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         with serving(PROGRAM, tmp_path, "tiny.py:graph") as (process, client):
             client.post("/workflows/tiny-graph/run", json={"text": "go"}).raise_for_status()
             process.send_signal(signal.SIGINT)
