@@ -26,7 +26,7 @@ def real(name: str, fetched_by: str = "scripts/fetch_test_models") -> Weights:
 
 
 def local_chat() -> str:
-    """A real chat model inside the test's process, as a configuration names it; skips where the runtime is absent, too."""
+    """A real chat model inside the test's process, as a configuration names it; skips without the runtime, too."""
     if find_spec("xllamacpp") is None:
         pytest.skip("xllamacpp is not installed: pip install 'loopwright[local]'")
     (path,) = real(CHAT, "scripts/fetch_test_models --chat").files.values()
