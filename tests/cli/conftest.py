@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -21,16 +20,11 @@ def loopwright(monkeypatch, capfd):
     def run(*words: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         monkeypatch.setattr(sys, "argv", ["loopwright", *map(str, words)])
         monkeypatch.chdir(cwd)
-        root, ours = logging.getLogger(), logging.getLogger("loopwright")
-        handlers, level = root.handlers[:], ours.level
         try:
             main()
             code = 0
         except SystemExit as stop:
             code = stop.code or 0
-        finally:
-            root.handlers[:] = handlers
-            ours.setLevel(level)
         shown = capfd.readouterr()
         return subprocess.CompletedProcess(words, code, shown.out, shown.err)
 

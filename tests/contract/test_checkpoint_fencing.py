@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import operator
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
+import shapes
 from postgres import postgres_server, postgres_url  # noqa: F401
+from shapes import State
 
 from loopwright.checkpoints import aopen_checkpointer
 from loopwright.checkpoints.archive import EPOCH, fence
-
-
-class State(TypedDict):
-    log: Annotated[list[str], operator.add]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -32,13 +28,7 @@ def graph(saver: Any, before_second: Callable[[], Any]) -> Any:
         await before_second()
         return {"log": ["second"]}
 
-    builder = StateGraph(State)
-    builder.add_node("first", lambda state: {"log": ["first"]})
-    builder.add_node("second", second)
-    builder.add_edge(START, "first")
-    builder.add_edge("first", "second")
-    builder.add_edge("second", END)
-    return builder.compile(checkpointer=saver)
+    return shapes.graph("START-first first-second second-END", second=second).compile(checkpointer=saver)
 
 
 def attempt(epoch: int | None, thread: str = "t") -> Any:

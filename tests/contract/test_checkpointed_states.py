@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
-from langgraph.graph import START, StateGraph
+from shapes import graph
 
 from loopwright.checkpoints import open_checkpointer
 from loopwright.workflows.iqa.distortions import Severity
@@ -56,9 +56,8 @@ def test_states_with_models_come_back_whole_and_without_warnings(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, refused: list[Any]
 ) -> None:
     made = iqa_state()
-    builder = StateGraph(AgenticIQAState)
-    builder.add_node("all", lambda state: {key: made[key] for key in made if key not in ("query", "image_path")})
-    builder.add_edge(START, "all")
+    found = {key: made[key] for key in made if key not in ("query", "image_path")}
+    builder = graph("START-all", AgenticIQAState, all=lambda _state: found)
     with caplog.at_level(logging.WARNING):
         with open_checkpointer(SPECS[kind].format(tmp_path), allow=[AgenticIQAState]) as saver:
             builder.compile(checkpointer=saver).invoke(
@@ -75,9 +74,7 @@ def test_states_with_models_come_back_whole_and_without_warnings(
 
 @pytest.mark.parametrize("kind", ["json", "sqlite"])
 def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, refused: list[Any]) -> None:
-    builder = StateGraph(AgenticIQAState)
-    builder.add_node("all", lambda state: {"plan": PlannerOutput()})
-    builder.add_edge(START, "all")
+    builder = graph("START-all", AgenticIQAState, all=lambda _state: {"plan": PlannerOutput()})
     with open_checkpointer(SPECS[kind].format(tmp_path)) as saver:
         builder.compile(checkpointer=saver).invoke({"query": "q", "image_path": "p"}, CONFIG)
     with open_checkpointer(SPECS[kind].format(tmp_path), allow=[]) as saver:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -421,27 +422,22 @@ def test_only_one_of_many_begins_the_next_attempt(store: RunStore, open_history:
     store.create(a_run("a", status="interrupted"), shown())
     others = [open_history() for _ in range(4)] if _shared(store, open_history) else []
     stores = [store, *others] if others else [store] * 5
-    won: list[int] = []
-    lost: list[AttemptLost] = []
     ready = threading.Barrier(len(stores))
 
-    def begin(number: int) -> None:
+    def begins(number: int) -> bool:
         ready.wait()
         try:
             stores[number].begin(a_run("a", status="running", title=str(number), epoch=1))
-            won.append(number)
-        except AttemptLost as error:
-            lost.append(error)
+        except AttemptLost:
+            return False
+        return True
 
-    threads = [threading.Thread(target=begin, args=(number,)) for number in range(len(stores))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(stores)) as threads:
+        won = [*threads.map(begins, range(len(stores)))]
     for other in others:
         other.close()
-    assert (len(won), len(lost)) == (1, 4)
-    assert (store.get("a").title, store.get("a").epoch) == (str(won[0]), 1)
+    assert won.count(True) == 1 and len(won) == 5
+    assert (store.get("a").title, store.get("a").epoch) == (str(won.index(True)), 1)
 
 
 def _shared(store: RunStore, open_history: Open) -> bool:
@@ -540,24 +536,16 @@ def test_what_is_kept_is_there_after_opening_again(open_history: Open) -> None:
 
 @pytest.mark.parametrize("open_history", ["sqlite", "postgres"], indirect=True)
 def test_one_history_is_made_when_many_open_it_at_once(open_history: Open) -> None:
-    problems: list[BaseException] = []
     start = threading.Barrier(6)
 
     def work(number: int) -> None:
-        try:
-            start.wait()
-            store = open_history()
-            store.create(a_run(f"r{number}"), shown())
-            store.close()
-        except BaseException as error:
-            problems.append(error)
+        start.wait()
+        store = open_history()
+        store.create(a_run(f"r{number}"), shown())
+        store.close()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
+    with ThreadPoolExecutor(6) as threads:
+        assert [*threads.map(work, range(6))] == [None] * 6
     store = open_history()
     assert store.list(RunFilter()).total == 6
     store.close()

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from crashing_graphs import three_loops
 from crashing_record import Record
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-from typing_extensions import TypedDict
+from shapes import State, graph, note
 
 from loopwright.checkpoints import JsonFileSaver, open_checkpointer
 from loopwright.engine import BoundedGraph, Loop, bounded, resume, run
 from loopwright.engine.ledger import LEDGER
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
-
-
-class State(TypedDict, total=False):
-    trace: Annotated[list[str], operator.add]
 
 
 @pytest.fixture(params=["memory", "sqlite", "json"])
@@ -33,20 +27,9 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckp
         yield opened
 
 
-def note(name: str) -> Any:
-    return lambda _state: {"trace": [name]}
-
-
 def one_loop(saver: BaseCheckpointSaver[str] | None, work: Any = None, limit: int = 3, **options: Any) -> BoundedGraph:
     """``work -> check -> work``, for ever; then ``answer``."""
-    made = StateGraph(State)
-    made.add_node("work", work or note("work"))
-    made.add_node("check", note("check"))
-    made.add_node("answer", note("answer"))
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: "work", ["work", "answer"])
-    made.add_edge("answer", END)
+    made = graph("START-work work-check check?work check?answer answer-END", work=work or note("work"))
     loop = Loop(name="again", target="work", sources=("check",), limit=limit, exhausted="answer")
     return bounded(made, [loop], checkpointer=saver, **options)
 
@@ -71,7 +54,7 @@ def at(app: BoundedGraph, following: str, works: int) -> Any:
     return next(
         state
         for state in app.get_state_history(THREAD)
-        if state.next == (following,) and state.values["trace"].count("work") == works
+        if state.next == (following,) and state.values["log"].count("work") == works
     )
 
 
@@ -85,19 +68,19 @@ def test_a_branch_counts_from_what_was_spent_at_its_checkpoint(
     saver: BaseCheckpointSaver[str], following: str, works: int, spent_then: int, how: str
 ) -> None:
     app = one_loop(saver)
-    original = run(app, {"trace": []}, thread_id="t").state
+    original = run(app, {"log": []}, thread_id="t").state
     before = books(saver)
     place = at(app, following, works)
     assert spent(saver, place.config).get("again", 0) == spent_then
-    config = app.update_state(place.config, {"trace": ["forked"]}) if how == "fork" else place.config
+    config = app.update_state(place.config, {"log": ["forked"]}) if how == "fork" else place.config
     final = app.invoke(None, config)
-    assert final["trace"].count("forked") == (how == "fork")
-    assert final["trace"].count("work") == 4
+    assert final["log"].count("forked") == (how == "fork")
+    assert final["log"].count("work") == 4
     assert final["stop_reason"]["spent"] == 3
     assert spent(saver) == {"again": 3}
     after = books(saver)
     assert {key: after[key] for key in before} == before
-    assert original["trace"].count("work") == 4
+    assert original["log"].count("work") == 4
 
 
 def every_branch(saver: BaseCheckpointSaver[str], folder: Path, pick: slice) -> None:
@@ -148,17 +131,9 @@ def outer(saver: BaseCheckpointSaver[str], ran: list[str]) -> BoundedGraph:
 
         return node
 
-    made, around = StateGraph(State), StateGraph(State)
-    for name in ("work", "check"):
-        made.add_node(name, noted(name))
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: "work", ["work", END])
-    around.add_node("inside", bounded(made, [Loop(name="within", target="work", sources=("check",), limit=2)]))
-    around.add_node("judge", noted("judge"))
-    around.add_edge(START, "inside")
-    around.add_edge("inside", "judge")
-    around.add_conditional_edges("judge", lambda _: "inside", ["inside", END])
+    made = graph("START-work work-check check?work check?END", work=noted("work"), check=noted("check"))
+    inside = bounded(made, [Loop(name="within", target="work", sources=("check",), limit=2)])
+    around = graph("START-inside inside-judge judge?inside judge?END", inside=inside, judge=noted("judge"))
     return bounded(around, [Loop(name="around", target="inside", sources=("judge",), limit=1)], checkpointer=saver)
 
 
@@ -167,12 +142,12 @@ def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
     saver: BaseCheckpointSaver[str], forked: bool
 ) -> None:
     ran: list[str] = []
-    assert "__interrupt__" in outer(saver, ran).invoke({"trace": []}, THREAD)
+    assert "__interrupt__" in outer(saver, ran).invoke({"log": []}, THREAD)
     app = outer(saver, ran)
     inner: Any = app.get_state(THREAD, subgraphs=True).tasks[0].state
     assert inner.next == ("check",)
     if forked:
-        config = app.update_state(inner.config, {"trace": ["forked"]})
+        config = app.update_state(inner.config, {"log": ["forked"]})
         state = app.invoke(Command(resume="yes"), config)
     else:
         state = app.invoke(Command(resume="yes"), THREAD)
@@ -189,29 +164,29 @@ def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(
     saver: BaseCheckpointSaver[str],
 ) -> None:
     def work(_state: State) -> dict[str, Any]:
-        return {"trace": ["work", str(interrupt("well?"))]}
+        return {"log": ["work", str(interrupt("well?"))]}
 
-    state = one_loop(saver, work, limit=2).invoke({"trace": []}, THREAD)
+    state = one_loop(saver, work, limit=2).invoke({"log": []}, THREAD)
     for answer in ("a", "b", "c"):
         assert "__interrupt__" in state
         state = one_loop(saver, work, limit=2).invoke(Command(resume=answer), THREAD)
     assert "__interrupt__" not in state
-    assert state["trace"] == ["work", "a", "check", "work", "b", "check", "work", "c", "check", "answer"]
+    assert state["log"] == ["work", "a", "check", "work", "b", "check", "work", "c", "check", "answer"]
     assert state["stop_reason"]["spent"] == 2
-    state = one_loop(saver, limit=2).invoke({"trace": ["turn two"]}, THREAD)
-    assert state["trace"][10:] == ["turn two", "work", "check", "work", "check", "work", "check", "answer"]
+    state = one_loop(saver, limit=2).invoke({"log": ["turn two"]}, THREAD)
+    assert state["log"][10:] == ["turn two", "work", "check", "work", "check", "work", "check", "answer"]
 
 
 def under_way(saver: BaseCheckpointSaver[str], declared: int) -> dict[str, Any]:
     """A run with a limit of 3 that stops after its first pass, and goes on with another limit."""
-    one_loop(saver, limit=3).invoke({"trace": []}, THREAD, interrupt_after=["loop.again"])
+    one_loop(saver, limit=3).invoke({"log": []}, THREAD, interrupt_after=["loop.again"])
     return resume(one_loop(saver, limit=declared), thread_id="t").state
 
 
 def test_a_raised_limit_counts_from_the_next_input_on(saver: BaseCheckpointSaver[str]) -> None:
     final = under_way(saver, 5)
-    assert final["trace"].count("work") == 4
+    assert final["log"].count("work") == 4
     assert (final["stop_reason"]["limit"], final["stop_reason"]["spent"]) == (3, 3)
-    final = run(one_loop(saver, limit=5), {"trace": ["turn two"]}, thread_id="t").state
+    final = run(one_loop(saver, limit=5), {"log": ["turn two"]}, thread_id="t").state
     assert final["stop_reason"]["limit"] == 5
-    assert final["trace"][final["trace"].index("turn two") :].count("work") == 6
+    assert final["log"][final["log"].index("turn two") :].count("work") == 6

@@ -50,9 +50,7 @@ AROUND = [loop("x", "sub", "a", 1)]
 
 
 def across() -> StateGraph[Any]:
-    made = graph("START-a a-b")
-    made.add_conditional_edges("b", sends("a", 2), ["a", "__end__"])
-    return made
+    return graph("START-a a-b b?a b?END", routes={"b": sends("a", 2)})
 
 
 def handler_back() -> StateGraph[Any]:

@@ -17,9 +17,7 @@ def ask(_state: Any) -> dict[str, Any]:
 
 
 def map_reduce(tail: str = "judge?plan judge?END") -> StateGraph[Any]:
-    made = graph(f"START-plan work-judge {tail}")
-    made.add_conditional_edges("plan", sends("work", 3), ["work"])
-    return made
+    return graph(f"START-plan plan?work work-judge {tail}", routes={"plan": sends("work", 3)})
 
 
 def nested() -> StateGraph[Any]:

@@ -75,9 +75,7 @@ def labelled() -> StateGraph[Any]:
 
 
 def listed() -> StateGraph[Any]:
-    made = graph("START-a a-b c-END")
-    made.add_conditional_edges("b", lambda _: ["a", "c"], ["a", "c", END])
-    return made
+    return graph("START-a a-b b?a b?c b?END c-END", routes={"b": lambda _: ["a", "c"]})
 
 
 TWICE = {"path": "a b loop.x a b loop.x", "steps": 6, "runs": {"a": 2, "b": 2, "loop.x": 2}}

@@ -7,7 +7,8 @@ import textwrap
 from pathlib import Path
 
 import yaml
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
+from shapes import graph
 
 import loopwright
 import loopwright.testing
@@ -21,21 +22,16 @@ def test_the_skill_bounds_a_graph_as_it_says():
     _, head, body = SKILL.read_text().split("---\n", 2)
     about = yaml.safe_load(head)
     assert about["name"] == SKILL.parent.name and len(about["description"]) < 1024
-    builder = StateGraph(MessagesState)
-    for node in ("search", "grade", "answer"):
-        builder.add_node(node, lambda state: {})
-    builder.add_edge(START, "search")
-    builder.add_edge("search", "grade")
-    builder.add_conditional_edges("grade", lambda state: "search", ["search", "answer"])
-    builder.add_edge("answer", END)
+    nodes = dict.fromkeys(("search", "grade", "answer"), lambda _state: {})
+    builder = graph("START-search search-grade grade?search grade?answer answer-END", MessagesState, **nodes)
     (code,) = re.findall(r"^ *```python\n(.*?)^ *```$", body, re.MULTILINE | re.DOTALL)
     made = {"builder": builder}
     exec(textwrap.dedent(code), made)
-    graph = made["graph"]
-    final = graph.invoke({"messages": ["hello"]})
-    assert graph.certificate.require().max_runs_by_node["search"] == 4
+    app = made["graph"]
+    final = app.invoke({"messages": ["hello"]})
+    assert app.certificate.require().max_runs_by_node["search"] == 4
     assert final["stop_reason"]["loop"] == "rewrite" and final["stop_reason"]["outcome"] == "exhausted"
-    loopwright.testing.assert_bounded(graph)
+    loopwright.testing.assert_bounded(app)
     bounded(builder, limit=5, budget=Budget(model_calls=20, seconds=60))
     assert Loop.__dataclass_fields__.keys() >= {"budget", "exhausted"}
 

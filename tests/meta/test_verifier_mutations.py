@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import pytest
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
-from shapes import END, StateGraph, graph, jump, loop, note, sends
+from shapes import END, StateGraph, graph, jump, loop, note, sends, watch
 
 from loopwright.engine.bind import bind, copy_builder
 from loopwright.engine.loop import Loop
@@ -55,9 +53,7 @@ def to_parent() -> StateGraph[Any]:
 
 
 def fanned() -> StateGraph[Any]:
-    made = graph("START-a b-c")
-    made.add_conditional_edges("a", sends("b", 3), ["b"])
-    return made
+    return graph("START-a a?b b-c", routes={"a": sends("b", 3)})
 
 
 TWO = "START-a a-b b?a b?END"
@@ -96,14 +92,9 @@ def wrong(example: Example) -> bool:
         return False
     builder = copy_builder(builder_of(example.build()))
     builder.fan_out = example.fan_out
-    runs: Counter[str] = Counter()
-    last = 0
-    for chunk in CompiledStateGraph.stream(bind(builder, example.loops).compile(), {"log": []}, stream_mode="debug"):
-        if chunk["type"] == "task":
-            runs[chunk["payload"]["name"]] += 1
-            last = max(last, chunk["step"])
-    most = certificate.max_runs_by_node
-    return last > (certificate.max_supersteps or 0) or any(count > (most[node] or 0) for node, count in runs.items())
+    seen, most = watch(bind(builder, example.loops).compile(), {"log": []}), certificate.max_runs_by_node
+    too_often = any(count > (most[node] or 0) for node, count in seen.runs.items())
+    return too_often or seen.last > (certificate.max_supersteps or 0)
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any, Topology], Topology]) -> None:

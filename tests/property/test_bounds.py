@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from shapes import Watched, watch
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
@@ -140,17 +141,6 @@ def build(plan: Plan) -> StateGraph[Any]:
     return graph
 
 
-def watch(app: BoundedGraph) -> tuple[Counter[str], int]:
-    """Runs per node and the last superstep, by plain LangGraph; a run over its step limit raises."""
-    runs: Counter[str] = Counter()
-    last = 0
-    for chunk in CompiledStateGraph.stream(app, {"log": []}, stream_mode="debug"):
-        if chunk["type"] == "task":
-            runs[chunk["payload"]["name"]] += 1
-            last = max(last, chunk["step"])
-    return runs, last
-
-
 def declared(plan: Plan, stall: Stall | None = None) -> list[Loop]:
     return [
         Loop(
@@ -161,10 +151,10 @@ def declared(plan: Plan, stall: Stall | None = None) -> list[Loop]:
     ]  # fmt: skip
 
 
-def within_certificate(app: BoundedGraph, runs: Counter[str], last: int) -> None:
-    certificate = app.certificate
+def within_certificate(app: BoundedGraph, seen: Watched) -> None:
+    certificate, runs = app.certificate, seen.runs
     assert certificate.max_supersteps is not None and certificate.max_node_runs is not None
-    assert last <= certificate.max_supersteps
+    assert seen.last <= certificate.max_supersteps
     for node, count in runs.items():
         most = certificate.max_runs_by_node[node]
         assert most is not None and count <= most, (node, count, most)
@@ -195,7 +185,7 @@ def test_granted_passes_are_the_requested_ones_up_to_the_limit(plan: Plan) -> No
 def test_a_limit_alone_always_ends_within_its_certificate(plan: Plan, limit: int) -> None:
     plan.vandals = set()  # without a loop of its own a counter is the nodes' own affair
     app = bounded(build(plan), limit=limit)
-    within_certificate(app, *watch(app))
+    within_certificate(app, watch(app, {"log": []}))
     assert {loop.limit for loop in app.loops} <= {limit}
 
 

@@ -45,8 +45,8 @@ def chosen(node, state): return state["pick"].get(node, 0)
 # In a node, "pick" says which of its ways it takes; 0 is the first.
 
 
-def _table(ways: list[str]) -> str:
-    return ", ".join(f"{number}: {way!r}" for number, way in enumerate(ways))
+def _table(ways: list[str], key: type = int) -> str:
+    return ", ".join(f"{key(number)!r}: {way!r}" for number, way in enumerate(ways))
 
 
 def command(name: str, ways: list[str], idiom: str) -> tuple[str, str]:
@@ -90,7 +90,7 @@ def router(name: str, ways: list[str], idiom: str) -> tuple[str, str]:
     call = f"chosen({name!r}, state)"
     match idiom:
         case "map":
-            return f"def route_{name}(state): return str({call})\n", f"route_{name}, {{{_table_of_words(ways)}}}"
+            return f"def route_{name}(state): return str({call})\n", f"route_{name}, {{{_table(ways, str)}}}"
         case "literal":
             return (
                 f"def route_{name}(state) -> Literal[{', '.join(map(repr, ways))}]: return {{{_table(ways)}}}[{call}]\n",
@@ -101,24 +101,15 @@ def router(name: str, ways: list[str], idiom: str) -> tuple[str, str]:
                 f"WAYS_{name} = {{{_table(ways)}}}\ndef route_{name}(state): return WAYS_{name}[{call}]\n",
                 f"route_{name}",
             )
-        case "list":
+        case "list" | "sends":
+            sent = [f"Send({way!r}, state)" if idiom == "sends" and way != "__end__" else repr(way) for way in ways]
             text = f"def route_{name}(state):\n    out = []\n" + "\n".join(
-                f"    if {call} == {number}: out.append({way!r})" for number, way in enumerate(ways)
-            )
-            return f"{text}\n    return out\n", f"route_{name}"
-        case "sends":
-            text = f"def route_{name}(state):\n    out = []\n" + "\n".join(
-                f"    if {call} == {number}: out.append({f'Send({way!r}, state)' if way != '__end__' else 'END'})"
-                for number, way in enumerate(ways)
+                f"    if {call} == {number}: out.append({way})" for number, way in enumerate(sent)
             )
             return f"{text}\n    return out\n", f"route_{name}"
         case _:
             text = f"def pick_{name}(state):\n    return {{{_table(ways)}}}[{call}]\n"
             return f"{text}def route_{name}(state): return pick_{name}(state)\n", f"route_{name}"
-
-
-def _table_of_words(ways: list[str]) -> str:
-    return ", ".join(f"'{number}': {way!r}" for number, way in enumerate(ways))
 
 
 COMMANDS = ("inline", "helper", "method", "closure", "variable", "wraps", "wrapped", "chain", "callable", "send")

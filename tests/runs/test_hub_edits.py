@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import pytest
 from hosted_graphs import Finding, Walk, opened
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send
 from pydantic import BaseModel
+from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, bounded
@@ -32,8 +32,8 @@ class State(TypedDict, total=False):
     note: str
 
 
-def steps(*names: str):
-    return [lambda state, name=name: {"trace": [name]} for name in names]
+def steps(*names: str) -> dict[str, Any]:
+    return {name: lambda state, name=name: {"trace": [name]} for name in names}
 
 
 def mixed(hits: int = 600, note: int = 30_000) -> UserGraph:
@@ -43,8 +43,6 @@ def mixed(hits: int = 600, note: int = 30_000) -> UserGraph:
         hits: How many hits its plan finds; people see at most 500.
         note: How many characters its note has.
     """
-    graph = StateGraph(State)
-    join, left, right, last = steps("join", "left", "right", "last")
 
     def plan(state: State) -> dict[str, Any]:
         long = [Finding(text=f"hit {number}", score=number) for number in range(hits)]
@@ -57,19 +55,13 @@ def mixed(hits: int = 600, note: int = 30_000) -> UserGraph:
     def decide(state: State) -> Command[Any]:
         return Command(goto="plan" if state["rounds"] < 2 else "last", update={"trace": ["decide"]})
 
-    for name, node in (("plan", plan), ("join", join), ("left", left), ("right", right), ("last", last)):
-        graph.add_node(name, node)
-    graph.add_node("work", lambda one: {"trace": [f"work {one['item']}"]})
-    graph.add_node("decide", decide, destinations=("plan", "last"))
-    graph.add_edge(START, "plan")
-    graph.add_conditional_edges("plan", lambda _: [Send("work", {"item": item}) for item in "xy"], ["work"])
-    graph.add_edge("work", "join")
-    graph.add_edge("join", "left")
-    graph.add_edge("join", "right")
-    graph.add_edge("left", "decide")
-    graph.add_edge("right", "decide")
-    graph.add_edge("last", END)
-    return UserGraph("mixed", graph)
+    two = {"plan": lambda _: [Send("work", {"item": item}) for item in "xy"]}
+    made = graph(
+        "START-plan plan?work work-join join-left join-right left-decide right-decide last-END", State, two, plan=plan,
+        work=lambda one: {"trace": [f"work {one['item']}"]}, decide={"action": decide, "destinations": ("plan", "last")},
+        **steps("join", "left", "right", "last"),
+    )  # fmt: skip
+    return UserGraph("mixed", made)
 
 
 ROUND = ["plan", "work x", "work y", "join", "left", "right", "decide"]
@@ -164,21 +156,20 @@ class Nested(TypedDict, total=False):
 
 def nested() -> UserGraph:
     """An outer loop of two passes, with an inner loop of two passes in each of them."""
-    graph = StateGraph(Nested)
-    graph.add_node("begin", lambda state: {"trace": ["begin"], "outer": state.get("outer", 0) + 1, "inner": 0})
-    graph.add_node("work", lambda state: {"trace": ["work"], "inner": state["inner"] + 1})
-    graph.add_node("end", lambda _: {"trace": ["end"]})
-    graph.add_node("rest", lambda _: {"trace": ["rest"]})
-    graph.add_edge(START, "begin")
-    graph.add_edge("begin", "work")
-    graph.add_conditional_edges("work", lambda state: "work" if state["inner"] < 3 else "end", ["work", "end"])
-    graph.add_conditional_edges("end", lambda state: "begin" if state["outer"] < 3 else "rest", ["begin", "rest"])
-    graph.add_edge("rest", END)
+    nodes = steps("end", "rest") | {
+        "begin": lambda state: {"trace": ["begin"], "outer": state.get("outer", 0) + 1, "inner": 0},
+        "work": lambda state: {"trace": ["work"], "inner": state["inner"] + 1},
+    }
+    routes = {
+        "work": lambda state: "work" if state["inner"] < 3 else "end",
+        "end": lambda state: "begin" if state["outer"] < 3 else "rest",
+    }
+    made = graph("START-begin begin-work work?work work?end end?begin end?rest rest-END", Nested, routes, **nodes)
     loops = [
         Loop(name="inner", target="work", sources=("work",), limit=2, exhausted="end", scope="outer"),
         Loop(name="outer", target="begin", sources=("end",), limit=2, exhausted="rest"),
     ]
-    return UserGraph("nested", bounded(graph, loops))
+    return UserGraph("nested", bounded(made, loops))
 
 
 async def test_a_counterfactual_of_a_scoped_loop_grants_no_pass_in_any_scope(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import sys
 from typing import Any, TypedDict
 
 import pytest
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
+from shapes import graph
 
 from loopwright import astream, bounded
 from loopwright.engine.events.schema import NodeStarted
@@ -33,14 +33,10 @@ def test_a_stream_that_is_closed_in_the_middle_has_ended_by_then(complaints, ret
         await asyncio.sleep(3600)
         return state
 
-    builder = StateGraph(State)
-    builder.add_node("wait", wait, retry_policy=retry)
-    builder.add_edge(START, "wait")
-    builder.add_edge("wait", END)
-    graph = bounded(builder)
+    app = bounded(graph("START-wait wait-END", State, wait={"action": wait, "retry_policy": retry}))
 
     async def leave_early() -> list[Any]:
-        events = astream(graph, {"asked": "x"})
+        events = astream(app, {"asked": "x"})
         async for event in events:
             if isinstance(event, NodeStarted) and event.node == "wait":
                 break

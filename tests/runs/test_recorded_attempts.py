@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END
 from langgraph.types import RetryPolicy
 from scripted_server import running
+from shapes import graph
 from typing_extensions import TypedDict
 
-from loopwright import NodePolicy, Retry, add_node, bounded
+from loopwright import NodePolicy, Retry, bounded
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
@@ -44,11 +45,11 @@ def failing(times: int, error: type[Exception] = LookupError, asynchronous: bool
     return afail if asynchronous else lambda state: fail()
 
 
-async def recorded(graph: Any, tmp_path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def recorded(app: Any, tmp_path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The record and the events of a run of a graph, as a server shows them."""
     store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
-    app = create_app(RunHub(store, [UserGraph("own", graph)], InMemorySaver()), settings=ServerSettings(data=tmp_path))
-    with running(app) as url:
+    hub = RunHub(store, [UserGraph("own", app)], InMemorySaver())
+    with running(create_app(hub, settings=ServerSettings(data=tmp_path))) as url:
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
             asked = {"workflow": "own", "input": {"question": "?"}}
             run_id = (await client.post("/runs", json=asked)).json()["id"]
@@ -60,22 +61,12 @@ async def recorded(graph: Any, tmp_path: Any) -> tuple[dict[str, Any], list[dict
     return record, [each["event"] for each in log["events"]]
 
 
-def builder(**nodes: Any) -> StateGraph[State]:
-    made = StateGraph(State)
-    names = [*nodes]
-    for name, (function, policy) in nodes.items():
-        made.add_node(name, function, retry_policy=policy)
-    for before, after in zip([START, *names], [*names, END], strict=True):
-        made.add_edge(before, after)
-    return made
-
-
 @pytest.mark.parametrize("asynchronous", [True, False])
 async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nodes_own(tmp_path, asynchronous):
-    graph = builder(
-        before=(failing(0), None), fetch=(failing(2, asynchronous=asynchronous), AT_ONCE), after=(failing(0), AT_ONCE)
-    ).compile()
-    record, events = await recorded(graph, tmp_path)
+    fetch = {"action": failing(2, asynchronous=asynchronous), "retry_policy": AT_ONCE}
+    nodes = {"before": failing(0), "fetch": fetch, "after": {"action": failing(0), "retry_policy": AT_ONCE}}
+    made = graph("START-before before-fetch fetch-after after-END", State, **nodes)
+    record, events = await recorded(made.compile(), tmp_path)
     assert record["status"] == "finished"
     retried = [event for event in events if event["type"] == "node_retried"]
     told = [(each["node"], each["attempt"], each["attempts"], each["kind"], each["rule"]) for each in retried]
@@ -87,13 +78,13 @@ async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nod
 
 
 async def test_what_no_policy_covers_is_not_repeated_and_each_visit_counts_anew(tmp_path):
-    record, events = await recorded(builder(fetch=(failing(1, KeyError), None)).compile(), tmp_path)
+    made = graph("START-fetch fetch-END", State, fetch=failing(1, KeyError))
+    record, events = await recorded(made.compile(), tmp_path)
     assert record["status"] == "failed"
     assert not [event for event in events if event["type"] == "node_retried"]
-    made = StateGraph(State)
-    made.add_node("fetch", failing(1), retry_policy=AT_ONCE)
-    made.add_edge(START, "fetch")
-    made.add_conditional_edges("fetch", lambda state: "fetch" if len(state["path"]) < 3 else END, ["fetch", END])
+    again = {"fetch": lambda state: "fetch" if len(state["path"]) < 3 else END}
+    fetch = {"action": failing(1), "retry_policy": AT_ONCE}
+    made = graph("START-fetch fetch?fetch fetch?END", State, again, fetch=fetch)
     (tmp_path / "again").mkdir()
     record, events = await recorded(bounded(made, limit=5), tmp_path / "again")
     assert record["status"] == "finished"
@@ -101,11 +92,9 @@ async def test_what_no_policy_covers_is_not_repeated_and_each_visit_counts_anew(
 
 
 async def test_a_node_under_a_policy_of_loopwright_is_told_of_once(tmp_path):
-    made = StateGraph(State)
     rule = Retry(on=LookupError, retries=2, initial_wait=0.0, jitter=False)
-    add_node(made, "fetch", failing(2), NodePolicy(retries=(rule,)))
-    made.add_edge(START, "fetch")
-    made.add_edge("fetch", END)
+    fetch = {"action": failing(2), "policy": NodePolicy(retries=(rule,))}
+    made = graph("START-fetch fetch-END", State, fetch=fetch)
     record, events = await recorded(bounded(made), tmp_path)
     assert record["status"] == "finished"
     retried = [event for event in events if event["type"] == "node_retried"]

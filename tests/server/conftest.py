@@ -59,5 +59,5 @@ def served(serve_script) -> Served:
 async def client(served) -> Any:
     """A client of `served` that may hold many connections."""
     limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(base_url=served.url, timeout=30, limits=limits, trust_env=False) as made:
+    async with httpx.AsyncClient(base_url=served.url, timeout=60, limits=limits, trust_env=False) as made:
         yield made

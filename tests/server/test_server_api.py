@@ -7,8 +7,9 @@ from functools import partial
 
 import httpx
 import pytest
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END
 from scripted_server import read_all
+from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, bounded
@@ -34,12 +35,9 @@ def write(state: Draft) -> Draft:
 
 def own_graph() -> UserGraph:
     """A graph that goes round until its bound."""
-    builder = StateGraph(Draft)
-    builder.add_node("write", write)
-    builder.add_node("review", lambda state: {})
-    builder.add_edge(START, "write")
-    builder.add_edge("write", "review")
-    builder.add_conditional_edges("review", lambda state: "write" if state["drafts"] < 9 else END, ["write", END])
+    again = {"review": lambda state: "write" if state["drafts"] < 9 else END}
+    edges = "START-write write-review review?write review?END"
+    builder = graph(edges, Draft, again, write=write, review=lambda state: {})
     loop = Loop(name="again", target="write", sources=("review",), limit=2)
     hosted = UserGraph("writer", bounded(builder, [loop]), title="Writer")
     hosted.prompts = PromptLibrary(
@@ -90,7 +88,7 @@ async def test_a_workflow_is_described_with_its_loops_and_its_proof(api):
 
 async def test_loops_of_graphs_that_are_nodes_are_listed_too(serve_script):
     inner = own_graph().graph(None)
-    outer = StateGraph(Draft).add_node("desk", inner).add_edge(START, "desk")
+    outer = graph("START-desk", Draft, desk=inner)
     served = serve_script(workflows=[UserGraph("outer", bounded(outer))])
     async with httpx.AsyncClient(base_url=served.url, timeout=60, trust_env=False) as api:
         assert (await api.get("/workflows/outer")).json()["loops"] == ["desk/again"]

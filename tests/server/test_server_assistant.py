@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 
-import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from scripted_server import Served, read_all, running
@@ -22,7 +21,7 @@ STREAM = "/api/chat/stream"
 
 
 @pytest.fixture(scope="module")
-def assistant(tmp_path_factory):
+def served(tmp_path_factory):
     """A server over the sample conference, without a model."""
     data = tmp_path_factory.mktemp("served")
     with (
@@ -33,13 +32,6 @@ def assistant(tmp_path_factory):
         app = create_app(RunHub(store, [AssistantWorkflow(services)], InMemorySaver()))
         with running(app) as url:
             yield Served(url, app, None)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-async def client(assistant):
-    limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(base_url=assistant.url, timeout=60, limits=limits, trust_env=False) as made:
-        yield made
 
 
 async def test_a_question_is_acknowledged_worked_on_answered_and_done(client):

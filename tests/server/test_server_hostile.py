@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 
 import httpx
 import pytest
-from listening import listening
+from listening import answer_to, connected, listening
 from scripted_server import DONE, script
 
 from loopwright.errors import ConfigError
@@ -23,21 +22,6 @@ ELSEWHERE = (
     {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"},
     {"Origin": "http://localhost:1"},
 )
-
-
-def answer_to(url: str, sent: bytes) -> bytes:
-    """What comes back on a bare connection until the server closes it, or for ten seconds."""
-    host, _colon, port = url.removeprefix("http://").rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
-        connection.sendall(sent)
-        return b"".join(iter(lambda: _piece(connection), b""))
-
-
-def _piece(connection: socket.socket) -> bytes:
-    try:
-        return connection.recv(65_536)
-    except (TimeoutError, ConnectionResetError):
-        return b""
 
 
 @pytest.fixture(scope="module")
@@ -128,10 +112,8 @@ def test_the_limit_of_requests_cannot_be_evaded_by_naming_other_addresses(serve_
 
 
 def test_a_head_that_does_not_end_is_cut_off(locked):
-    host, port = locked.url.removeprefix("http://").split(":")
     sent = 0
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
-        connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n")
+    with connected(locked.url, b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n") as connection:
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             while sent < 50_000_000:
                 connection.sendall(b"X-Filler: " + b"x" * 8000 + b"\r\n")
@@ -163,10 +145,7 @@ async def greet(scope, receive, send):
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /"])
 def test_who_never_ends_a_head_loses_the_connection(sent):
     with listening(greet, Hasty) as url:
-        host, port = url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
-            connection.sendall(sent)
-            received = b"".join(iter(lambda: connection.recv(65_536), b""))
+        received = answer_to(url, sent)
     assert (b"hello" in received) == sent.endswith(b"GET /"), "an answer that takes long is waited for"
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import socket
-from contextlib import closing
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
+from listening import answer_to
 
 from loopwright.server.problems import handle_problems
 from loopwright.server.routes.page import BUILT, page_router
@@ -22,21 +20,12 @@ ATTACKS = [
 ]  # fmt: skip
 
 
-def raw(url: str, path: str) -> bytes:
-    """Ask for a path as it stands, which a well-behaved client would tidy up."""
-    address = urlsplit(url)
-    with closing(socket.create_connection((address.hostname, address.port), timeout=20)) as asking:
-        asking.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-        taken = bytearray()
-        while piece := asking.recv(65536):
-            taken += piece
-        return bytes(taken)
-
-
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize("path", ATTACKS)
 def test_no_path_leads_out_of_the_page(served, path):
-    reply = raw(served.url, path)
+    # The path as it stands, which a well-behaved client would tidy up.
+    asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    reply = answer_to(served.url, asked.encode())
     assert reply.split(b" ", 2)[1] in (b"404", b"400", b"307"), reply[:200]
     assert b"root:" not in reply
     assert b"create_app" not in reply

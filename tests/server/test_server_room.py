@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
 
 import httpx
 import pytest
 from hosted_graphs import until
+from listening import connected, rest_of
 
 MEGABYTE = 2**20
 PATHS = ["/uploads", "/rag/ingest"]
 
 
-@contextmanager
-def sending(url: str, path: str, length: int | None, body: bytes = b"") -> Iterator[socket.socket]:
+def sending(url: str, path: str, length: int | None, body: bytes = b"") -> AbstractContextManager[socket.socket]:
     """A client that says how much it is about to send, and has sent only a part."""
-    address = httpx.URL(url)
     framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
     kind = "Content-Type: multipart/form-data; boundary=x"
-    with closing(socket.create_connection((address.host, address.port), timeout=60)) as connection:
-        connection.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{kind}\r\n{framing}\r\n\r\n".encode() + body)
-        yield connection
-
-
-def answer(connection: socket.socket) -> bytes:
-    return b"".join(iter(lambda: connection.recv(65_536), b""))
+    return connected(url, f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{kind}\r\n{framing}\r\n\r\n".encode() + body)
 
 
 @pytest.mark.parametrize("length", [None, 40 * MEGABYTE])
@@ -34,7 +26,7 @@ def answer(connection: socket.socket) -> bytes:
 def test_what_the_disk_has_no_room_for_is_refused_before_it_comes(serve_script, path, length):
     served = serve_script(settings={"free_bytes": 10**18})
     with sending(served.url, path, length) as connection:
-        told = answer(connection)
+        told = rest_of(connection)
     assert told.startswith(b"HTTP/1.1 507 "), told
     assert b'"error_type":"NoRoom"' in told
     assert b"make room there, or send smaller files" in told
@@ -44,7 +36,7 @@ def test_what_may_not_be_kept_is_refused_before_it_comes(serve_script):
     served = serve_script(settings={"kept_bytes": 1000})
     assert httpx.post(served.url + "/uploads", files={"file": ("a.txt", b"x" * 2000)}).status_code == 201
     with sending(served.url, "/uploads", MEGABYTE) as connection:
-        told = answer(connection)
+        told = rest_of(connection)
     assert told.startswith(b"HTTP/1.1 507 "), told
     assert b"delete runs that you do not need" in told
 
@@ -61,7 +53,7 @@ async def test_files_that_arrive_at_the_same_time_are_bounded_together(serve_scr
         # The first may not have been read yet when the next ones come.
         await until(lambda: send().status_code == 503)
         with sending(served.url, "/uploads", 30 * MEGABYTE) as connection:
-            told = answer(connection)
+            told = rest_of(connection)
         assert told.startswith(b"HTTP/1.1 503 "), told
         assert b'"error_type":"Busy"' in told and b'"can_retry":true' in told
         assert b"retry-after: 5" in told.lower()

@@ -6,10 +6,10 @@ import logging
 
 import httpx
 import pytest
-from langgraph.graph import START, StateGraph
 from prometheus_client.parser import text_string_to_metric_families
 from provider_server import Failed, Said, providing
 from scripted_server import read_all
+from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright.engine.events.schema import ModelCalled
@@ -41,10 +41,7 @@ def asking(url: str) -> UserGraph:
             assert model is not None
             return {"answer": model.invoke(state["question"]).text}
 
-    builder = StateGraph(Asked)
-    builder.add_node("ask", ask)
-    builder.add_edge(START, "ask")
-    hosted = UserGraph("asking", builder)
+    hosted = UserGraph("asking", graph("START-ask", Asked, ask=ask))
     hosted.models, hosted.model_nodes = registry, ("ask",)
     return hosted
 
@@ -113,10 +110,8 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl"
     ],
 )  # fmt: skip
 async def test_passwords_in_texts_and_web_tokens_are_in_nothing_that_is_kept_of_a_run(serve_script, said):
-    builder = StateGraph(Asked)
-    builder.add_node("echo", lambda state: {"answer": f"You said {state['question']}"})
-    builder.add_edge(START, "echo")
-    served = serve_script(workflows=[UserGraph("echo", builder)])
+    echo = graph("START-echo", Asked, echo=lambda state: {"answer": f"You said {state['question']}"})
+    served = serve_script(workflows=[UserGraph("echo", echo)])
     async with httpx.AsyncClient(base_url=served.url, timeout=60, trust_env=False) as client:
         asked = {"workflow": "echo", "input": {"question": said}}
         run_id = (await client.post("/runs", json=asked)).json()["id"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import threading
@@ -13,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from hosted_graphs import until
-from listening import listening
+from listening import connected, listening, rest_of
 from run_histories import a_run, shown
 from scripted_server import read_all
 from serving_program import PROGRAM, serving
@@ -41,12 +40,8 @@ def most_memory(process: int) -> int:
 @contextmanager
 def silent(url: str, path: str, connection: str = "keep-alive") -> Iterator[socket.socket]:
     """A client that asks, and takes no more of the answer than its head and the beginning of its body."""
-    address = httpx.URL(url)
-    with closing(socket.socket()) as asking:
-        asking.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        asking.settimeout(60)
-        asking.connect((address.host, address.port))
-        asking.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: {connection}\r\n\r\n".encode())
+    sent = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: {connection}\r\n\r\n".encode()
+    with connected(url, sent, buffer=4096) as asking:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             head += asking.recv(1)
@@ -78,13 +73,10 @@ async def test_who_was_disconnected_within_a_large_event_comes_back_and_misses_n
     monkeypatch.setattr(Connection, "idle_seconds", 0.3)
     served = serve_script()
     keep_big(served.app.state.context.hub.store, events=4, characters=2_000_000)
-    taken = b""
     with silent(served.url, FOLLOWED) as asking:
         clients = served.app.state.context.metrics.streams
         await until(lambda: next(iter(clients.collect())).samples[0].value == 0)
-        with contextlib.suppress(ConnectionResetError):
-            while piece := asking.recv(65_536):
-                taken += piece
+        taken = rest_of(asking)
     assert not taken.endswith(b"0\r\n\r\n"), "an end of the body would say that this was all"
     complete = [line for line in taken.split(b"\n") if line.startswith(b"id: big:")]
     assert len(complete) < 4

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import socket
 
 import httpx
 import pytest
 from hosted_graphs import until
+from listening import connected
 from scripted_server import DONE, events_of, read_all, script
 
 from loopwright.runs.schemas import RunLimits
@@ -115,23 +114,11 @@ async def test_comments_keep_a_quiet_connection_alive(serve_script):
         assert [event.number for event in await reading] == [1]
 
 
-def stalled_client(url: str, body: dict[str, str]) -> socket.socket:
-    """A client that asks and then reads nothing."""
-    address = httpx.URL(url)
-    asking = socket.socket()
-    asking.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    asking.connect((address.host, address.port))
-    data = json.dumps(body).encode()
-    asking.sendall(
-        b"POST /api/chat/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
-    )
-    return asking
-
-
 async def test_a_client_that_reads_nothing_delays_neither_its_run_nor_others(served, client):
     big = {"chunks": 300, "size": 10_000}
-    with contextlib.closing(stalled_client(served.url, script(big, DONE))):
+    data = json.dumps(script(big, DONE)).encode()
+    head = b"POST /api/chat/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with connected(served.url, head + b"Content-Length: %d\r\n\r\n%s" % (len(data), data), buffer=4096):
         await until(lambda: served.gates.ended)
         (slow,) = served.gates.ended
         await until(lambda: served.ended(slow))

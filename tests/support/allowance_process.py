@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TypedDict
 
@@ -40,21 +40,17 @@ def main(url: str, runs: int, limits: dict[str, float]) -> None:
     builder.add_edge(START, "ask")
     builder.add_conditional_edges("ask", lambda _state: "ask", ["ask", END])
     graph = bounded(builder, [Loop(name="on", target="ask", sources=("ask",), limit=3, exhausted=END)])
-    said: list[str] = []
 
-    def run(number: int) -> None:
+    def run(number: int) -> str:
         record = RunRecord(
             id=f"{number}", workflow="w", title="", status="running", started_at=datetime.now(UTC), input={}
         )
         price = lambda _model, usage: usage.total_tokens / 1000  # noqa: E731
         allowance.set(RunAllowances(store, [Allowance(per="day", **limits)], record, price, 10))
-        said.append(graph.invoke({})["stop_reason"]["loop"])
+        return graph.invoke({})["stop_reason"]["loop"]
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(runs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(runs) as threads:
+        said = [*threads.map(run, range(runs))]
     print(json.dumps({"calls": len(model.calls), "said": said}))
 
 

@@ -49,19 +49,20 @@ def bad_files(folder: Path) -> dict[str, str]:
     (folder / "cut.jpg").write_bytes(whole[: len(whole) // 2])
     (folder / "empty.png").write_bytes(b"")
     (folder / "text.jpg").write_text("This is no picture.\n")
-    (folder / "bomb.png").write_bytes(_png_header(60_000, 60_000))
+    (folder / "bomb.png").write_bytes(png(60_000, 60_000, zlib.compress(b"\0" * 64)))
     (folder / "small.png").write_bytes(cv2.imencode(".png", picture(2)[:8, :8])[1].tobytes())
     return {"cut.jpg": "truncated", "empty.png": "empty", "text.jpg": "not an image", "bomb.png": "pixels",
             "small.png": "too small"}  # fmt: skip
 
 
-def _png_header(width: int, height: int) -> bytes:
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(b"\0" * 64))
+def png(width: int, height: int, data: bytes, *, interlaced: bool = False) -> bytes:
+    """A PNG file whose header says this size, whatever its data is: packed rows of RGB, if it can be shown."""
 
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, int(interlaced))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
 def rows_of(table: Path) -> list[dict[str, Any]]:

@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 from crashing_record import Record
 from langchain_core.messages import BaseMessage
-from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import get_runtime
 from langgraph.types import Send
+from shapes import graph
 from typing_extensions import TypedDict
 
-from loopwright.engine import BoundedGraph, GiveUp, Loop, NodePolicy, StateLimit, add_node, bounded
+from loopwright.engine import BoundedGraph, GiveUp, Loop, NodePolicy, StateLimit, bounded
 from loopwright.engine.budget.budget import Budget
 from loopwright.engine.nodes.policy import Retry, is_transient
 from loopwright.testing import ScriptedChatModel
@@ -96,24 +96,14 @@ def three_loops(
         longer: Whether a further node comes after the answer.
         **options: As for LangGraph's ``compile``.
     """
-    made = StateGraph(State)
+    edges = "START-plan plan-step step?step step?judge judge?plan judge?split split-left split-right left+right-join "
+    edges += "join?shard shard-gather gather?split gather?answer " + (
+        "answer-thanks thanks-END" if longer else "answer-END"
+    )
     node = _nodes(record, pause, asynchronous, slow)
-    for name in ("plan", "step", "judge", "split", "left", "right", "join", "shard", "gather", "answer"):
-        made.add_node(name, node(name))
-    made.add_edge(START, "plan")
-    made.add_edge("plan", "step")
-    made.add_conditional_edges("step", lambda _: "step", ["step", "judge"])
-    made.add_conditional_edges("judge", lambda _: "plan", ["plan", "split"])
-    made.add_edge("split", "left")
-    made.add_edge("split", "right")
-    made.add_edge(["left", "right"], "join")
-    made.add_conditional_edges("join", lambda _: [Send("shard", {"shard": i}) for i in range(SHARDS)], ["shard"])
-    made.add_edge("shard", "gather")
-    made.add_conditional_edges("gather", lambda _: "split", ["split", "answer"])
-    if longer:
-        made.add_node("thanks", node("thanks"))
-        made.add_edge("answer", "thanks")
-    made.add_edge("thanks" if longer else "answer", END)
+    names = ("plan", "step", "judge", "split", "left", "right", "join", "shard", "gather", "answer", "thanks")
+    shards = {"join": lambda _: [Send("shard", {"shard": i}) for i in range(SHARDS)]}
+    made = graph(edges, State, shards, **{name: node(name) for name in names})
     loops = [
         Loop(name="inner", target="step", sources=("step",), limit=1, exhausted="judge", scope="outer",
              reason=_reason(record, "loop.inner")),
@@ -128,7 +118,6 @@ def three_loops(
 
 def flaky(record: Record, **options: Any) -> BoundedGraph:
     """A loop around a node that fails on the first attempt of each visit, and in its third visit on every attempt."""
-    made = StateGraph(State)
 
     def work(state: State) -> dict[str, Any]:
         visit = state["trace"].count("check") + 1
@@ -144,14 +133,9 @@ def flaky(record: Record, **options: Any) -> BoundedGraph:
 
     rule = Retry(on=is_transient, retries=2, initial_wait=0.001, max_wait=0.002, jitter=False)
     policy = NodePolicy(retries=[rule], give_up=GiveUp(goto="answer", update=answer_without))
-    add_node(made, "work", work, policy)
     node = _nodes(record, 0.0, False)
-    made.add_node("check", node("check"))
-    made.add_node("answer", node("answer"))
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: "work", ["work", "answer"])
-    made.add_edge("answer", END)
+    nodes = {"work": {"action": work, "policy": policy}, "check": node("check"), "answer": node("answer")}
+    made = graph("START-work work-check check?work check?answer answer-END", State, **nodes)
     loop = Loop(name="again", target="work", sources=("check",), limit=4, exhausted="answer",
                 reason=_reason(record, "loop.again"))  # fmt: skip
     return bounded(made, [loop], name="flaky", **options)
@@ -184,34 +168,24 @@ def _asking(record: Record) -> Callable[[str], Callable[..., Any]]:
 
 def spender(record: Record, **options: Any) -> BoundedGraph:
     """A loop whose nodes call a model, two at once in its branches, under a budget that ends it long before its limit."""
-    made = StateGraph(State)
     ask, node = _asking(record), _nodes(record, 0.0, False)
-    for name in ("left", "right", "answer"):
-        made.add_node(name, ask(name))
-    made.add_node("split", node("split"))
-    made.add_node("check", node("check"))
-    made.add_edge(START, "split")
-    made.add_edge("split", "left")
-    made.add_edge("split", "right")
-    made.add_edge(["left", "right"], "check")
-    made.add_conditional_edges("check", lambda _: "split", ["split", "answer"])
-    made.add_edge("answer", END)
+    nodes = {name: ask(name) for name in ("left", "right", "answer")} | {
+        name: node(name) for name in ("split", "check")
+    }
+    made = graph(
+        "START-split split-left split-right left+right-check check?split check?answer answer-END", State, **nodes
+    )
     loop = Loop(name="again", target="split", sources=("check",), limit=20, exhausted="answer")
     return bounded(made, [loop], budget=Budget(model_calls=CALLS, exhausted="answer"), name="spender", **options)
 
 
 def spender_inside(record: Record, *, inside_bounded: bool = True, **options: Any) -> BoundedGraph:
     """A loop around a graph of three nodes that call a model, under a budget."""
-    inside, made = StateGraph(State), StateGraph(State)
     ask = _asking(record)
-    for name, before in (("one", START), ("two", "one"), ("three", "two")):
-        inside.add_node(name, ask(name))
-        inside.add_edge(before, name)
-    made.add_node("inside", bounded(inside) if inside_bounded else inside.compile())
-    made.add_node("answer", ask("answer"))
-    made.add_edge(START, "inside")
-    made.add_conditional_edges("inside", lambda _: "inside", ["inside", "answer"])
-    made.add_edge("answer", END)
+    inner = graph("START-one one-two two-three", State, **{name: ask(name) for name in ("one", "two", "three")})
+    inside = bounded(inner) if inside_bounded else inner.compile()
+    edges = "START-inside inside?inside inside?answer answer-END"
+    made = graph(edges, State, inside=inside, answer=ask("answer"))
     loop = Loop(name="again", target="inside", sources=("inside",), limit=20, exhausted="answer")
     budget = Budget(model_calls=CALLS, exhausted="answer")
     return bounded(made, [loop], budget=budget, name="spender inside", **options)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel
+from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright.checkpoints import aopen_checkpointer
@@ -140,15 +140,8 @@ class Walk(Workflow):
         return WalkRun(given, {"given": dict(given), "trace": [], "anything": value}, given["question"])
 
     def build(self, services: Any) -> BoundedGraph:
-        made = StateGraph(State)
-        for node in (*PATH, "answer"):
-            made.add_node(node, self._node(node))
-        made.add_edge(START, "plan")
-        made.add_edge("plan", "left")
-        made.add_edge("plan", "right")
-        made.add_edge(["left", "right"], "check")
-        made.add_conditional_edges("check", _content, ["plan", "answer"])
-        made.add_edge("answer", END)
+        edges = "START-plan plan-left plan-right left+right-check check?plan check?answer answer-END"
+        made = graph(edges, State, {"check": _content}, **{node: self._node(node) for node in (*PATH, "answer")})
         loop = Loop(
             name="again", target="plan", sources=("check",), limit=3, exhausted="answer", history="past",
             reason=lambda state: f"round {state.get('rounds')} is not enough",

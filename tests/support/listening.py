@@ -1,13 +1,14 @@
-"""Applications on real connections, in a thread of the test's own process."""
+"""Applications on real connections, in a thread of the test's own process, and bare connections to them."""
 
 from __future__ import annotations
 
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
+import httpx
 import uvicorn
 
 from loopwright.server.connections import Connection
@@ -41,3 +42,31 @@ def listening(app: Any, connection: type[Connection] = Connection) -> AbstractCo
     """
     server = uvicorn.Server(uvicorn.Config(app, http=connection, lifespan="off", log_level="error"))
     return in_thread(server, socket.create_server(("127.0.0.1", 0)))
+
+
+@contextmanager
+def connected(url: str, sent: bytes, buffer: int | None = None) -> Iterator[socket.socket]:
+    """A bare connection on which something was sent; of the answer the system takes no more bytes than `buffer`."""
+    address = httpx.URL(url)
+    with socket.socket() as connection:
+        if buffer:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        connection.settimeout(60)
+        connection.connect((address.host, address.port))
+        connection.sendall(sent)
+        yield connection
+
+
+def rest_of(connection: socket.socket) -> bytes:
+    """What comes until the server closes the connection, or resets it."""
+    taken = b""
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(65_536):
+            taken += piece
+    return taken
+
+
+def answer_to(url: str, sent: bytes) -> bytes:
+    """What comes back on a bare connection until the server closes it."""
+    with connected(url, sent) as connection:
+        return rest_of(connection)

@@ -15,11 +15,13 @@ from typing import Any
 
 import cv2
 import numpy as np
+from batch_images import png
 from PIL import Image, ImageCms
 
 from loopwright.workflows.iqa.sources.images import RGB
 
 WIDTH, HEIGHT = 96, 72
+NO_ROWS = zlib.compress(bytes(64))
 
 
 @cache
@@ -92,24 +94,13 @@ def holding(content: bytes | Callable[[], bytes]) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(content if isinstance(content, bytes) else content())
 
 
-def png(width: int, height: int, rows: bytes, *, bits: int = 8, colour: int = 2, interlaced: bool = False) -> bytes:
-    """A PNG file from its unpacked rows."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, int(interlaced))
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + body
-
-
 def interlaced_png() -> bytes:
     """The texture in the seven passes of Adam7."""
     passes = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))
     rows = b"".join(
         b"\0" + line.tobytes() for top, left, down, right in passes for line in rgb()[top::down, left::right]
     )
-    return png(WIDTH, HEIGHT, rows, interlaced=True)
+    return png(WIDTH, HEIGHT, zlib.compress(rows), interlaced=True)
 
 
 def tiff(values: np.ndarray, *, photometric: int, bits: int, extra: int | None = None, more: tuple[int, int] | None = None,
@@ -308,8 +299,8 @@ ODD = [
            {"cut.jpg": _cut("JPEG"), "cut.png": _cut("PNG"), "cut.webp": _cut("WEBP"), "cut.tif": _cut("TIFF"),
             "cut lzw.tif": _cut("TIFF", compression="tiff_lzw"), "cut.gif": _cut("GIF"), "cut.bmp": _cut("BMP")},
            error="damaged or truncated|broken header|not an image"),
-    *_many("pixel bomb", {"bomb.png": holding(lambda: png(12_000, 10_000, bytes(64))),
-                          "bomb beyond Pillow's limit.png": holding(lambda: png(60_000, 60_000, bytes(64)))},
+    *_many("pixel bomb", {"bomb.png": holding(lambda: png(12_000, 10_000, NO_ROWS)),
+                          "bomb beyond Pillow's limit.png": holding(lambda: png(60_000, 60_000, NO_ROWS))},
            error="120,000,000 pixels|too many pixels"),
     *_many("32-bit, signed or floating-point pixels",
            {"integers.tif": saved(lambda: Image.fromarray(slope().astype(np.int32) * 1000), "TIFF"),

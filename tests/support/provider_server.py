@@ -68,7 +68,7 @@ class ProviderServer(LoopbackServer):
 
     @property
     def base_url(self) -> str:
-        return self.address + ("/v1" if self.dialect == "openai" else "")
+        return self.url + ("/v1" if self.dialect == "openai" else "")
 
     def spec(self, model: str = "test-model", **more: Any) -> dict[str, Any]:
         """The server as a configuration names it, which sees images, with a key where its format has one."""
@@ -111,11 +111,8 @@ class _Handler(QuietHandler):
             if self.server.dialect == "openai" and body.get("stream"):
                 self.send_body(200, _streamed(lines[0], body), "text/event-stream")
                 return
-            self._send_lines(200, b"\n".join(json.dumps(line).encode() for line in lines))
-
-    def _send_lines(self, status: int, data: bytes) -> None:
-        lines = self.server.dialect == "ollama" and status == 200
-        self.send_body(status, data, "application/x-ndjson" if lines else "application/json")
+            kind = "application/x-ndjson" if self.server.dialect == "ollama" else "application/json"
+            self.send_body(200, b"\n".join(json.dumps(line).encode() for line in lines), kind)
 
 
 # By hand from "The chat completion object", OpenAI API reference, as of 2025-11.

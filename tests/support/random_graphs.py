@@ -15,9 +15,8 @@ from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
-from shapes import show_gates
+from shapes import show_gates, watch, watch_async
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
@@ -265,30 +264,9 @@ def outcome(made: Case) -> Outcome:
 
     Plain LangGraph's ``debug`` stream says what ran; it raises if the derived step limit is exceeded.
     """
-    app = made.app()
-    runs: Counter[str] = Counter()
-    inside, last = 0, 0
-
-    def see(chunk: Any) -> None:
-        nonlocal inside, last
-        space, event = chunk
-        if event["type"] == "task" and space:
-            inside += 1
-        elif event["type"] == "task":
-            runs[event["payload"]["name"]] += 1
-            last = max(last, event["step"])
-
-    show_gates(app)
-
-    async def watch() -> None:
-        async for chunk in CompiledStateGraph.astream(app, {"log": []}, stream_mode="debug", subgraphs=True):
-            see(chunk)
-
-    if made.seed % 4:
-        for chunk in CompiledStateGraph.stream(app, {"log": []}, stream_mode="debug", subgraphs=True):
-            see(chunk)
-    else:
-        asyncio.run(watch())
+    app = show_gates(made.app())
+    seen = watch(app, {"log": []}) if made.seed % 4 else asyncio.run(watch_async(app, {"log": []}))
+    runs, last = seen.runs, seen.last
     for name, count in made.handled.items():
         runs[app.builder.nodes[name].error_handler_node or ""] += count
     most = app.certificate
@@ -298,6 +276,6 @@ def outcome(made: Case) -> Outcome:
     for name, count in runs.items():
         allowed = most.max_runs_by_node[name]
         assert allowed is not None and count <= allowed, (where, name, count, allowed)
-    total = runs.total() + inside
+    total = runs.total() + len(seen.inside)
     assert total <= most.max_node_runs, (where, total, most.max_node_runs)
     return Outcome(last, most.max_supersteps, total, most.max_node_runs)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict
 
-from loopwright import Loop, bounded
+from shapes import graph, loop
+
+from loopwright import bounded
 from loopwright.diagram.shown import ShownGraph, shown_graph
 from loopwright.engine.events.schema import (
     ModelCalled,
@@ -92,21 +94,10 @@ def path_events(
     return events
 
 
-class _State(TypedDict):
-    draft: str
-
-
 def small_graph() -> ShownGraph:
     """A graph with one loop."""
-    from langgraph.graph import END, START, StateGraph
-
-    graph = StateGraph(_State)
-    graph.add_node("write", lambda _: {"draft": "x"})
-    graph.add_node("check", lambda _: {})
-    graph.add_edge(START, "write")
-    graph.add_edge("write", "check")
-    graph.add_conditional_edges("check", lambda _: END, ["write", END])
-    return shown_graph(bounded(graph, loops=[Loop(name="retry", target="write", sources=("check",), limit=2)]))
+    made = graph("START-write write-check check?write check?END")
+    return shown_graph(bounded(made, loops=[loop("retry", "check", "write", 2)]))
 
 
 def keep(store: RunStore, run: RunRecord, events: Sequence[RunEvent], client: Sequence[KeptEvent] = ()) -> None:

@@ -62,10 +62,6 @@ class SearchServer(LoopbackServer):
         self.replies: deque[Reply] = deque()
         self.requests: list[Asked] = []
 
-    @property
-    def url(self) -> str:
-        return self.address
-
 
 class Handler(QuietHandler):
     server: SearchServer

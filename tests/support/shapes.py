@@ -21,6 +21,7 @@ from loopwright.engine.bounds import bounded
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import Loop
+from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import GraphError
 
 
@@ -68,13 +69,13 @@ def sends(target: str, width: int) -> Callable[[Any], Any]:
     return route
 
 
-def graph(edges: str, schema: Any = State, context: Any = None, **options: Any) -> StateGraph[Any]:
+def graph(edges: str, schema: Any = State, routes: Mapping[str, Any] = {}, **options: Any) -> StateGraph[Any]:
     """A graph from words: ``a-b`` an edge, ``a?b`` one way of a router that takes the first, ``a+b-c`` a join.
 
-    A grader's first way is the one back, so it always says no. Options are a node's own: what it does, or the
-    arguments of ``add_node``.
+    A grader's first way is the one back, so it always says no; ``routes`` are other routers, by their nodes. Options
+    are a node's own: what it does, or the arguments of ``add_node``, of the engine's own where there is a ``policy``.
     """
-    made = StateGraph(schema, context_schema=context)
+    made = StateGraph(schema)
     routed: dict[str, list[str]] = {}
     plain: list[tuple[list[str], str]] = []
     for word in edges.split():
@@ -87,12 +88,16 @@ def graph(edges: str, schema: Any = State, context: Any = None, **options: Any) 
     ends += [(source, target) for source, targets in routed.items() for target in targets]
     for name in dict.fromkeys(name for pair in ends for name in pair if name not in ("START", "END")):
         given = options.get(name, {})
-        made.add_node(name, **({"action": note(name), **given} if isinstance(given, dict) else {"action": given}))
+        given = {"action": note(name), **given} if isinstance(given, dict) else {"action": given}
+        if "policy" in given:
+            add_node(made, name, given["action"], given["policy"])
+        else:
+            made.add_node(name, **given)
     for sources, target in plain:
         made.add_edge(sources if len(sources) > 1 else at(sources[0]), at(target))
     for source, targets in routed.items():
         ways = [at(target) for target in targets]
-        made.add_conditional_edges(at(source), lambda _, first=ways[0]: first, ways)
+        made.add_conditional_edges(at(source), routes.get(source, lambda _, first=ways[0]: first), ways)
     return made
 
 

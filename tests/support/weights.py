@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,22 @@ from loopwright.models.embedded import KNOWN, KnownModel, Published, WeightFile,
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / ".models"
+CHAT = "qwen2.5-coder-1.5b-instruct"
 
 
-def real(name: str) -> Weights:
+def real(name: str, fetched_by: str = "scripts/fetch_test_models") -> Weights:
     """A model of .models/; skips the test where it is absent."""
     if not (MODELS / name / KNOWN[name].files[0].name).exists():
-        pytest.skip(f"{name} is not in .models/: run scripts/fetch_test_models")
+        pytest.skip(f"{name} is not in .models/: run {fetched_by}")
     return Weights(KNOWN[name], {file.name: MODELS / name / file.name for file in KNOWN[name].files})
+
+
+def local_chat() -> str:
+    """A real chat model inside the test's process, as a configuration names it; skips without the runtime, too."""
+    if find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed: pip install 'loopwright[local]'")
+    (path,) = real(CHAT, "scripts/fetch_test_models --chat").files.values()
+    return f"local:{path}"
 
 
 def lay(folder: Path, model: KnownModel) -> Path:
@@ -52,10 +62,6 @@ class Hub(LoopbackServer):
         self.cuts = 0
         """So many times a GET breaks off in the middle."""
         self.status = 200
-
-    @property
-    def url(self) -> str:
-        return self.address
 
 
 class HubHandler(QuietHandler):

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import agent
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, Field
+from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright import bounded, fallbacks
@@ -193,11 +194,7 @@ class Data:
 
 
 def runaway(schema: Any) -> StateGraph[Any]:
-    builder = StateGraph(schema)
-    builder.add_node("work", lambda state: {"messages": [AIMessage("working")]})
-    builder.add_edge(START, "work")
-    builder.add_conditional_edges("work", lambda state: "work", ["work", END])
-    return builder
+    return graph("START-work work?work work?END", schema, work=lambda state: {"messages": [AIMessage("working")]})
 
 
 ASK = {"messages": [("user", "Well?")]}

@@ -28,17 +28,8 @@ def loop(**fields: Any) -> Loop:
     return Loop(**{"name": "again", "target": "work", "sources": ("check",), "limit": 2, **fields})
 
 
-def builder(*nodes: str, schema: Any = State, **functions: Callable[..., Any]) -> StateGraph[Any]:
-    made = StateGraph(schema)
-    for name in nodes:
-        made.add_node(name, functions.get(name, note(name)))
-    made.add_edge(START, nodes[0])
-    return made
-
-
-def routed(schema: Any = State) -> StateGraph[Any]:
-    made = builder("work", "check", schema=schema)
-    made.add_edge("work", "check")
+def routed(schema: Any = State, **options: Any) -> StateGraph[Any]:
+    made = shapes.graph("START-work work-check", schema=schema, **options)
     made.add_conditional_edges("check", lambda _: "again", {"again": "work", "done": END})
     return made
 
@@ -51,9 +42,8 @@ ROUND = ["work", "check"]
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode: str) -> None:
-    made = builder("work", "check")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: [Send(max("work", ""), {})], ["work", END])
+    hidden = {"check": lambda _: [Send(max("work", ""), {})]}
+    made = shapes.graph("START-work work-check check?work check?END", routes=hidden)
     app = bounded(made, [loop()])
     with pytest.raises(
         LoopDeclarationError,
@@ -122,8 +112,7 @@ def test_what_is_no_graph_is_refused(thing: Any) -> None:
 
 @pytest.mark.parametrize("name", ["start", "fallback", "loop", "again.check"])
 def test_nodes_and_loops_may_have_names_that_the_engine_uses_itself(name: str) -> None:
-    made = builder(name)
-    made.add_conditional_edges(name, lambda _: name, [name, END])
+    made = shapes.graph(f"START-{name} {name}?{name} {name}?END")
     assert bounded(made, limit=1).invoke({"log": []})["log"] == [name, name]
 
 
@@ -224,15 +213,8 @@ async def test_the_builder_s_node_defaults_hold_for_its_nodes_and_not_for_gates(
     async def handle(_state: State) -> dict[str, Any]:
         return {"log": ["handled"]}
 
-    made = StateGraph(State)
+    made = shapes.graph("START-work work-check check-back back?work back?END", work=work, check=fail, back=work)
     made.set_node_defaults(timeout=5, cache_policy=CachePolicy(), error_handler=handle)
-    made.add_node("work", work)
-    made.add_node("check", fail)
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_node("back", work)
-    made.add_edge("check", "back")
-    made.add_conditional_edges("back", lambda _: "work", ["work", END])
     graph: Any = made.compile() if compiled else made
     app = bounded(graph, [loop(sources=("back",), limit=1)])
     assert (await app.ainvoke({"log": []}))["log"] == ["work", "handled"]
@@ -243,9 +225,7 @@ async def test_the_builder_s_node_defaults_hold_for_its_nodes_and_not_for_gates(
 
 @pytest.mark.parametrize("garbage", [0, -7, 10**9, None, "three"])
 def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_word_is_the_gate_s(garbage: Any) -> None:
-    made = builder("work", "check", check=lambda _: {"log": ["check"], "count": garbage})
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: "again", {"again": "work", "done": END})
+    made = routed(check=lambda _: {"log": ["check"], "count": garbage})
     final = bounded(made, [loop(limit=3, counter="count")]).invoke({"log": []})
     assert final["log"] == ROUND * 4
     assert final["count"] == 3
@@ -253,11 +233,8 @@ def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_wor
 
 def two_sources() -> StateGraph[Any]:
     """``work`` goes to the nodes that ``plan`` names; each wants another pass."""
-    made = builder("work", "a", "b", "after_a", "after_b")
-    made.add_conditional_edges("work", lambda state: list(state["plan"]), ["a", "b"])
-    for name in ("a", "b"):
-        made.add_conditional_edges(name, lambda _: "again", {"again": "work", "done": END})
-    return made
+    edges = "START-work work?a work?b a?work b?work after_a-END after_b-END"
+    return shapes.graph(edges, routes={"work": lambda state: list(state["plan"])})
 
 
 BY_SOURCE = {"a": "after_a", "b": "after_b"}

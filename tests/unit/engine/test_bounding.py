@@ -9,7 +9,7 @@ import shapes
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.store.memory import InMemoryStore
 from shapes import State, note
 
@@ -150,18 +150,8 @@ async def test_a_recursion_error_from_a_graph_inside_a_node_is_not_swallowed() -
 # Graphs inside graphs
 
 
-def line(length: int) -> StateGraph[Any]:
-    made = StateGraph(State)
-    for place in range(length):
-        made.add_node(f"n{place}", note(f"n{place}"))
-        made.add_edge(f"n{place - 1}" if place else START, f"n{place}")
-    return made
-
-
 def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:
-    middle = shapes.graph("START-deep", deep=line(20).compile())
+    line = shapes.graph("START-n0 " + " ".join(f"n{place}-n{place + 1}" for place in range(19)))
+    middle = shapes.graph("START-deep", deep=line.compile())
     outer = shapes.graph("START-middle middle?middle middle?END", middle=middle.compile())
     assert "n19" in bounded(outer, limit=1).invoke({"log": []})["log"]
-
-
-# A graph that we did not write

@@ -9,7 +9,7 @@ import pytest
 import shapes
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.types import Command, interrupt
 from shapes import State
 
@@ -41,14 +41,8 @@ class Calls:
 
 def looped(calls: Calls) -> StateGraph[Any]:
     """``think -> check -> think ...``, and an ``answer`` that calls the model too."""
-    made = StateGraph(State)
-    made.add_node("think", calls.node("think"))
-    made.add_node("check", lambda _s: {"log": ["check"]})
-    made.add_node("answer", calls.node("answer"))
-    made.add_edge(START, "think")
-    made.add_edge("think", "check")
-    made.add_conditional_edges("check", lambda _s: "think", ["think", END])
-    return made
+    edges = "START-think think-check check?think check?END answer-END"
+    return shapes.graph(edges, think=calls.node("think"), answer=calls.node("answer"))
 
 
 def endless(**fields: Any) -> Loop:
@@ -148,8 +142,7 @@ def test_a_loops_budget_counts_from_its_first_request() -> None:
 async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool) -> None:
     for asynchronous in (False, True):
         calls = Calls()
-        graph = looped(calls)
-        graph.nodes.pop("answer")
+        graph = shapes.graph("START-think think-check check?think check?END", think=calls.node("think"))
         child = bounded(graph, [endless()])
 
         def inside(state: State, child: Any = child) -> Any:
@@ -176,7 +169,6 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
 
 def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_same() -> None:
     calls = Calls()
-    graph = StateGraph(State)
 
     def swallows(_state: State) -> State:
         for _ in range(5):
@@ -186,9 +178,7 @@ def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_sam
                 return {"log": ["swallowed"]}
         return {"log": ["all"]}
 
-    graph.add_node("swallows", swallows)
-    graph.add_node("answer", calls.node("answer"))
-    graph.add_edge(START, "swallows")
+    graph = shapes.graph("START-swallows answer-END", swallows=swallows, answer=calls.node("answer"))
     final = ran(bounded(graph, budget=Budget(model_calls=3, exhausted="answer")))
     assert final["log"] == ["swallowed", "answer"]
     assert final["stop_reason"]["loop"] == "run"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from shapes import State
 
 from loopwright.engine import Backoff, BoundedGraph, Budget, Loop, bounded
@@ -17,11 +17,7 @@ from loopwright.testing import ManualClock
 
 
 def round_trip(budget: Budget, backoff: Backoff, **fields: Any) -> BoundedGraph:
-    made = StateGraph(State)
-    made.add_node("work", lambda _s: {"log": ["work"]})
-    made.add_node("answer", lambda _s: {"log": ["answer"]})
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _s: "work", ["work", END])
+    made = shapes.graph("START-work work?work work?END answer-END")
     loop = Loop(name="again", target="work", sources=("work",), limit=1000, backoff=backoff, exhausted="answer")
     return bounded(made, [loop], budget=budget, **fields)
 

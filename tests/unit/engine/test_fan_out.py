@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 import shapes
-from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.types import Command, Send
-from shapes import State, note, show_gates
+from shapes import State, show_gates, watch
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
@@ -19,17 +18,8 @@ from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UndeclaredFanOutError, UndeclaredJumpError
 
 
-def graph(*nodes: str, **actions: Any) -> StateGraph[Any]:
-    made = StateGraph(State)
-    for name in nodes:
-        made.add_node(name, actions.get(name, note(name)))
-    made.add_edge(START, nodes[0])
-    return made
-
-
 def ran(app: Any) -> Counter[str]:
-    tasks = CompiledStateGraph.stream(show_gates(app), {"log": []}, stream_mode="tasks")
-    return Counter(chunk["name"] for chunk in tasks if "triggers" in chunk)
+    return watch(show_gates(app), {"log": []}).runs
 
 
 def sends(*targets: str) -> Callable[[State], Any]:
@@ -42,10 +32,11 @@ def by_command(*targets: str) -> Callable[[State], Any]:
 
 def map_reduce(route: Any) -> StateGraph[Any]:
     """``plan`` sends to ``work``; ``merge`` takes what comes."""
-    made = graph("plan", "work", "merge")
-    made.add_conditional_edges("plan", route, ["work"])
-    made.add_edge("work", "merge")
-    return made
+    return shapes.graph("START-plan plan?work work-merge", routes={"plan": route})
+
+
+def planned(plan: Any) -> StateGraph[Any]:
+    return shapes.graph("START-plan work-END", plan={"action": plan, "destinations": ("work",)})
 
 
 # Enforced
@@ -65,22 +56,13 @@ def router(width: int) -> StateGraph[Any]:
 
 @making
 def command(width: int) -> StateGraph[Any]:
-    made = graph("work")
-    made.add_node("plan", by_command(*["work"] * width), destinations=("work",))
-    made.add_edge("work", END)
-    made.edges.remove((START, "work"))
-    made.add_edge(START, "plan")
-    return made
+    return planned(by_command(*["work"] * width))
 
 
 @making
 def parent_command(width: int) -> StateGraph[Any]:
     inner = shapes.graph("START-x", x=lambda _: Command(graph=Command.PARENT, goto=[Send("work", {"log": []})] * width))
-    made = graph("work")
-    made.add_node("plan", inner.compile(), destinations=("work",))
-    made.edges.remove((START, "work"))
-    made.add_edge(START, "plan")
-    return made
+    return planned(inner.compile())
 
 
 def cut(width: int) -> list[Send]:

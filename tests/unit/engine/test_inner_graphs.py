@@ -9,7 +9,7 @@ import pytest
 import shapes
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from shapes import State
 
@@ -20,11 +20,7 @@ from loopwright.errors import UnboundedCycleError
 
 def worker(name: str = "work") -> Any:
     """A graph that never ends by itself."""
-    made = StateGraph(State)
-    made.add_node(name, lambda _: {"log": [name]})
-    made.add_edge(START, name)
-    made.add_conditional_edges(name, lambda _: name, [name, END])
-    return made.compile()
+    return shapes.graph(f"START-{name} {name}?{name} {name}?END").compile()
 
 
 def in_sequence() -> StateGraph[Any]:
@@ -96,15 +92,12 @@ def test_a_limit_bounds_graphs_that_a_tool_holds() -> None:
 
 
 def test_a_graph_that_holds_itself_is_left_alone() -> None:
-    made = StateGraph(State)
     held: list[Any] = []
 
     def call(state: State) -> dict[str, Any]:
         return {"log": held[0].invoke({"log": ["deeper"]})["log"]} if not state["log"] else {}
 
-    made.add_node("call", call)
-    made.add_edge(START, "call")
-    held.append(made.compile())
+    held.append(shapes.graph("START-call", call=call).compile())
     assert bounded(held[0], limit=2).invoke({"log": []})["log"] == ["deeper"]
 
 

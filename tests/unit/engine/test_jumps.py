@@ -14,7 +14,7 @@ import shapes
 from langchain_core.messages import AIMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import END, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, Send
 from shapes import State
@@ -78,11 +78,8 @@ def test_a_node_that_hands_on_what_it_is_given_may_go_anywhere() -> None:
     def hands_on(state: Any) -> Any:
         return state if isinstance(state, Command) else {"log": ["seen"]}
 
-    made = StateGraph(State)
-    made.add_node("start", lambda _: Command(goto=Send("hand", Command(goto="end"))))
-    made.add_node("hand", hands_on)
-    made.add_node("end", lambda _: {"log": ["end"]})
-    made.add_edge(START, "start")
+    starts = shapes.jump(Send("hand", Command(goto="end")))
+    made = shapes.graph("START-start hand-END end-END", start=starts, hand=hands_on)
     assert bounded(made, limit=3).invoke({"log": []})["log"] == ["end"]
 
 
@@ -101,9 +98,8 @@ def test_no_node_can_start_its_own_books_anew(key: str, as_command: bool, caplog
 
 def test_streams_show_no_gate_and_results_no_key_of_ours_until_a_bound_is_reached() -> None:
     def build() -> StateGraph[Any]:
-        made = shapes.graph("START-work")
-        made.add_conditional_edges("work", lambda s: "work" if len(s["log"]) < 3 else END, ["work", END])
-        return made
+        again = {"work": lambda s: "work" if len(s["log"]) < 3 else END}
+        return shapes.graph("START-work work?work work?END", routes=again)
 
     app, usual = bounded(build(), limit=5), build().compile()
     assert app.invoke({"log": []}) == usual.invoke({"log": []})
@@ -134,9 +130,7 @@ def test_arguments_that_cannot_be_meant_are_refused_in_our_words(arguments: dict
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_state_without_keys_can_be_bounded_too(mode: str) -> None:
-    made = StateGraph(Annotated[list, operator.add])  # type: ignore[arg-type]
-    made.add_node("work", lambda _: ["work"])
-    made.add_edge(START, "work")
+    made = shapes.graph("START-work", schema=Annotated[list, operator.add], work=lambda _: ["work"])
     assert bounded(made).invoke(["given"]) == ["given", "work"]
     made.add_conditional_edges("work", lambda _: "work", ["work", END])
     app = bounded(made, limit=2, checkpointer=InMemorySaver())

@@ -8,23 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.types import Command, interrupt
 from shapes import State
 
 from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, is_transient
-from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import LoopwrightError, NodeFailed, NodeTimeout
 
 
 def graph(function: Callable[..., Any], **policy: Any) -> StateGraph[Any]:
-    made = StateGraph(State)
-    add_node(made, "work", function, NodePolicy(**policy))
-    made.add_node("after", lambda _: {"log": ["after"]})
-    made.add_edge(START, "work")
-    made.add_edge("work", "after")
-    return made
+    return shapes.graph("START-work work-after", work={"action": function, "policy": NodePolicy(**policy)})
 
 
 # Timeouts

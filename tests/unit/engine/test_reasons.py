@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 import shapes
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
@@ -75,7 +75,7 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
         look=lambda state: {"messages": [ToolMessage("no", tool_call_id="look")]},
     )
     loop = Loop(name="agent", target="model", sources=("look",), limit=3, warn_at=1)
-    around = StateGraph(State).add_node("agent", made.compile()).add_edge(START, "agent")
+    around = shapes.graph("START-agent", schema=State, agent=made.compile())
     for app in (bounded(made, [loop]), bounded(made, limit=3, warn_at=1), bounded(around, limit=3, warn_at=1)):
         said = app.invoke({"messages": ["go"]})["messages"]
         assert [message.text for message in said if message.type == "human"] == ["go", warning(1), warning(0)]
@@ -83,10 +83,7 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
 
 
 def test_a_warning_needs_messages():
-    made = StateGraph(TypedDict("Plain", {"draft": str}))
-    made.add_node("write", lambda _: {})
-    made.add_edge(START, "write")
-    made.add_conditional_edges("write", lambda _: "write", ["write", END])
+    made = shapes.graph("START-write write?write write?END", schema=TypedDict("Plain", {"draft": str}))
     with pytest.raises(LoopDeclarationError, match="messages"):
         bounded(made, [Loop(name="again", target="write", sources=("write",), limit=1, warn_at=1)])
     with pytest.raises(LoopDeclarationError, match="messages"):

@@ -11,13 +11,12 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
-from langgraph.graph import START, StateGraph
+from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, arun, bounded, run
 from loopwright.engine.events.schema import NodeRetried
 from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries, will_retry
-from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import ConfigError, NodeFailed
 
 QUICK: dict[str, Any] = {"initial_wait": 0.01, "max_wait": 0.05, "jitter": False}
@@ -40,7 +39,7 @@ def rate(**headers: str) -> HttpError:
     return HttpError(429, **headers)
 
 
-def graph(policy: NodePolicy, function: Callable[..., Any] | None = None) -> BoundedGraph:
+def app_of(policy: NodePolicy, function: Callable[..., Any] | None = None) -> BoundedGraph:
     """A node that raises the input's errors in turn, and then succeeds."""
 
     def work(state: State) -> dict[str, Any]:
@@ -48,16 +47,11 @@ def graph(policy: NodePolicy, function: Callable[..., Any] | None = None) -> Bou
             raise state["errors"].pop(0)
         return {"log": ["work"]}
 
-    made = StateGraph(State)
-    add_node(made, "work", function or work, policy)
-    made.add_node("after", lambda _: {"log": ["after"]})
-    made.add_edge(START, "work")
-    made.add_edge("work", "after")
-    return bounded(made)
+    return bounded(graph("START-work work-after", State, work={"action": function or work, "policy": policy}))
 
 
 async def play(mode: str, policy: NodePolicy, errors: Sequence[Exception]) -> tuple[dict[str, Any], list[NodeRetried]]:
-    app = graph(policy)
+    app = app_of(policy)
     result = run(app, {"errors": [*errors]}) if mode == "sync" else await arun(app, {"errors": [*errors]})
     return result.state, [event for event in result.events if isinstance(event, NodeRetried)]
 
@@ -80,7 +74,7 @@ def test_an_error_without_a_rule_is_not_tried_again() -> None:
     policy = NodePolicy(retries=usual_retries(**QUICK))
     for error in (HttpError(401), HttpError(404), ValueError("no"), RuntimeError("no")):
         with pytest.raises(NodeFailed, match="on attempt 1"):
-            graph(policy).invoke({"errors": [error]})
+            app_of(policy).invoke({"errors": [error]})
 
 
 # Waits
@@ -96,7 +90,7 @@ def test_jitter() -> None:
 
 
 async def test_a_wait_can_be_cancelled() -> None:
-    app = graph(NodePolicy(retries=[Retry(on="timeout", initial_wait=30, jitter=False)]))
+    app = app_of(NodePolicy(retries=[Retry(on="timeout", initial_wait=30, jitter=False)]))
     started = time.monotonic()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(app.ainvoke({"errors": [TimeoutError()]}), 0.1)
@@ -169,6 +163,6 @@ async def test_code_in_a_node_knows_whether_it_will_be_tried_again(mode: str) ->
 
     policy = NodePolicy(timeout=5, retries=[Retry(on="timeout", retries=2, **QUICK)])
     with pytest.raises(NodeFailed, match="attempt 3"):
-        graph(policy, work).invoke({}) if mode == "sync" else await graph(policy, work).ainvoke({})
+        app_of(policy, work).invoke({}) if mode == "sync" else await app_of(policy, work).ainvoke({})
     assert said == [True, True, False]
     assert not will_retry(TimeoutError()), "outside of a node nothing is tried again"

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
-from shapes import State, note
+from shapes import State, graph, note
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import (
@@ -23,17 +22,12 @@ from loopwright.engine.events.stream import arun, astream, resume, run, stream
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import Loop
 from loopwright.engine.nodes.policy import NodePolicy
-from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import CheckpointError, NodeFailed
 
 
-def app(work: Any = None, policy: NodePolicy | None = None, limit: int = 1, **options: Any) -> BoundedGraph:
-    made = StateGraph(State)
-    add_node(made, "work", work or note("work"), policy or NodePolicy())
-    made.add_node("check", note("check"))
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
-    made.add_conditional_edges("check", lambda _: "work", ["work", END])
+def app(work: Any = None, limit: int = 1, **options: Any) -> BoundedGraph:
+    worker = {"action": work or note("work"), "policy": NodePolicy()}
+    made = graph("START-work work-check check?work check?END", work=worker)
     loop = Loop(name="again", target="work", sources=("check",), limit=limit, reason=lambda _: "poor")
     return bounded(made, [loop], **{"name": "demo", **options})
 

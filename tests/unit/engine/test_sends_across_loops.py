@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
@@ -29,18 +30,9 @@ def work(state: State) -> State:
     return {"log": [f"work {state.get('item', '-')}"]}
 
 
-def check(state: State) -> State:
-    return {"log": ["check"]}
-
-
 def workers(router: Any) -> StateGraph[Any]:
-    made = StateGraph(State)
-    made.add_node("plan", lambda _: {"log": ["plan"]})
-    made.add_node(work)
-    made.add_node(check)
-    made.add_edge(START, "plan")
-    made.add_conditional_edges("plan", lambda _: [Send("work", {"item": n}) for n in (1, 2, 3)], ["work"])
-    made.add_edge("work", "check")
+    three = {"plan": lambda _: [Send("work", {"item": n}) for n in (1, 2, 3)]}
+    made = shapes.graph("START-plan plan?work work-check", State, three, work=work)
     made.add_conditional_edges("check", router)
     return made
 
@@ -49,11 +41,7 @@ def test_a_command_sends_back_too_and_a_run_goes_on_from_disk_with_what_waited(t
     def back(state: State) -> Any:
         return Command(goto=[Send("work", {"item": len(state["log"])})], update={"log": ["back"]})
 
-    made = StateGraph(State)
-    made.add_node(work)
-    made.add_node("check", back)
-    made.add_edge(START, "work")
-    made.add_edge("work", "check")
+    made = shapes.graph("START-work work-check", State, work=work, check=back)
     whole = bounded(made, limit=2).invoke({"log": []})
     assert whole["log"] == ["work -", "back", "work 1", "back", "work 3", "back"]
     place: Any = {"configurable": {"thread_id": "t"}}
@@ -70,15 +58,11 @@ def test_what_is_sent_while_the_gate_runs_waits_for_the_next_pass() -> None:
     Its name sorts before the gate's or behind it, as LangGraph merges the writes of a superstep.
     """
     for late in ("a", "z"):
-        made = StateGraph(State)
-        made.add_node(work)
-        made.add_node("soon", lambda s: Command(goto=[Send("work", {"item": 1})]) if "work 1" not in s["log"] else {})
-        made.add_node("step", lambda _: {})
-        made.add_node(late, lambda s: Command(goto=[Send("work", {"item": 2})]) if "work 2" not in s["log"] else {})
-        made.add_edge(START, "work")
-        made.add_edge("work", "soon")
-        made.add_edge("work", "step")
-        made.add_edge("step", late)
+        sending = {
+            "soon": lambda s: Command(goto=[Send("work", {"item": 1})]) if "work 1" not in s["log"] else {},
+            late: lambda s: Command(goto=[Send("work", {"item": 2})]) if "work 2" not in s["log"] else {},
+        }
+        made = shapes.graph(f"START-work work-soon work-step step-{late}", State, work=work, **sending)
         loops = [Loop(name="again", target="work", sources=("soon", late), limit=9)]
         end = bounded(made, loops, checkpointer=InMemorySaver()).invoke(
             {"log": []}, {"configurable": {"thread_id": "t"}}
@@ -114,10 +98,7 @@ def test_random_rounds_of_sends_are_what_plain_langgraph_makes_of_them(seed: int
 
 
 def going() -> StateGraph[Any]:
-    made = StateGraph(State)
-    made.add_node(work)
-    made.add_edge(START, "work")
-    return made
+    return shapes.graph("START-work", State, work=work)
 
 
 def past_the_map(_state: State) -> Any:

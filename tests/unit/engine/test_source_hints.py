@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
+import shapes
+from langgraph.graph import END, StateGraph
 from typing_extensions import TypedDict
 
 from loopwright.engine.proof.destinations import behaviour_of, router_words
@@ -253,10 +254,7 @@ UNREADABLE = {
 
 
 def routed(router: Any) -> StateGraph[Any]:
-    made = StateGraph(State)
-    for name in ("work", "check", "other"):
-        made.add_node(name, lambda _: {})
-    made.add_edge(START, "work")
+    made = shapes.graph("START-work check-END other-END", State)
     made.add_conditional_edges("work", router)
     return made
 
@@ -339,11 +337,7 @@ COMMANDS: dict[str, tuple[str, set[str] | None]] = {
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_node_without_declared_destinations_jumps_where_its_source_says(case: str, tmp_path: Path) -> None:
     source, expected = COMMANDS[case]
-    made = StateGraph(State)
-    for name in ("work", "check"):
-        made.add_node(name, lambda _: {})
-    made.add_node("jump", function(source, tmp_path))
-    made.add_edge(START, "jump")
+    made = shapes.graph("START-jump work-END check-END", State, jump=function(source, tmp_path))
     assert behaviour_of(made.nodes["jump"].runnable).jumps == expected
     anywhere = dict.fromkeys(("work", "check", "jump", END), "assumed")
     assert ways_from(made, "jump") == (anywhere if expected is None else dict.fromkeys(expected, "command"))

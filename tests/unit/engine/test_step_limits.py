@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from itertools import pairwise
 from typing import Any
 
 import pytest
 import shapes
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from shapes import State
 
 from loopwright.engine import BoundedGraph, Budget, Loop, bounded
@@ -18,19 +16,8 @@ from loopwright.errors import BrokenAssumptionError
 hows = pytest.mark.parametrize("how", ["sync", "async"])
 
 
-def line(*names: str) -> StateGraph[Any]:
-    made = StateGraph(State)
-    for name in names:
-        made.add_node(name, lambda _s, name=name: {"log": [name]})
-    made.add_edge(START, names[0])
-    for one, other in pairwise(names):
-        made.add_edge(one, other)
-    return made
-
-
 def round_trip(limit: int = 20, **options: Any) -> BoundedGraph:
-    made = line("a", "b")
-    made.add_conditional_edges("b", lambda _s: "a", ["a", END])
+    made = shapes.graph("START-a a-b b?a b?END")
     return bounded(made, [Loop(name="again", target="a", sources=("b",), limit=limit)], **options)
 
 

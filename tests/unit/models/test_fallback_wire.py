@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 from installed import needs
-from langgraph.graph import START, StateGraph
 from provider_server import IN, OUT, SECRET, Failed, ProviderServer, Said, providing
 from pydantic import BaseModel
+from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright.engine import RunResult, arun, bounded, run
 from loopwright.engine.events.schema import ModelFellBack
 from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries
-from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import StructuredReplyError
 from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask
 
@@ -58,11 +57,9 @@ async def play(
     async def aplan(_state: State) -> State:
         return {"answer": (await aask(chat, "q", Verdict, node="plan", usage=usage)).answer}
 
-    made = StateGraph(State)
-    add_node(made, "plan", plan if mode == "sync" else aplan, NodePolicy(retries=rules))
-    made.add_edge(START, "plan")
-    graph = bounded(made, [])
-    return run(graph, {}) if mode == "sync" else await arun(graph, {})
+    asking = {"action": plan if mode == "sync" else aplan, "policy": NodePolicy(retries=rules)}
+    app = bounded(graph("START-plan", State, plan=asking), [])
+    return run(app, {}) if mode == "sync" else await arun(app, {})
 
 
 def asked(server: ProviderServer) -> list[str]:

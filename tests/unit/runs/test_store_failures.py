@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -106,29 +106,24 @@ async def test_a_server_that_ends_its_connections_is_found_again(postgres_url: s
 def test_a_connection_that_ends_in_the_middle_is_a_passing_failure(postgres_url: str) -> None:  # noqa: F811
     store = open_runs(postgres_url)
     store.create(a_run(), shown())
-    caught: list[StoreError] = []
-
-    def write() -> None:
-        try:
-            store.write(events=[news("r1", [1])])
-        except StoreError as error:
-            caught.append(error)
-
-    with beside(postgres_url) as admin, beside(postgres_url) as killer, admin.transaction(force_rollback=True):
+    with (
+        ThreadPoolExecutor(1) as threads,
+        beside(postgres_url) as admin,
+        beside(postgres_url) as killer,
+        admin.transaction(force_rollback=True),
+    ):
         admin.execute("LOCK TABLE run_events")
-        thread = threading.Thread(target=write)
-        thread.start()
+        writing = threads.submit(store.write, events=[news("r1", [1])])
         ended = False
-        while not ended and thread.is_alive():
+        while not ended and not writing.done():
             found = killer.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright' "
                 "AND wait_event_type = 'Lock'"
             )
             ended = bool(found.fetchall())
-        thread.join()
-    (error,) = caught
-    assert error.transient
-    assert "cannot be reached" in str(error)
+        with pytest.raises(StoreError, match="cannot be reached") as caught:
+            writing.result()
+    assert caught.value.transient
     store.write(events=[news("r1", [1])])
     assert store.count("r1") == 1
     store.close()

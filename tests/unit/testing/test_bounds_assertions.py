@@ -6,32 +6,22 @@ from typing import Any, Literal
 
 import agent
 import pytest
-from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
+from langgraph.graph import StateGraph
+from shapes import State, graph
 
 from loopwright import Loop, bounded
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.testing import assert_bounded
 
 
-class State(TypedDict, total=False):
-    grade: str
-    answer: str
-
-
 def decide(state: State) -> Literal["retrieve", "generate"]:
-    return "generate" if state["grade"] == "yes" else "retrieve"
+    return "generate" if state["text"] == "yes" else "retrieve"
 
 
 def rag() -> StateGraph[State]:
-    builder = StateGraph(State)
-    for name in ("retrieve", "grade", "generate"):
-        builder.add_node(name, lambda state: {})
-    builder.add_edge(START, "retrieve")
-    builder.add_edge("retrieve", "grade")
-    builder.add_conditional_edges("grade", decide)
-    builder.add_edge("generate", END)
-    return builder
+    made = graph("START-retrieve retrieve-grade generate-END")
+    made.add_conditional_edges("grade", decide)
+    return made
 
 
 def message_of(call: Any) -> str:
@@ -48,10 +38,7 @@ def test_a_bounded_graph_gives_its_certificate():
 
 
 def test_a_graph_inside_a_node_is_bounded_from_outside():
-    outer = StateGraph(State)
-    outer.add_node("inner", rag().compile())
-    outer.add_edge(START, "inner")
-    text = message_of(lambda: assert_bounded(outer))
+    text = message_of(lambda: assert_bounded(graph("START-inner", inner=rag().compile())))
     assert "inner/retrieve -> inner/grade -> inner/retrieve" in text
     assert "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too" in text
 

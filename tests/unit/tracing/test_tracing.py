@@ -14,7 +14,7 @@ needs("opentelemetry.sdk", "opentelemetry.exporter")
 from langchain_core.messages import AIMessage  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
-from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
+from langgraph.graph import MessagesState  # noqa: E402
 from langgraph.prebuilt import ToolNode, tools_condition  # noqa: E402
 from langgraph.types import Command, Send, interrupt  # noqa: E402
 from loopback import listening  # noqa: E402
@@ -27,6 +27,7 @@ from opentelemetry.sdk.resources import Resource  # noqa: E402
 from opentelemetry.sdk.trace import TracerProvider  # noqa: E402
 from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: E402
 from otlp_receiver import Receiver  # noqa: E402
+from shapes import graph, jump  # noqa: E402
 
 from loopwright import Budget, Loop, bounded  # noqa: E402
 from loopwright.testing import ScriptedChatModel  # noqa: E402
@@ -48,8 +49,8 @@ def traced() -> Iterator[Callable[[], Receiver]]:
     with listening(Receiver()) as receiver:
         resource = Resource.create({"service.name": "mine"})
         tracers = TracerProvider(resource=resource)
-        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{receiver.address}/v1/traces")))
-        reader = PeriodicExportingMetricReader(OTLPMetricExporter(f"{receiver.address}/v1/metrics"))
+        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{receiver.url}/v1/traces")))
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(f"{receiver.url}/v1/metrics"))
         meters = MeterProvider([reader], resource)
         instrument(tracers, meters)
         receiver.tracer = tracers.get_tracer(OTHER)
@@ -91,12 +92,8 @@ def agent(tracer: Any, limit: int = 2, **options: Any) -> Any:
 
     from langchain_core.runnables import RunnableLambda
 
-    made = StateGraph(MessagesState)
-    made.add_node("agent", RunnableLambda(ask, aask))
-    made.add_node("tools", ToolNode([search]))
-    made.add_edge(START, "agent")
+    made = graph("START-agent tools-agent", MessagesState, agent=RunnableLambda(ask, aask), tools=ToolNode([search]))
     made.add_conditional_edges("agent", tools_condition)
-    made.add_edge("tools", "agent")
     loop = Loop(name="again", target="agent", sources=("tools",), limit=limit, reason=lambda state: "still nothing")
     return bounded(made, [loop], name="searcher", **options)
 
@@ -110,10 +107,10 @@ async def test_a_plain_graph_has_spans_of_nodes_and_passes_and_others_spans_nest
     asynchronous, traced, monkeypatch
 ):
     monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "http,gen_ai_latest_experimental")
-    graph = agent(traced.tracer)
+    app = agent(traced.tracer)
     with traced.tracer.start_as_current_span("my request"):
         before = trace.get_current_span()
-        _ = await graph.ainvoke(ASKED) if asynchronous else graph.invoke(ASKED)
+        _ = await app.ainvoke(ASKED) if asynchronous else app.invoke(ASKED)
         assert trace.get_current_span() is before, "what is current must be as it was before the run"
     receiver = traced()
     assert receiver.services == {"mine"}
@@ -124,7 +121,7 @@ async def test_a_plain_graph_has_spans_of_nodes_and_passes_and_others_spans_nest
     told = run.attributes
     assert (told["gen_ai.operation.name"], told["gen_ai.agent.name"]) == ("invoke_agent", "searcher")
     assert (told["loopwright.stop_reason"], told["loopwright.loop.name"]) == ("exhausted", "again")
-    assert told["loopwright.certificate.max_supersteps"] == graph.certificate.max_supersteps
+    assert told["loopwright.certificate.max_supersteps"] == app.certificate.max_supersteps
 
     around = [[], ["pass again 1"], ["pass again 2"]]
     assert [receiver.path_of(span)[2:-1] for span in receiver.named("node agent")] == around
@@ -156,8 +153,8 @@ def test_without_the_opt_in_no_convention_in_development_is_used(traced):
 
 
 def test_errors_questions_and_spent_budgets_are_told(traced):
-    graph = agent(traced.tracer, limit=9, budget=Budget(model_calls=2), checkpointer=InMemorySaver())
-    graph.invoke(ASKED, {"configurable": {"thread_id": "1"}})
+    app = agent(traced.tracer, limit=9, budget=Budget(model_calls=2), checkpointer=InMemorySaver())
+    app.invoke(ASKED, {"configurable": {"thread_id": "1"}})
     spent = traced().named("budget spent")[0]
     assert traced().path_of(spent) == [RUN, "budget spent"]
     assert (spent.attributes["loopwright.budget.resource"], spent.attributes["loopwright.budget.limit"]) == (
@@ -168,10 +165,7 @@ def test_errors_questions_and_spent_budgets_are_told(traced):
         if interrupt("sure?") == "no":
             raise ValueError("then not")
 
-    made = StateGraph(dict)
-    made.add_node("ask", ask)
-    made.add_edge(START, "ask")
-    asking = bounded(made, name="asker", checkpointer=InMemorySaver())
+    asking = bounded(graph("START-ask", dict, ask=ask), name="asker", checkpointer=InMemorySaver())
     place = {"configurable": {"thread_id": "2"}}
     asking.invoke({"a": 1}, place)
     with pytest.raises(ValueError, match="then not"):
@@ -183,16 +177,9 @@ def test_errors_questions_and_spent_budgets_are_told(traced):
 
 
 def test_parallel_visits_and_graphs_inside_nest_where_they_run(traced):
-    inner = StateGraph(MessagesState)
-    inner.add_node("look", lambda state: None)
-    inner.add_edge(START, "look")
-    outer = StateGraph(MessagesState)
-    outer.add_node(
-        "spread", lambda state: Command(goto=[Send("worker", ASKED), Send("worker", ASKED)]), destinations=("worker",)
-    )
-    outer.add_node("worker", inner.compile())
-    outer.add_edge(START, "spread")
-    outer.add_edge("worker", END)
+    inner = graph("START-look", MessagesState, look=lambda state: None)
+    spread = {"action": jump(Send("worker", ASKED), Send("worker", ASKED)), "destinations": ("worker",)}
+    outer = graph("START-spread worker-END", MessagesState, spread=spread, worker=inner.compile())
     bounded(outer, name="outer").invoke(ASKED)
     receiver = traced()
     paths = [receiver.path_of(span) for span in receiver.named("node look")]
@@ -219,7 +206,7 @@ def test_a_server_sends_its_runs_where_the_environment_says(tmp_path, monkeypatc
 
     (tmp_path / "tiny.py").write_text(SERVED)
     with listening(Receiver()) as receiver:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.address)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         with serving(PROGRAM, tmp_path, "tiny.py:graph") as (process, client):
             client.post("/workflows/tiny-graph/run", json={"text": "go"}).raise_for_status()
             process.send_signal(signal.SIGINT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from local_chat import local_chat
+from weights import local_chat
 
 from loopwright.models import allow_model_requests
 from loopwright.workflows.assistant import AssistantConfig, Services, chat

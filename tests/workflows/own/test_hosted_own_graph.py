@@ -3,7 +3,6 @@
 # No "from __future__ import annotations" here: LangGraph reads the annotations of the schemas below.
 import dataclasses
 import logging
-from itertools import pairwise
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
@@ -13,6 +12,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.managed import RemainingSteps
 from langgraph.types import Command
 from pydantic import BaseModel, Field
+from shapes import graph
 
 from loopwright import Loop, bounded
 from loopwright.engine import RunResult, arun
@@ -38,9 +38,7 @@ def again(state: Draft) -> Literal["write", "__end__"]:
 
 
 def drafting() -> StateGraph:
-    builder = StateGraph(Draft)
-    builder.add_node("write", write)
-    builder.add_edge(START, "write")
+    builder = graph("START-write", Draft, write=write)
     builder.add_conditional_edges("write", again)
     return builder
 
@@ -75,9 +73,9 @@ def test_a_state_for_everything_asks_for_what_can_be_given_and_never_for_managed
 
 async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
     own = InMemorySaver()
-    graph = bounded(drafting(), Loop(name="more", target="write", sources=("write",), limit=1), checkpointer=own)
+    app = bounded(drafting(), Loop(name="more", target="write", sources=("write",), limit=1), checkpointer=own)
     with caplog.at_level(logging.WARNING):
-        hosted = UserGraph("drafts", graph)
+        hosted = UserGraph("drafts", app)
     assert not caplog.records
     saver = InMemorySaver()
     outcome, _, _ = await answered(hosted, {"topic": "x"}, saver)
@@ -88,7 +86,7 @@ async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
     assert hosted.graph(None).checkpointer is None
     assert hosted.graph(saver) is hosted.graph(saver)
     with pytest.raises(GraphError, match="bounded already"):
-        UserGraph("drafts", graph, limit=3)
+        UserGraph("drafts", app, limit=3)
 
 
 class Asked(MessagesState):
@@ -100,11 +98,7 @@ async def test_messages_become_one_text_with_room_for_lines():
         assert isinstance(state["messages"][0], HumanMessage)
         return {"messages": [AIMessage(f"{state['messages'][0].text}! {state.get('language', '-')}")]}
 
-    builder = StateGraph(Asked)
-    builder.add_node("reply", reply)
-    builder.add_edge(START, "reply")
-    builder.add_edge("reply", END)
-    hosted = UserGraph("chat", builder)
+    hosted = UserGraph("chat", graph("START-reply reply-END", Asked, reply=reply))
     assert hosted.input_schema["required"] == ["message"]
     assert hosted.input_schema["properties"]["message"]["format"] == "multiline"
     assert "messages" not in hosted.input_schema["properties"]
@@ -129,25 +123,21 @@ async def test_of_several_texts_what_a_model_said_is_the_answer_else_what_was_wr
         model = ScriptedChatModel("Boil it.")
         return {"recipe": "".join([str(piece.content) async for piece in model.astream("write")])}
 
-    def graph(*names: str) -> UserGraph:
+    def dish(edges: str) -> UserGraph:
         steps: dict[str, Any] = {
             "weigh": lambda _: {"ballast": "x" * 9},
             "judge": lambda _: {"verdict": "yes"},
             "write": write,
         }
-        builder = StateGraph(Dish)
-        for before, name in pairwise((START, *names)):
-            builder.add_node(name, steps[name])
-            builder.add_edge(before, name)
-        return UserGraph("dish", builder)
+        return UserGraph("dish", graph(edges, Dish, **steps))
 
-    hosted = graph("write", "judge", "weigh")
+    hosted = dish("START-write write-judge judge-weigh")
     run = hosted.run({"recipe": "?"}, {}, "r")
     *_, result = [event async for event in hosted.follow(run)]
     assert isinstance(result, RunResult)
     assert (await run.ended(result))[0].answer == "Boil it."
-    assert (await answered(graph("judge", "weigh"), {"recipe": "?"}))[0].answer == "x" * 9
-    assert (await answered(graph("weigh", "judge"), {"recipe": "?"}))[0].answer == "yes"
+    assert (await answered(dish("START-judge judge-weigh"), {"recipe": "?"}))[0].answer == "x" * 9
+    assert (await answered(dish("START-weigh weigh-judge"), {"recipe": "?"}))[0].answer == "yes"
 
     # Resumed behind what the model said, a run is told of it from its log.
     again = hosted.recovered(run.given, {}, "r")
@@ -189,10 +179,7 @@ async def test_models_and_dataclasses_are_read_and_checked(schema, given, requir
         seen.append(state)
         return {}
 
-    builder = StateGraph(schema)
-    builder.add_node("look", look)
-    builder.add_edge(START, "look")
-    hosted = UserGraph("look", builder)
+    hosted = UserGraph("look", graph("START-look", schema, look=look))
     assert hosted.input_schema["required"] == required
     await answered(hosted, given)
     assert isinstance(seen[0], schema)
@@ -235,15 +222,11 @@ async def test_commands_subgraphs_and_async_nodes():
     async def jump(state: State) -> Command[Literal["inner", "__end__"]]:
         return Command(goto="inner" if state.get("count", 0) < 5 else END)
 
-    inner = StateGraph(State)
-    inner.add_node("grow", lambda state: {"word": state["word"] + "!", "count": state.get("count", 0) + 1})
-    inner.add_edge(START, "grow")
-    builder = StateGraph(State)
-    builder.add_node("jump", jump)
-    builder.add_node("inner", inner.compile())
-    builder.add_edge(START, "jump")
-    builder.add_edge("inner", "jump")
-    hosted = UserGraph("jumps", builder, limit=3)
+    def grow(state: State) -> dict[str, Any]:
+        return {"word": state["word"] + "!", "count": state.get("count", 0) + 1}
+
+    inner = graph("START-grow", State, grow=grow).compile()
+    hosted = UserGraph("jumps", graph("START-jump inner-jump", State, jump=jump, inner=inner), limit=3)
     outcome, result, _ = await answered(hosted, {"word": "go"}, InMemorySaver())
     assert outcome.answer == "go!!!!"
     assert result.state["count"] == 4
@@ -257,7 +240,7 @@ def test_graphs_of_many_savers_do_not_pile_up():
     made = [hosted.graph(saver) for saver in savers]
     assert hosted.graph(savers[-1]) is made[-1]
     assert hosted.graph(savers[0]) is not made[0]
-    assert all(graph.checkpointer is saver for graph, saver in zip(made, savers, strict=True))
+    assert all(app.checkpointer is saver for app, saver in zip(made, savers, strict=True))
 
 
 def test_no_graph_is_refused():
@@ -267,13 +250,12 @@ def test_no_graph_is_refused():
 
 async def test_what_a_model_writes_is_told_piece_by_piece_in_graphs_inside_too():
     words = "A long answer about tea, which comes in pieces of some words each, as a model writes it."
-    inner = StateGraph(MessagesState)
-    inner.add_node("deep", lambda state: {"messages": ScriptedChatModel(words).invoke(state["messages"])})
-    inner.add_edge(START, "deep")
-    outer = StateGraph(MessagesState)
-    outer.add_node("agent", inner.compile())
-    outer.add_edge(START, "agent")
-    hosted = UserGraph("chat", outer)
+
+    def deep(state: MessagesState) -> dict[str, Any]:
+        return {"messages": ScriptedChatModel(words).invoke(state["messages"])}
+
+    inner = graph("START-deep", MessagesState, deep=deep).compile()
+    hosted = UserGraph("chat", graph("START-agent", MessagesState, agent=inner))
     events = [event async for event in hosted.follow(hosted.run({"message": "tea?"}, {}, "r1"))]
     pieces = [event for event in events if isinstance(event, TextStreamed)]
     assert "".join(piece.text for piece in pieces) == words

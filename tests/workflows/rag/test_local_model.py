@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from knowledge import BRIDGES, kept
-from local_chat import local_chat
+from weights import local_chat
 
 from loopwright.models import allow_model_requests
 from loopwright.workflows.rag import RAGConfig, Services, ask
