@@ -13,7 +13,7 @@ from loopwright.workflows.assistant.answer.evaluating import EvaluationReply
 from loopwright.workflows.assistant.answer.offering import shown_hits
 from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.nodes.planning import PlanReply
-from loopwright.workflows.assistant.reflecting.replies import ReflectionReply
+from loopwright.workflows.assistant.reflecting import ReflectionReply
 
 PROMPTS = PromptLibrary.of_package("loopwright.workflows.assistant")
 KEYS = {

@@ -14,7 +14,7 @@ from loopwright.retrieval.stores import open_store
 from loopwright.testing import always
 from loopwright.workflows.assistant import astream_chat, chat
 from loopwright.workflows.assistant.answer.references import referenced
-from loopwright.workflows.assistant.nodes.telling import Telling
+from loopwright.workflows.assistant.nodes.answering import Telling
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.catalogue import current
 

@@ -33,13 +33,23 @@ from loopwright.workflows.api import (
 )
 from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
-from loopwright.workflows.assistant.events import Acknowledgment, ChatEvent, Done, Failed, Progress, Thinking
+from loopwright.workflows.assistant.events import (
+    Acknowledgment,
+    ChatEvent,
+    Done,
+    Failed,
+    PipelineSummary,
+    Progress,
+    Thinking,
+    Translator,
+    brief,
+    told_of,
+)
 from loopwright.workflows.assistant.graph import build_graph
 from loopwright.workflows.assistant.nodes import DECLARATIONS
 from loopwright.workflows.assistant.nodes.fetching import MOST_ENTRIES
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reasons import moment
 from loopwright.workflows.assistant.schemas import (
     ChatResult,
     Ending,
@@ -54,8 +64,7 @@ from loopwright.workflows.assistant.schemas import (
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.sample import sample_store
 from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG
-from loopwright.workflows.assistant.state import AssistantState, ChatInput
-from loopwright.workflows.assistant.streaming import Translator, brief, summary_of, told_of
+from loopwright.workflows.assistant.state import AssistantState, ChatInput, moment
 from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.evaluation.scores import citation_scores
 
@@ -484,10 +493,11 @@ def visualize_graph(graph: BoundedGraph | None = None) -> str:
 
 def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
     """What a client sees when a run has ended by itself or at a bound."""
+    summary = PipelineSummary(**{name: getattr(result, name) for name in Summary.model_fields})
     if result.status == "failed":
         error = result.error or "the run ended before an answer was written"
-        return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
-    return summary_of(result), Done(**{name: getattr(result, name) for name in Ending.model_fields})
+        return summary, Failed(error=error, error_type="NoAnswer", can_retry=True)
+    return summary, Done(**{name: getattr(result, name) for name in Ending.model_fields})
 
 
 def failure_of(error: LoopwrightError) -> Failed:
