@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import date, timedelta
 from itertools import pairwise
 
 from loopwright.workflows.assistant.schemas import Table
@@ -18,7 +19,9 @@ def test_the_sample_is_a_conference_that_can_take_place():
     assert len(catalogue.of_table(Table.SPEAKERS)) >= 40
     assert len(catalogue.of_table(Table.EXHIBITORS)) == 25
     assert len(catalogue.of_table(Table.ATTENDEES)) == 20
-    assert list(catalogue.values("day")) == [day.isoformat() for day in catalogue.info.days]
+    days = [date.fromisoformat(day) for day in catalogue.values("day")]
+    assert days == [catalogue.info.start + timedelta(days=n) for n in range(len(days))]
+    assert days[-1] == catalogue.info.end
     assert len(catalogue.values("track")) >= 5
     assert set(catalogue.values("type")) >= {"keynote", "talk", "workshop", "lightning talk", "panel"}
     assert set(catalogue.values("language")) == {"en", "pt", "es", "de"}

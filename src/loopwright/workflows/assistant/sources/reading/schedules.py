@@ -18,7 +18,6 @@ from loopwright.retrieval.text import fold
 from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo, zone_of
-from loopwright.workflows.assistant.sources.reading.columns import row_values, unknown_columns
 from loopwright.workflows.assistant.sources.reading.files import (
     Row,
     as_list,
@@ -26,6 +25,8 @@ from loopwright.workflows.assistant.sources.reading.files import (
     as_text,
     read_rows,
     read_text,
+    row_values,
+    unknown_columns,
 )
 from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
