@@ -162,11 +162,11 @@ def _timeout(node: str, seconds: AssistantTimeouts, *, asks: bool) -> float | No
 
 
 def _give_up(node: NodeDeclaration, services: Services) -> GiveUp | None:
-    if node.next is None or node.without is None:
+    if node.without is None:
         return None
-    instead: Callable[[AssistantState, Services], dict[str, Any]] = node.without
+    goto, instead = node.without
 
     def update(state: Mapping[str, Any], message: str) -> dict[str, Any]:
         return {**instead(cast("AssistantState", state), services), "error": message, "error_node": node.name}
 
-    return GiveUp(goto=node.next, update=update)
+    return GiveUp(goto=goto, update=update)

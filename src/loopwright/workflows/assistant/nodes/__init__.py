@@ -29,10 +29,8 @@ class NodeDeclaration:
     """Whether it asks a chat model where one is configured; its prompt is called as it is."""
     progress: str | None = None
     """What the person is told while it runs; None tells nothing."""
-    next: str | None = None
-    """Where the run goes on when it failed for good and does without it; None fails the run."""
-    without: Callable[[AssistantState, Services], dict[str, Any]] | None = None
-    """What is written then in its place."""
+    without: tuple[str, Callable[[AssistantState, Services], dict[str, Any]]] | None = None
+    """Where the run goes on without it when it failed for good, and what is written instead; None fails the run."""
 
     @property
     def name(self) -> str:
@@ -53,8 +51,7 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         work=fetching.fetch_data,
         label="Fetch data",
         icon="📥",
-        next=names.GENERATE_ACKNOWLEDGMENT,
-        without=_unknown,
+        without=(names.GENERATE_ACKNOWLEDGMENT, _unknown),
     ),
     NodeDeclaration(
         work=fetching.update_profile,
@@ -62,16 +59,14 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         icon="👤",
         has_llm=True,
         progress="Noting what you told me about yourself…",
-        next=names.GENERATE_ACKNOWLEDGMENT,
-        without=_nothing,
+        without=(names.GENERATE_ACKNOWLEDGMENT, _nothing),
     ),
     NodeDeclaration(
         work=fetching.generate_acknowledgment,
         label="Acknowledge",
         icon="👋",
         has_llm=True,
-        next=names.PLAN_QUERIES,
-        without=_nothing,
+        without=(names.PLAN_QUERIES, _nothing),
     ),
     NodeDeclaration(
         work=planning.plan_queries,
@@ -79,8 +74,7 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         icon="🗺️",
         has_llm=True,
         progress="Working out what to look for…",
-        next=names.EXECUTE_QUERIES,
-        without=planning.planned_by_rules,
+        without=(names.EXECUTE_QUERIES, planning.planned_by_rules),
     ),
     NodeDeclaration(
         work=searching.execute_queries,
@@ -100,8 +94,7 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         label="Reflect & Replan",
         icon="🤔",
         has_llm=True,
-        next=names.EXECUTE_QUERIES,
-        without=searching.reflected_by_rules,
+        without=(names.EXECUTE_QUERIES, searching.reflected_by_rules),
     ),
     NodeDeclaration(
         work=answering.generate_response,
@@ -109,16 +102,14 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         icon="✍️",
         has_llm=True,
         progress="Writing the answer…",
-        next=names.EVALUATE,
-        without=answering.written_by_rules,
+        without=(names.EVALUATE, answering.written_by_rules),
     ),
     NodeDeclaration(
         work=answering.evaluate,
         label="Evaluate",
         icon="⚖️",
         has_llm=True,
-        next="__end__",
-        without=answering.judged_by_rules,
+        without=("__end__", answering.judged_by_rules),
     ),
 )
 """Every node, in the order in which a question meets them."""
