@@ -271,9 +271,8 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
         start=start.astimezone(read.zone) if start else None,
         end=end.astimezone(read.zone) if end else None,
         url=web_address(as_text(values.get("url"))),
+        related=tuple(f"{Table.SPEAKERS.value}:{_known(person, read)}" for person in persons),
     )
-    keys = [_known(person, read) for person in persons]
-    record = record.model_copy(update={"related": tuple(f"{Table.SPEAKERS.value}:{each}" for each in keys)})
     for person in persons:
         read.people[_identity(person)][2].append(record)
     return record
