@@ -16,8 +16,7 @@ from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reflecting.plans import wish_after
-from loopwright.workflows.assistant.reflecting.reflection import reflect
+from loopwright.workflows.assistant.reflecting import reflect, wish_after
 from loopwright.workflows.assistant.schemas import Draft, Record, Table
 from loopwright.workflows.assistant.searching.search import Search, merge
 from loopwright.workflows.assistant.sources.info import ConferenceInfo

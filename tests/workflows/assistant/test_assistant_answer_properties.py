@@ -1,7 +1,8 @@
-"""What holds for any answer by rules and any text with marks, whatever the records and models write."""
+"""Marks in answers, and any answer by rules: what holds whatever the records and models write."""
 
 from __future__ import annotations
 
+import pytest
 from assistant_answers import asked
 from chances import examples
 from hypothesis import example, given, settings
@@ -72,3 +73,45 @@ def test_taking_out_strangers_keeps_the_citations_and_leaves_none(pieces: list[s
 def test_a_mark_in_text_is_read_back_whatever_its_key(key: str, other: str) -> None:
     offered = [f"sessions:{key}", f"sessions:{other}"]
     assert referenced(f"See {mark(offered[0])}.", offered) == (offered[0],)
+
+
+OFFERED = ["sessions:17", "sessions:23", "exhibitors:Mill Lane", "exhibitors:C (sharp)", "speakers:17"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("[sessions:17, sessions:23]", ("sessions:17", "sessions:23")),
+        ("[sessions:17; exhibitors:Mill Lane]", ("sessions:17", "exhibitors:Mill Lane")),
+        ("[Sessions: 17]", ("sessions:17",)),
+        ("【sessions:17】", ("sessions:17",)),
+        ("[ sessions:17 ]", ("sessions:17",)),
+        ("[exhibitors:mill lane]", ("exhibitors:Mill Lane",)),
+        ("[23]", ("sessions:23",)),
+        ("[Mill Lane]", ("exhibitors:Mill Lane",)),
+        ("[exhibitors:C (sharp)]", ("exhibitors:C (sharp)",)),
+    ],
+)
+def test_forms_that_models_write(text: str, ids: tuple[str, ...]) -> None:
+    assert referenced(f"Go there {text}.", OFFERED) == ids
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[sessions:99]",
+        "sessions:17 without brackets",
+        "[17]",  # a session and a speaker have this key
+        r"\[sessions:17\]",
+        "[23](https://example.org)",
+        "[see below]",
+        "(2023)",
+    ],
+)
+def test_what_is_no_citation(text: str) -> None:
+    assert referenced(text, OFFERED) == ()
+
+
+def test_long_text_of_brackets_ends() -> None:
+    assert referenced("[sessions:" * 20_000, OFFERED) == ()
+    assert referenced("[" * 50_000, OFFERED) == ()

@@ -6,10 +6,13 @@ import pytest
 from conferences import search
 
 from loopwright.workflows.assistant.config import AssistantSection
-from loopwright.workflows.assistant.reflecting.plans import wish_after
-from loopwright.workflows.assistant.reflecting.reflection import reflect
-from loopwright.workflows.assistant.reflecting.replies import ReflectionReply, reflection_of
-from loopwright.workflows.assistant.reflecting.steps import fewer_conditions
+from loopwright.workflows.assistant.reflecting import (
+    ReflectionReply,
+    fewer_conditions,
+    reflect,
+    reflection_of,
+    wish_after,
+)
 from loopwright.workflows.assistant.schemas import (
     Condition,
     Filters,

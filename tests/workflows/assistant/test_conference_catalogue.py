@@ -1,19 +1,30 @@
-"""All records in memory: filters, values, and one catalogue for each revision of a store."""
+"""All records in memory: filters, values, one catalogue for each revision of a store; and as they lie in it."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from postgres import postgres_server, postgres_url  # noqa: F401
+from chances import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
-from loopwright.workflows.assistant.sources.storing import contribution_of, info_contribution
+from loopwright.workflows.assistant.sources.sample import sample_store
+from loopwright.workflows.assistant.sources.storing import (
+    PASSAGE_CHARACTERS,
+    contribution_of,
+    embedded_text,
+    info_contribution,
+)
 
 LISBON = ZoneInfo("Europe/Lisbon")
 INFO = ConferenceInfo(title="Bread Days", start=date(2026, 5, 8), end=date(2026, 5, 9), time_zone="Europe/Lisbon")
@@ -129,3 +140,68 @@ def test_a_catalogue_is_made_anew_only_when_its_store_has_changed(tmp_path):
         assert current(store) is not first
         assert "sessions:rye" not in current(store).records
         assert "sessions:rye" in first.records
+
+
+RYE = Record(
+    id="sessions:1",
+    table=Table.SESSIONS,
+    key="1",
+    title="Rye",
+    texts={"title": "Rye", "abstract": "Why rye.\n\n" + "It needs time. " * 300, "speakers": "Ana Só"},
+    fields={"day": ("2026-05-08",), "speaker": ("Ana Só", "Bo Li")},
+    start=moment(8, 10),
+    end=moment(8, 11),
+    url="https://bread.example/1",
+    related=("speakers:7", "speakers:8"),
+)
+
+
+@given(st.lists(st.sampled_from(["word ", "end. ", "line\n", "par\n\n", "字" * 40, "x" * 2000]), max_size=400))
+@settings(max_examples=examples(50), deadline=None)
+def test_no_text_is_lost_or_too_long_whatever_it_is_made_of(parts):
+    text = "".join(parts)
+    record = RYE.model_copy(update={"texts": {"title": "Rye", "abstract": text} if text else {"title": "Rye"}})
+    kept = contribution_of(record)
+    assert Record.model_validate_json(kept.document.kept) == record
+    assert "".join(each.text for each in kept.passages if each.heading == "abstract") == text
+    assert all(0 < len(passage.text) <= PASSAGE_CHARACTERS for passage in kept.passages)
+
+
+def test_a_text_that_says_too_little_alone_is_embedded_with_its_title():
+    by_facet = {passage.heading: embedded_text(passage) for passage in contribution_of(RYE).passages}
+    assert by_facet["title"] == "Rye"
+    assert by_facet["speakers"] == "Ana Só"
+    assert by_facet["abstract"].startswith("Rye\n")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"time_zone": "Mars/Base"}, {"time_zone": "../etc/passwd"}, {"end": date(2026, 5, 7)}, {"end": date(2036, 5, 7)}]
+)  # fmt: skip
+def test_a_conference_that_cannot_be_is_refused(wrong):
+    with pytest.raises(ValidationError):
+        ConferenceInfo.model_validate(INFO.model_dump() | wrong)
+
+
+def test_the_sample_is_a_conference_that_can_take_place():
+    with sample_store() as store:
+        catalogue = current(store)
+    sessions = catalogue.of_table(Table.SESSIONS)
+    assert len(sessions) >= 60
+    assert len(catalogue.of_table(Table.SPEAKERS)) >= 40
+    assert len(catalogue.of_table(Table.EXHIBITORS)) == 25
+    assert len(catalogue.of_table(Table.ATTENDEES)) == 20
+    days = [date.fromisoformat(day) for day in catalogue.values("day")]
+    assert days == [catalogue.info.start + timedelta(days=n) for n in range(len(days))]
+    assert days[-1] == catalogue.info.end
+    assert len(catalogue.values("track")) >= 5
+    assert set(catalogue.values("type")) >= {"keynote", "talk", "workshop", "lightning talk", "panel"}
+    assert set(catalogue.values("language")) == {"en", "pt", "es", "de"}
+    places: dict[tuple[str, str], list] = defaultdict(list)
+    for session in sessions:
+        assert 50 <= len(session.texts["abstract"].split()) <= 130, session.title
+        assert session.start < session.end
+        for busy in (*session.values("room"), *session.values("speaker")):
+            places[busy, session.values("day")[0]].append(session)
+    for (busy, _), there in places.items():
+        for earlier, later in pairwise(there):
+            assert earlier.end <= later.start, f"{busy}: {earlier.title} and {later.title}"

@@ -65,7 +65,7 @@ Odd,,2026-05-09,soon,,Yard,,,
     schedule = read_schedule(written(tmp_path, "Bread Days.csv", content), time_zone="Europe/Lisbon")
     rye, night, again, odd = (record for record in schedule.records if record.table == Table.SESSIONS)
     assert schedule.info.title == "Bread Days"
-    assert schedule.info.days == (date(2026, 5, 8), date(2026, 5, 9))
+    assert (schedule.info.start, schedule.info.end) == (date(2026, 5, 8), date(2026, 5, 9))
     assert (rye.id, again.id) == ("sessions:rye", "sessions:rye-2")
     assert rye.start == datetime.fromisoformat("2026-05-08T10:00+01:00")
     assert rye.end - rye.start == timedelta(minutes=45)

@@ -131,7 +131,7 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Answer a question about the conference; without one that was read, about the sample conference."""
-    from loopwright.workflows.assistant.streaming import brief
+    from loopwright.workflows.assistant.events import brief
     from loopwright.workflows.assistant.workflow import chat as asked
 
     context = _context(now=now, user_id=user, conversation_id=conversation)

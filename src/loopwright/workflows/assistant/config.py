@@ -7,12 +7,7 @@ from typing import ClassVar
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loopwright.config import Section
-from loopwright.workflows.assistant.constants import (
-    DEFAULT_LIMIT,
-    DEFAULT_THRESHOLD,
-    ENOUGH_RESULTS,
-    MAX_RETRY_COUNT,
-)
+from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
 from loopwright.workflows.assistant.schemas import RetryMode
 from loopwright.workflows.sections import AUTO, WorkflowConfig
 
@@ -24,7 +19,7 @@ class SearchSection(Section):
     """Hits that one planned query gives."""
     score_threshold: float = Field(default=DEFAULT_THRESHOLD, ge=0, le=1)
     """The score below which a hit is only a near miss."""
-    enough: NonNegativeInt = ENOUGH_RESULTS
+    enough: NonNegativeInt = 3
     """Fewer results than this, where a topic was asked for, are too few."""
     embedding: str | None = AUTO
     """An embedded embedding model by name, or a folder with one; ``auto`` takes one on this machine, None searches
@@ -51,7 +46,7 @@ class AssistantSection(Section):
     """Where profiles and conversations are kept: ``memory`` (until the process ends) or ``sqlite:FILE``."""
     reflection_enabled: bool = True
     """Whether a poor search is followed by a reflection; else by the mechanical relaxation."""
-    max_retry_count: NonNegativeInt = MAX_RETRY_COUNT
+    max_retry_count: NonNegativeInt = 2
     """Retries of a poor search in one run; 0 wires none."""
     history_turns: NonNegativeInt = 20
     """Earlier turns of a conversation that a question is read with."""

@@ -13,11 +13,7 @@ RELAX_AND_RETRY = "relax_and_retry"
 GENERATE_RESPONSE = "generate_response"
 EVALUATE = "evaluate"
 
-MAX_RETRY_COUNT = 2
-"""Retries of a poor search in one run."""
 DEFAULT_LIMIT = 10
 """Hits that one planned query gives."""
 DEFAULT_THRESHOLD = 0.35
 """The score below which a hit is only a near miss."""
-ENOUGH_RESULTS = 3
-"""Fewer results than this in a table whose question is about a topic are too few."""

@@ -140,17 +140,10 @@ def _node_policy(node: NodeDeclaration, services: Services) -> NodePolicy:
     """
     config = services.config
     pipeline, section = config.pipeline, config.assistant
-    waits: dict[str, Any] = {
-        "initial_wait": pipeline.retry.initial_wait,
-        "factor": pipeline.retry.factor,
-        "max_wait": pipeline.retry.max_wait,
-    }
     asks = node.has_llm and services.chat(node.name) is not None
-    rules: tuple[Retry, ...] = usual_retries(pipeline.max_retry_attempts, **waits) if asks else ()
-    calls = 0
-    if asks:
-        repairs = 0 if node.name == GENERATE_RESPONSE else section.repairs
-        calls = len(services.models.models_of(node.name)) * (repairs + 1)
+    rules: tuple[Retry, ...] = usual_retries(pipeline.max_retry_attempts, **dict(pipeline.retry)) if asks else ()
+    repairs = 0 if node.name == GENERATE_RESPONSE else section.repairs
+    calls = len(services.models.models_of(node.name)) * (repairs + 1) if asks else 0
     return NodePolicy(
         timeout=_timeout(node.name, section.timeout, asks=asks),
         retries=rules,
@@ -169,11 +162,11 @@ def _timeout(node: str, seconds: AssistantTimeouts, *, asks: bool) -> float | No
 
 
 def _give_up(node: NodeDeclaration, services: Services) -> GiveUp | None:
-    if node.next is None or node.without is None:
+    if node.without is None:
         return None
-    instead: Callable[[AssistantState, Services], dict[str, Any]] = node.without
+    goto, instead = node.without
 
     def update(state: Mapping[str, Any], message: str) -> dict[str, Any]:
         return {**instead(cast("AssistantState", state), services), "error": message, "error_node": node.name}
 
-    return GiveUp(goto=node.next, update=update)
+    return GiveUp(goto=goto, update=update)

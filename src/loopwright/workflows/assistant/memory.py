@@ -1,4 +1,4 @@
-"""Profiles and conversations in a LangGraph store, and opening one by its name."""
+"""Profiles and conversations in a LangGraph store of SQLite, and opening one by its name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from langgraph.store.base import BaseStore
-
 from loopwright.errors import ConfigError, InputError, StoreError
 from loopwright.workflows.assistant.schemas import Profile, Turn
 
@@ -20,7 +18,7 @@ _WAIT = 30.0
 
 
 def open_memory(spec: str) -> Memory:
-    """Open the memory that a configuration line names; its backend is imported now.
+    """Open the memory that a configuration line names.
 
     Args:
         spec: ``"memory"`` (until the process ends) or ``"sqlite:FILE"``. Missing folders are made.
@@ -31,37 +29,16 @@ def open_memory(spec: str) -> Memory:
     """
     kind, colon, place = spec.strip().partition(":")
     if kind == "memory" and not colon:
-        from langgraph.store.memory import InMemoryStore
-
-        return Memory(InMemoryStore())
+        return Memory(Path(":memory:"))
     if kind == "sqlite" and place.strip() and not place.startswith("//"):
-        return _of_file(Path(place.strip()).expanduser())
+        return Memory(Path(place.strip()).expanduser())
     # What is unknown may be an address with a password in it.
     shown = f"{spec.partition('://')[0]}://..." if "://" in spec else spec
     raise ConfigError(f"unknown memory {shown!r}. Known: 'memory', 'sqlite:FILE'.")
 
 
-def _of_file(path: Path) -> Memory:
-    from langgraph.store.sqlite import SqliteStore
-
-    with _told_of(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
-        try:
-            # Deleted people are overwritten, in the file and, by a checkpoint after each deletion, in its log.
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            store = SqliteStore(connection)
-            store.setup()
-        except sqlite3.Error:
-            connection.close()
-            raise
-    return Memory(store, path=path, connection=connection)
-
-
 @contextmanager
-def _told_of(path: Path | None) -> Generator[None]:
+def _told_of(path: Path) -> Generator[None]:
     """Errors of a memory's file, as what they mean for people."""
     try:
         yield
@@ -93,26 +70,30 @@ class Memory:
     if the store fails.
     """
 
-    def __init__(
-        self,
-        store: BaseStore,
-        *,
-        path: Path | None = None,
-        connection: sqlite3.Connection | None = None,
-    ) -> None:
-        """Keep in a store.
+    def __init__(self, path: Path) -> None:
+        """Keep in a file of SQLite.
 
         Args:
-            store: A store with synchronous methods, for example `InMemoryStore` or `SqliteStore`.
-            path: The file that the store writes to, for messages.
-            connection: What the store writes to, to take deletions out of the files and to close.
+            path: The file; ``:memory:`` keeps until it is closed, and writes none.
         """
-        self._store = store
+        from langgraph.store.sqlite import SqliteStore
+
         self._path = path
-        self._connection = connection
-        # Turns are added, and profiles changed, by reading and writing, and the store for memory cannot be searched
-        # while it grows.
+        # Turns are added, and profiles changed, by reading and writing.
         self._lock = threading.Lock()
+        with _told_of(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
+            try:
+                # Deleted people are overwritten, in the file and, by a checkpoint after each deletion, in its log.
+                self._connection.execute("PRAGMA secure_delete = ON")
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._store = SqliteStore(self._connection)
+                self._store.setup()
+            except sqlite3.Error:
+                self._connection.close()
+                raise
 
     async def profile(self, user_id: str) -> Profile | None:
         """What is known of a person, or None."""
@@ -179,8 +160,7 @@ class Memory:
     def close(self) -> None:
         """Let go of the store."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
+            self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -205,8 +185,7 @@ class Memory:
 
     def _delete(self, namespace: tuple[str, ...], key: str) -> None:
         self._store.delete(namespace, key)
-        if self._connection is not None:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _key(conversation_id: str, user_id: str | None) -> str:

@@ -33,13 +33,23 @@ from loopwright.workflows.api import (
 )
 from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
-from loopwright.workflows.assistant.events import Acknowledgment, ChatEvent, Done, Failed, Progress, Thinking
+from loopwright.workflows.assistant.events import (
+    Acknowledgment,
+    ChatEvent,
+    Done,
+    Failed,
+    PipelineSummary,
+    Progress,
+    Thinking,
+    Translator,
+    brief,
+    told_of,
+)
 from loopwright.workflows.assistant.graph import build_graph
 from loopwright.workflows.assistant.nodes import DECLARATIONS
 from loopwright.workflows.assistant.nodes.fetching import MOST_ENTRIES
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reasons import moment
 from loopwright.workflows.assistant.schemas import (
     ChatResult,
     Ending,
@@ -54,8 +64,7 @@ from loopwright.workflows.assistant.schemas import (
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.sample import sample_store
 from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG
-from loopwright.workflows.assistant.state import AssistantState, ChatInput
-from loopwright.workflows.assistant.streaming import Translator, brief, summary_of, told_of
+from loopwright.workflows.assistant.state import AssistantState, ChatInput, moment
 from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.evaluation.scores import citation_scores
 
@@ -109,39 +118,6 @@ class ChatMessage(WorkflowInput):
     """Who asks, and when."""
 
 
-_EXAMPLES = (
-    Example(title="Answered at the first search", input={"message": "Which keynotes are there?"}),
-    Example(
-        title="Thought over twice, and answered in part",
-        input={"message": "Which booth repairs bicycles?"},
-    ),
-    Example(
-        title="Looked for at other times, and answered in part",
-        input={"message": "Are there talks about gardening on Saturday morning?"},
-    ),
-    Example(title="Stopped by the bound", input={"message": "What is on about security on the first day?"}),
-    Example(
-        title="With a profile",
-        input={
-            "message": "What should I not miss on Sunday?",
-            "user_context": {"profile": {"interests": ["soil", "repair"]}},
-        },
-    ),
-)
-"""Questions to try on the sample conference."""
-
-_NODES = {
-    node.name: NodeInfo(
-        label=node.label,
-        icon=node.icon,
-        has_llm=node.has_llm,
-        prompt=node.name if node.has_llm else None,
-        description=(node.work.__doc__ or "").partition("\n")[0],
-    )
-    for node in DECLARATIONS
-}
-
-
 class AssistantWorkflow(Workflow[Services]):
     """The conference assistant."""
 
@@ -155,9 +131,36 @@ class AssistantWorkflow(Workflow[Services]):
     Config = AssistantConfig
     Services = Services
     streams_answer = True
-    nodes = _NODES
+    nodes: Mapping[str, NodeInfo] = {
+        node.name: NodeInfo(
+            label=node.label,
+            icon=node.icon,
+            has_llm=node.has_llm,
+            prompt=node.name if node.has_llm else None,
+            description=(node.work.__doc__ or "").partition("\n")[0],
+        )
+        for node in DECLARATIONS
+    }
     state_schema = AssistantState
-    examples = _EXAMPLES
+    examples = (
+        Example(title="Answered at the first search", input={"message": "Which keynotes are there?"}),
+        Example(
+            title="Thought over twice, and answered in part",
+            input={"message": "Which booth repairs bicycles?"},
+        ),
+        Example(
+            title="Looked for at other times, and answered in part",
+            input={"message": "Are there talks about gardening on Saturday morning?"},
+        ),
+        Example(title="Stopped by the bound", input={"message": "What is on about security on the first day?"}),
+        Example(
+            title="With a profile",
+            input={
+                "message": "What should I not miss on Sunday?",
+                "user_context": {"profile": {"interests": ["soil", "repair"]}},
+            },
+        ),
+    )
     expected = ("tables",)
     prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"
@@ -230,11 +233,7 @@ class AssistantWorkflow(Workflow[Services]):
 
     def start(self, given: ChatMessage, uploads: Mapping[str, Path], run_id: str) -> ChatInput:
         """What the graph is run with."""
-        who = (
-            given.user_context.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-            if given.user_context
-            else {}
-        )
+        who = (given.user_context or AskedBy()).model_dump(mode="json", exclude_unset=True, exclude_none=True)
         context = cast("UserContext", {"now": datetime.now(UTC).isoformat(), **who})
         return ChatInput(messages=[HumanMessage(given.message)], user_context=context)
 
@@ -368,15 +367,13 @@ class _AssistantRun(Run):
 
 
 def _citation(record: Record) -> Citation:
-    details: dict[str, Any] = {name: list(values) for name, values in record.fields.items() if values}
-    for name, at in (("start", record.start), ("end", record.end)):
-        if at is not None:
-            details[name] = at.isoformat()
+    fields = {name: list(values) for name, values in record.fields.items() if values}
+    times = {name: at.isoformat() for name, at in (("start", record.start), ("end", record.end)) if at is not None}
     return Citation(
         mark=record.id,
         title=record.title,
         url=record.url if record.url.startswith(("http://", "https://")) else None,
-        details={"table": record.table.value, **details},
+        details={"table": record.table.value, **fields, **times},
     )
 
 
@@ -415,9 +412,9 @@ async def achat(
     run_id: str | None = None,
 ) -> ChatResult:
     """Answer one message without blocking the event loop; see `chat`."""
-    run = _run_of(message, user_context, services, run_id)
+    run, events = _begun(message, user_context, services, run_id)
     result = None
-    async for event in _workflow_of(run).follow(run):
+    async for event in events:
         if isinstance(event, RunResult):
             result = event
     if result is None:
@@ -439,8 +436,8 @@ async def astream_chat(
     new answer, whether the one before was judged poor or its model failed half-way. See `chat` for the arguments.
     """
     try:
-        run = _run_of(message, user_context, services, run_id)
-        async with closing(_workflow_of(run).follow(run)) as events:
+        run, begun = _begun(message, user_context, services, run_id)
+        async with closing(begun) as events:
             async for event in events:
                 if isinstance(event, RunResult):
                     _outcome, last = await run.ended(event)
@@ -453,14 +450,14 @@ async def astream_chat(
         yield failure_of(error)
 
 
-def _workflow_of(run: _AssistantRun) -> AssistantWorkflow:
-    return cast("AssistantWorkflow", run.workflow)
-
-
-def _run_of(message: str, context: UserContext | None, services: Services, run_id: str | None) -> _AssistantRun:
+def _begun(
+    message: str, context: UserContext | None, services: Services, run_id: str | None
+) -> tuple[_AssistantRun, AsyncIterator[RunEvent | RunResult]]:
+    """A run, and what happens in it."""
     workflow = services.opened.once("workflow", lambda: AssistantWorkflow(services))
     given: dict[str, Any] = {"message": message, **({"user_context": _plain(context)} if context else {})}
-    return cast("_AssistantRun", workflow.run(given, {}, run_id or uuid.uuid4().hex[:16]))
+    run = _AssistantRun(workflow, given, run_id or uuid.uuid4().hex[:16])
+    return run, workflow.follow(run)
 
 
 def _plain(context: UserContext) -> dict[str, Any]:
@@ -484,10 +481,11 @@ def visualize_graph(graph: BoundedGraph | None = None) -> str:
 
 def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
     """What a client sees when a run has ended by itself or at a bound."""
+    summary = PipelineSummary(**{name: getattr(result, name) for name in Summary.model_fields})
     if result.status == "failed":
         error = result.error or "the run ended before an answer was written"
-        return summary_of(result), Failed(error=error, error_type="NoAnswer", can_retry=True)
-    return summary_of(result), Done(**{name: getattr(result, name) for name in Ending.model_fields})
+        return summary, Failed(error=error, error_type="NoAnswer", can_retry=True)
+    return summary, Done(**{name: getattr(result, name) for name in Ending.model_fields})
 
 
 def failure_of(error: LoopwrightError) -> Failed:

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from loopwright.retrieval.web import quote_untrusted, untrusted_line
 from loopwright.workflows.assistant.answer.references import mark
-from loopwright.workflows.assistant.answer.wording import joined, shortened, when
-from loopwright.workflows.assistant.constants import DEFAULT_LIMIT
+from loopwright.workflows.assistant.answer.wording import BRACKETS, joined, shortened, when
 from loopwright.workflows.assistant.schemas import Found, Record, Table
 
 _MOST_SHOWN = 5000
 """Characters of all records together; a small model reads 4,096 tokens, and slowly."""
 _MOST_RECORD = 900
 """Characters of one record where there are few."""
-_BRACKETS = str.maketrans("[]【】", "()()")
 
 
 def shown_hits(shown: Sequence[Found]) -> str:
@@ -49,10 +47,10 @@ def _told(record: Record, most: int) -> str:
 
 
 def _flat(text: str) -> str:
-    return untrusted_line(text).translate(_BRACKETS)
+    return untrusted_line(text).translate(BRACKETS)
 
 
-def offered(query_results: Mapping[str, Sequence[Found]], limit: int = DEFAULT_LIMIT) -> list[Found]:
+def offered(query_results: Mapping[str, Sequence[Found]], limit: int) -> list[Found]:
     """The hits that an answer may cite, the best first: the scores of all tables are on one scale.
 
     Args:

@@ -23,7 +23,8 @@ NOUNS: dict[Table, tuple[str, str]] = {
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MARKDOWN = re.compile(r"([\\`*<>|])|((?<!\w)_|_(?!\w))")
-_BRACKETS = str.maketrans("[]【】", "()()")
+BRACKETS = str.maketrans("[]【】", "()()")
+"""Makes brackets round, so that none can pass for a mark."""
 _MOST_NAMED = 3
 _MOST_TOPIC = 120
 
@@ -101,9 +102,9 @@ def condition_said(asked: Condition) -> str:
     return "" if asked.slot == "record" else asked.said
 
 
-def about(topic: str, most: int = _MOST_TOPIC) -> str:
+def about(topic: str) -> str:
     """A topic for people, for example ``about “reproducible builds”``; empty without one."""
-    return f"about “{plain(shortened(subject(topic), most))}”" if topic else ""
+    return f"about “{plain(shortened(subject(topic), _MOST_TOPIC))}”" if topic else ""
 
 
 def subject(topic: str) -> str:
@@ -125,7 +126,7 @@ def plain(text: str) -> str:
 
     Brackets become round ones, which need no escape and cannot pass for a mark.
     """
-    return _MARKDOWN.sub(lambda match: f"\\{match[0]}", " ".join(text.translate(_BRACKETS).split()))
+    return _MARKDOWN.sub(lambda match: f"\\{match[0]}", " ".join(text.translate(BRACKETS).split()))
 
 
 def shortened(text: str, most: int) -> str:

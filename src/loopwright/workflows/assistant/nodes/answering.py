@@ -1,31 +1,35 @@
-"""Writing the answer and judging it."""
+"""Writing the answer, telling it piece by piece so that the pieces together are the answer, and judging it."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
+from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.errors import ModelError
 from loopwright.models.usage import model_name
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
 from loopwright.workflows.assistant.answer.listing import Known, chosen, list_answer
 from loopwright.workflows.assistant.answer.offering import offered, shown_hits
-from loopwright.workflows.assistant.answer.references import referenced
+from loopwright.workflows.assistant.answer.references import referenced, without_strangers
 from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
-from loopwright.workflows.assistant.nodes.telling import Telling, tell
-from loopwright.workflows.assistant.reasons import asked_at, asked_of, question_of
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Operation
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import current
-from loopwright.workflows.assistant.state import AssistantState
+from loopwright.workflows.assistant.state import AssistantState, asked_at, asked_of, question_of
 
 COMPUTED: tuple[Operation, ...] = ("count", "most", "clash", "compare", "until")
 """What is computed from the records, which no model is to guess."""
 _PIECE = 120
 """Characters of one piece of a text that was not written piece by piece."""
+# What may become a mark: a bracket that is open, or was closed last, where a parenthesis may make a link of it; with
+# the blanks before it, which go with it, and a backslash, which makes it none.
+_UNCERTAIN = re.compile(r"[ \t\n\r\\]*(?:[\[【][^\]】\n]{0,400}[\]】]?)?\Z")
 
 
 async def generate_response(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -159,3 +163,46 @@ def _offered(state: AssistantState, services: Services) -> list[Found]:
 
 def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:
     return whole + piece if isinstance(whole, AIMessageChunk) and isinstance(piece, AIMessageChunk) else piece
+
+
+class Telling:
+    """An answer on its way from a chat model to the person, without marks to records that were not offered.
+
+    What may be a part of a mark is kept back until the mark is whole.
+    """
+
+    def __init__(self, offered_ids: Sequence[str]) -> None:
+        self._ids = offered_ids
+        self._kept = ""
+        self._told = ""
+
+    def add(self, piece: str) -> None:
+        """Tell what a further piece of the model's text makes certain."""
+        self._kept += piece
+        uncertain = _UNCERTAIN.search(self._kept)
+        end = uncertain.start() if uncertain else len(self._kept)
+        certain, self._kept = self._kept[:end], self._kept[end:]
+        self._tell(certain)
+
+    def end(self) -> str:
+        """Tell the rest.
+
+        Returns:
+            Everything that was told: the answer.
+        """
+        self._tell(self._kept.rstrip())
+        self._kept = ""
+        return self._told
+
+    def _tell(self, text: str) -> None:
+        text = without_strangers(text, self._ids)
+        if not self._told:
+            text = text.lstrip()
+        self._told += text
+        tell(text)
+
+
+def tell(text: str) -> None:
+    """Tell a piece of the answer."""
+    if text:
+        emit(TextStreamed(node=GENERATE_RESPONSE, text=text).model_dump(mode="json"))

@@ -13,12 +13,11 @@ from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UP
 from loopwright.workflows.assistant.question.nearest import nearest
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.tokens import Sentence
-from loopwright.workflows.assistant.reasons import given_profile, question_of, user_of
 from loopwright.workflows.assistant.schemas import SMALLTALK, Profile
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import current
-from loopwright.workflows.assistant.state import AssistantState, ChatInput
+from loopwright.workflows.assistant.state import AssistantState, ChatInput, given_profile, question_of, user_of
 
 
 def fresh_state() -> dict[str, Any]:

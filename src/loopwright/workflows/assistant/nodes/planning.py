@@ -12,7 +12,6 @@ from loopwright.workflows.assistant.constants import PLAN_QUERIES
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.reasons import asked_at, question_of
 from loopwright.workflows.assistant.schemas import (
     Condition,
     Filters,
@@ -24,7 +23,7 @@ from loopwright.workflows.assistant.schemas import (
     Turn,
 )
 from loopwright.workflows.assistant.services import Services
-from loopwright.workflows.assistant.state import AssistantState
+from loopwright.workflows.assistant.state import AssistantState, asked_at, question_of
 
 Reading = Callable[[str], Sequence[Condition]]
 """Reads the conditions of a few words against the conference: its days, rooms, tracks and persons."""

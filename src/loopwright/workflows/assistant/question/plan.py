@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import get_args
 
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.schemas import Filters, Pick, PlannedQuery, Profile, Question, Table
@@ -12,14 +13,7 @@ MAX_WISHES = 3
 SURE = 0.5
 """What is counted or stands at an end must be about the topic, and not only mention it."""
 _ALL = 200
-_PICKS: dict[str, Pick] = {
-    "first": "first",
-    "last": "last",
-    "longest": "longest",
-    "shortest": "shortest",
-    "next": "first",
-    "previous": "last",
-}
+_PICKS: dict[str, Pick] = {**{each: each for each in get_args(Pick)}, "next": "first", "previous": "last"}
 
 
 def plan(question: Question, config: AssistantSection, profile: Profile | None = None) -> list[PlannedQuery]:
@@ -79,8 +73,8 @@ def filters_for(table: Table, filters: Filters) -> Filters:
 
 
 def _wishes(profile: Profile) -> list[str]:
-    newest = [*reversed(profile.interests), *reversed(profile.seeking), *reversed(profile.offering)]
-    return list(dict.fromkeys(newest))
+    """What a person is interested in, then what they seek and offer, the newest of each first."""
+    return list(dict.fromkeys(reversed((*profile.offering, *profile.seeking, *profile.interests))))
 
 
 def _persons_asked(table: Table, filters: Filters) -> str:

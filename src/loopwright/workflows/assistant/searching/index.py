@@ -75,7 +75,8 @@ class TableIndex:
         self.total = Counter[str]()
         """Term -> how often it stands in all records."""
         lengths = np.array([each.length for each in counts], np.float32)
-        self._titled = [frozenset(terms(_name(record))) for record in self.records]
+        self.titled = [frozenset(terms(_name(record))) for record in self.records]
+        """The terms of each record's title, track and names."""
         tracks = named_by(dict.fromkeys(track for record in self.records for track in record.values("track")))
         self._tracks = frozenset(term for own in tracks.values() if len(own) == 1 for term in own)
         self._in_titles = Counter(term for record in self.records for term in set(terms(record.title)))
@@ -91,7 +92,7 @@ class TableIndex:
                 held = [(place, count) for place, count in held if _names(self.records[place], term)]
             places = np.array([place for place, _ in held], np.int32)
             often = self.lexicon.saturation(np.array([count for _, count in held], np.float32), lengths[places])
-            named = np.array([term in self._titled[place] for place, _ in held])
+            named = np.array([term in self.titled[place] for place, _ in held])
             self._postings[term] = places, np.where(named, np.float32(1), often).astype(np.float32)
 
     def weight(self, term: str, *, named: bool = False) -> float:
@@ -196,10 +197,6 @@ class TableIndex:
             best[places] = np.maximum(best[places], held * np.float32(_OTHER if place else 1))
         places = np.flatnonzero(best).astype(np.int32)
         return places, best[places]
-
-    def titled(self, place: int) -> frozenset[str]:
-        """The terms of a record's title, track and names."""
-        return self._titled[place]
 
 
 def named_by(tracks: Iterable[str]) -> dict[str, frozenset[str]]:

@@ -79,12 +79,7 @@ def spoken(language: str) -> frozenset[str]:
 @cache
 def function_words() -> frozenset[str]:
     """The commonest words of all languages."""
-    return frozenset[str]().union(*map(_function, LANGUAGES))
-
-
-@cache
-def _function(language: str) -> frozenset[str]:
-    return frozenset(fold(table("function").get(language, "")).split())
+    return frozenset(fold(" ".join(table("function").get(language, "") for language in LANGUAGES)).split())
 
 
 def glossary(phrase: str, language: str) -> str:

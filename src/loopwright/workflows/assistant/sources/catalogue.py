@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import inf
 from typing import Self
 from weakref import WeakKeyDictionary
@@ -42,7 +42,6 @@ class Catalogue:
             table: tuple(record for record in ordered if record.table == table) for table in Table
         }
         self._passing = lru_cache(maxsize=_MOST_REMEMBERED)(self._passed)
-        self._counted = cache(self._counts)
 
     @classmethod
     def of(cls, store: KnowledgeStore) -> Self:
@@ -68,9 +67,6 @@ class Catalogue:
 
     def values(self, field: str, table: Table = Table.SESSIONS) -> dict[str, int]:
         """The values of a field, and how many records have each; the most frequent first, then by value."""
-        return self._counted(field, table)
-
-    def _counts(self, field: str, table: Table) -> dict[str, int]:
         counts = Counter(value for record in self._tables[table] for value in record.values(field))
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
@@ -81,19 +77,12 @@ class Catalogue:
         speaker's own name that counts. Topics that are not wanted are for the search, which knows what a record is
         about. See `passes`.
         """
-        if not filters.include and not filters.exclude:
-            return list(self._tables[table])
-        return list(self._passing(table, filters.include, filters.exclude))
+        return list(self._passing(table, filters))  # pyright: ignore[reportArgumentType] - what is frozen has a hash
 
-    def _passed(
-        self, table: Table, include: tuple[Condition, ...], exclude: tuple[Condition, ...]
-    ) -> tuple[Record, ...]:
-        filters = Filters(include=include, exclude=exclude)
-        if table is Table.SPEAKERS:
-            return self._speakers(filters)
-        return tuple(record for record in self._tables[table] if passes(record, filters))
+    def _passed(self, table: Table, filters: Filters) -> tuple[Record, ...]:
+        if table is not Table.SPEAKERS:
+            return tuple(record for record in self._tables[table] if passes(record, filters))
 
-    def _speakers(self, filters: Filters) -> tuple[Record, ...]:
         def own(of: tuple[Condition, ...]) -> tuple[Condition, ...]:
             return tuple(each for each in of if each.slot in ("person", "record"))
 

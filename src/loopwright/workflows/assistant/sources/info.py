@@ -65,11 +65,6 @@ class ConferenceInfo(Frozen):
         """The time zone."""
         return ZoneInfo(self.time_zone)
 
-    @cached_property
-    def days(self) -> tuple[date, ...]:
-        """All days from the first to the last."""
-        return tuple(self.start + timedelta(days=n) for n in range((self.end - self.start).days + 1))
-
     def day_of(self, moment: datetime) -> date:
         """The day of the conference that a moment belongs to, which need not be one of its days."""
         local = moment.astimezone(self.zone)

@@ -18,7 +18,6 @@ from loopwright.retrieval.text import fold
 from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo, zone_of
-from loopwright.workflows.assistant.sources.reading.columns import row_values, unknown_columns
 from loopwright.workflows.assistant.sources.reading.files import (
     Row,
     as_list,
@@ -26,6 +25,8 @@ from loopwright.workflows.assistant.sources.reading.files import (
     as_text,
     read_rows,
     read_text,
+    row_values,
+    unknown_columns,
 )
 from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
@@ -270,9 +271,8 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
         start=start.astimezone(read.zone) if start else None,
         end=end.astimezone(read.zone) if end else None,
         url=web_address(as_text(values.get("url"))),
+        related=tuple(f"{Table.SPEAKERS.value}:{_known(person, read)}" for person in persons),
     )
-    keys = [_known(person, read) for person in persons]
-    record = record.model_copy(update={"related": tuple(f"{Table.SPEAKERS.value}:{each}" for each in keys)})
     for person in persons:
         read.people[_identity(person)][2].append(record)
     return record

@@ -1,1 +1,0 @@
-"""Thinking again after a poor search: whether to, and what to search next."""
