@@ -24,6 +24,7 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import create_react_agent
 from langgraph.types import Command
+from loopwright.langchain import LoopMiddleware
 from langgraph_supervisor import create_handoff_tool, create_supervisor
 from langgraph_swarm import create_swarm
 
@@ -112,6 +113,8 @@ BOUNDED = {
     'create_agent("m", [search], middleware=[TodoListMiddleware(), ToolCallLimitMiddleware(run_limit=3, exit_behavior="error")])': (
         "ToolCallLimitMiddleware(run_limit=3)",
     ),
+    'create_agent("m", [search], middleware=[LoopMiddleware(limit=4)])': ("LoopMiddleware(limit=4)",),
+    'create_agent("m", [search], middleware=[LoopMiddleware(limit=4), *given])': None,
     'create_react_agent("m", [])': (),
 }
 
@@ -190,6 +193,17 @@ COUNTERS = {
         "if state['tries'] <= 0: return END",
         "limit=...",
     ),
+    "a number of the state's items": ("", "if sum(1 for m in state['tries'] if m) >= 3: return END", "limit=4"),
+    "an attribute of its class": (
+        "class Most:\n    MOST = 6",
+        "if state['tries'] >= Most.MOST: return END",
+        "limit=7",
+    ),
+    "something of the configuration": (
+        "",
+        "if state['tries'] >= given['most']: return END",
+        "limit=...",
+    ),
     "a limit in the state": (
         "",
         "if state['tries'] >= state['most']: return END",
@@ -200,7 +214,15 @@ COUNTERS = {
 
 HELD_ELSEWHERE = {
     "in a helper": "def much(s): return s['tries'] > 3\ndef route(state):\n    if much(state): return END",
+    "and counted by a helper": (
+        "def more(s): return {'again': up(s['again'])}\ndef up(n): return n + 1\ndef work(s): return more(s)\n"
+        "def route(state):\n    if state['again'] > 3: return END"
+    ),
     "in a variable": "def route(state):\n    n = len(state['tries'])\n    if n >= 3: return END",
+    "LangGraph's own": "def route(state):\n    if state['remaining_steps'] < 2: return END",
+    "against the state's own limit": (
+        "def route(state):\n    most = state.get('most', 2)\n    if len(state['tries']) >= most: return END"
+    ),
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
 }
 
@@ -220,7 +242,8 @@ def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
     graph = checked(tmp_path, source.replace('"work", work', '"work", down') if "down" in before else source)["app"]
     (finding,) = graph.findings
     assert (graph.verdict, finding.rule) == ("not proven", "unproven-cycle")
-    assert ("`len(tries)` in `route`" if case == "a length" else "`tries` in `route`") in finding.message
+    long = case in ("a length", "a number of the state's items")
+    assert ("`len(tries)` in `route`" if long else "`tries` in `route`") in finding.message
     assert finding.suggestion and limit in finding.suggestion
 
 
@@ -230,6 +253,8 @@ def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
         "if state['score'] > 7: return END", "if state['tries'] is None: return END", "if state['ok']: return END",
         "if state['reset'] > 7: return END",  # which the node also sets back
         "if state['other'] > 7: return END",  # what is counted is another key's value
+        "if len(state['tries'][-1].calls) > 7: return END", "if state['tries'].count('x') > 7: return END",
+        "x = state['tries'][-2] if len(state['tries']) > 1 else None\n    if x: return END",  # only whether it is there
         "if state['aside'] > 7: return END",  # counted by a node that is not on the cycle
         "state['own'] = state['own'] + 1\n    if state['own'] > 7: return END",  # what a router writes is lost
     ],

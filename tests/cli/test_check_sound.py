@@ -479,6 +479,29 @@ BUILT_OTHERWISE = {
         "ends = {t.swapcase(): t for t in ['work', END]}\nfor end in ends.values(): g.add_edge('jump', end)",
         "not read",
     ),
+    "a method of what it inherits": (
+        "class A:\n    def build(self): return g\nclass B(A):\n    def build(self):\n        q = super().build()\n"
+        "        q.add_edge('jump', 'work')\nB().build()",
+        "unbounded",
+    ),
+    "a builder that is yielded": (
+        "import contextlib\n@contextlib.contextmanager\ndef held():\n    yield g\n"
+        "with held() as q: q.add_edge('jump', 'work')",
+        "not read",
+    ),
+    "what an object's place is in one branch": (
+        "class P: pass\np = P()\np.to = END\nif input():\n    p.to = 'work'\nelse:\n    p.other = 1\n"
+        "g.add_edge('jump', p.to)",
+        "not read",
+    ),
+    "a node whose name is not known": ("g.add_edge('jump', 'work')\ng.add_node(input(), work)", "unbounded"),
+    "only a node whose name is not known": ("g.add_node(input(), work)", "not read"),
+    "a choice between constants": ("g.add_edge('jump', 'work' if True else END)", "unbounded"),
+    "what a table has": ("ways = {'a': 'work'}\nif 'a' in ways: g.add_edge('jump', ways.get('a'))", "unbounded"),
+    "tables put together": (
+        "g.add_conditional_edges('jump', check, {n: n for n in ['work']} | {'x': END})",
+        "unbounded",
+    ),
     "a list that gets shorter": ("ends = [END, 'work']\ndel ends[0]\ng.add_edge('jump', ends[0])", "not read"),
 }
 
@@ -524,6 +547,47 @@ def test_a_graph_that_another_file_goes_on_with_is_checked_there(tmp_path: Path)
     checker = Checker([tmp_path])
     assert [graph.verdict for graph in checker.check(tmp_path / "base.py")] == ["bounded"]
     assert [graph.verdict for graph in checker.check(tmp_path / "more.py")] == ["unbounded"]
+
+
+def test_a_builder_that_another_file_only_fills_is_checked_there(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(HEAD + JUMP.format("check").replace("app = g.compile()", ""))
+    (tmp_path / "edges.py").write_text("from base import g\ng.add_edge('jump', 'work')\n")
+    (tmp_path / "plain" / "inner").mkdir(parents=True)
+    (tmp_path / "plain" / "nodes.py").write_text(
+        "from langgraph.types import Command\ndef go(s): return Command(goto='a')\n"
+    )
+    (tmp_path / "plain" / "inner" / "app.py").write_text(
+        "from langgraph.graph import START, StateGraph\nfrom nodes import go\n"
+        "app = StateGraph(dict).add_node('a', go).add_edge(START, 'a').compile()\n"
+    )
+    checker = Checker([tmp_path])
+    assert [graph.verdict for graph in checker.check(tmp_path / "edges.py")] == ["unbounded"]
+    # A module is found beside any folder around, packages or not.
+    assert [graph.verdict for graph in checker.check(tmp_path / "plain" / "inner" / "app.py")] == ["unbounded"]
+
+
+BOUNDED = {
+    "names of a loop as defaults": (
+        "for one, to in (('work', 'jump'), ('jump', END)): g.add_conditional_edges(one, lambda s, to=to: to)"
+    ),
+    "texts put together": "def told(s): return f'{s}' + ', '.join(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "an annotated table": (
+        "def told(s):\n    found: dict[str, Any] = {}\n    found['n'] = 1\n    return found\n"
+        "g.add_node('told', told)\ng.add_edge('jump', 'told')"
+    ),
+    "names that are put in": (
+        "def chosen(s) -> Command[Literal[*['told'], '__end__']]: ...\ng.add_node('told', work)\n"
+        "g.add_node('chosen', chosen)\ng.add_edge('jump', 'chosen')"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BOUNDED)
+def test_what_goes_nowhere_back_is_read(case: str, tmp_path: Path) -> None:
+    jumps = "def other(s): return Command(goto='work')\n"  # so that a file has Commands at all
+    source = jumps + JUMP.format("check").replace("app =", f"{BOUNDED[case]}\napp =")
+    found = checked(tmp_path, source.replace('g.add_edge("work", "jump")\n', "") if "loop" in case else source)["app"]
+    assert found.verdict == "bounded", found.findings
 
 
 def test_a_cycle_that_an_error_handler_closes_is_told_with_advice_that_works(tmp_path: Path) -> None:

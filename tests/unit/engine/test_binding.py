@@ -99,9 +99,10 @@ def test_loops_that_share_what_only_one_may_have_are_refused(other: dict[str, An
         bounded(made, [loop(counter="count", history="past"), loop(**second)])
 
 
-def test_a_graph_is_not_bounded_twice() -> None:
+@pytest.mark.parametrize("again", [{"loops": [loop()]}, {"limit": 5}])
+def test_a_graph_is_not_bounded_twice(again: dict[str, Any]) -> None:
     with pytest.raises(LoopDeclarationError, match="is it bounded twice"):
-        bounded(bounded(routed(), [loop()]), [loop()])
+        bounded(bounded(routed(), [loop()]), **again)
 
 
 @pytest.mark.parametrize("thing", ["agent.py", None, 3])

@@ -210,7 +210,10 @@ READABLE: dict[str, tuple[str, set[str]]] = {
     "a list around it": ("return [name for name in LISTED if state]", {"work", "check"}),
     "a table around it": ("return TABLE.get(state['log'][0], END)", {"work", "check", END}),
     "a table of its class": ("it = Chooser().route", {"work", "check"}),
-    "what nobody gives": ("def it(state, target='work', *, other=END):\n    return target if state else other", {"work", END}),
+    "what nobody gives": (
+        "def it(state, target='work', *, other=END):\n    return target if state else other",
+        {"work", END},
+    ),
     "a loop's name as a default": ("it = [lambda state, to=to: to for to in ('check', 'work')][1]", {"work"}),
 }
 CLOSURE = "def make():\n    target = 'work'\n    def router(state):\n        return target\n"
