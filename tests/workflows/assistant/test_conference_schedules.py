@@ -243,3 +243,27 @@ def test_real_schedules_are_read_whole(year, sessions):
             assert record.start and record.end and record.start < record.end
             assert schedule.info.start <= date.fromisoformat(record.values("day")[0]) <= schedule.info.end
         assert all("<p>" not in text and "&amp;" not in text for text in record.texts.values())
+
+
+@pytest.mark.parametrize(
+    ("days", "first"),
+    [
+        (("7/10/2026", "8/10/2026", "9/10/2026"), date(2026, 10, 7)),  # in the other order they lie months apart
+        (("10/7/2026 09:30", "10/8/2026 09:30"), date(2026, 10, 7)),
+        (("12/10/2026", "13/10/2026"), date(2026, 10, 12)),
+        (("7/10/2026",), None),  # nothing tells
+    ],
+)
+def test_the_days_of_a_table_tell_whether_the_month_comes_first(
+    days: tuple[str, ...], first: date | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "talks.csv"
+    rows = [f"Talk {place},{day},10:00" for place, day in enumerate(days)]
+    file.write_text("\n".join(["title,date,start" if ":" not in days[0] else "title,start,room", *rows]))
+    if first is None:
+        with pytest.raises(DocumentError, match="no session has a date"):
+            read_schedule(file)
+    else:
+        read = read_schedule(file)
+        assert (read.info and read.info.start, read.problems) == (first, ())
+        assert all(record.start for record in read.records)

@@ -279,7 +279,7 @@ def read_persons(sentence: Sentence, names: Names) -> None:
     place = 0
     while place < len(sentence):
         place = _read_person(sentence, place, names)
-    if sentence.asks("person"):
+    if sentence.asks("person") or not names.persons:  # a programme without speakers lacks none of them
         return
     for place in range(len(sentence) - 1):
         spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))

@@ -38,6 +38,7 @@ from loopwright.workflows.assistant.sources.reading.times import (
     end_after,
     moment_of,
     moment_or_none,
+    with_years_first,
     zone_for,
 )
 from loopwright.workflows.files import ReadingProblem, Source, json_of
@@ -51,6 +52,7 @@ _MOST_KEY = 200
 _NOT_A_WORD = re.compile(r"[\W_]+")
 # What would end or split the mark that cites a record.
 _NOT_IN_KEYS = str.maketrans("[]", "()")
+_DATED = ("day", "start", "end")
 _TEXTS: dict[Table, tuple[str, ...]] = {
     Table.EXHIBITORS: ("description", "offering", "seeking", "news"),
     Table.ATTENDEES: ("about", "interests", "seeking", "offering"),
@@ -197,6 +199,9 @@ def _of_rows(source: Source, rows: list[Row], beside: Mapping[str, Any], table: 
     if unknown := dict.fromkeys(name for _, row in rows for name in unknown_columns(table, row)):
         logger.info("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
     given = [(place, row_values(table, row)) for place, row in rows]
+    dates = with_years_first(as_text(values.get(name)) for _, values in given for name in _DATED)
+    for _, values in given:
+        values |= {name: dates[text] for name in _DATED if (text := as_text(values.get(name))) in dates}
     if given and not any(_line(values, "title") for _, values in given):
         columns = ", ".join(sorted({name for _, row in rows for name in row}))
         raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {columns}")

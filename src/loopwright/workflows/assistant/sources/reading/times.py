@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
+from operator import itemgetter
 
 YEARS = range(1900, 2200)
 """The years that a conference can be in; what is beyond is a mistake, and computing with it may fail."""
 
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?(?::\d{2})?\s*([ap])?\.?(?:m\.?)?", re.IGNORECASE)
 _DURATION = re.compile(r"(?:(\d{1,3}):)?(\d{1,4})(?::00)?\s*(?:min|minutes|mins|m)?\.?", re.IGNORECASE)
+_NUMBERED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})\b")
 # What a text does not say is taken from these, so that it shows in the difference.
 _BASES = (datetime(2000, 1, 1), datetime(2001, 2, 2, 1, 1))
 
@@ -26,6 +29,24 @@ def date_of(text: str) -> date:
     if len(found) > 1:
         raise ValueError(f"{text!r} is no whole date, or has two meanings; write it as YYYY-MM-DD")
     return min(found)
+
+
+def with_years_first(texts: Iterable[str]) -> dict[str, str]:
+    """Dates such as ``7/10/2026`` with the year first, in the order of day and month in which all lie closest together.
+
+    Returns:
+        Text -> the same text with the year first; empty where both orders are as good, or there is no such date.
+    """
+    found = {text: match for text in texts if (match := _NUMBERED.match(text.strip()))}
+    read: list[tuple[int, dict[str, str]]] = []
+    for day, month in ((1, 2), (2, 1)):
+        with suppress(ValueError):
+            days = {text: date(int(match[3]), int(match[month]), int(match[day])) for text, match in found.items()}
+            span = (max(days.values()) - min(days.values())).days if days else 0
+            said = {text: f"{each}{text.strip()[found[text].end() :]}" for text, each in days.items()}
+            read.append((span, said))
+    read.sort(key=itemgetter(0))
+    return read[0][1] if len(read) == 1 or (read and read[0][0] < read[1][0]) else {}
 
 
 def clock_of(text: str) -> time:
