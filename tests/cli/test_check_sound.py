@@ -339,6 +339,13 @@ NEVER_BOUNDED = {
             g.add_conditional_edges("work", lambda s: s["n"], ways)
             return g.compile()
         """,
+    "a state with a default": """
+        class R:
+            def route(self, state="__end__"): return state
+        g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+        g.add_conditional_edges("work", R().route)
+        app = g.compile()
+        """,
     "a Send past the path map": """
         def route(state): return [Send("work", {})]
         g = StateGraph(State).add_node("work", work).add_edge(START, "work")

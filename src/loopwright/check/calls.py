@@ -331,7 +331,7 @@ class Calls(ABC):
             return UNKNOWN if given is None else self._handed_on(function, given)
         self.called.add(node)
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
-        frame.names |= _bound_arguments(function, given, values, self)
+        frame.names |= _bound_arguments(function, given, values)
         self._following.append(node)
         try:
             return evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
@@ -371,24 +371,18 @@ def _places(function: FunctionValue) -> list[str]:
     return [name for name in places if name not in dict(function.given)]
 
 
-def _bound_arguments(
-    function: FunctionValue, given: Arguments | None, values: Sequence[Any], reader: Calls
-) -> dict[str, Any]:
+def _bound_arguments(function: FunctionValue, given: Arguments | None, values: Sequence[Any]) -> dict[str, Any]:
     names = dict.fromkeys(parameters(function.node), UNKNOWN)
     its = function.node.args
-    places = [argument.arg for argument in (*its.posonlyargs, *its.args)]
-    if function.bound is not None and places:
-        names[places[0]] = function.bound
+    if function.bound is not None and (places := [*its.posonlyargs, *its.args]):
+        names[places[0].arg] = function.bound
     if given is None:
         return names | dict(function.given) | dict(zip(_places(function), values, strict=False))
     if not given.complete:
         return names
-    defaults = dict(zip(reversed(places), reversed(its.defaults), strict=False))
-    defaults |= {arg.arg: value for arg, value in zip(its.kwonlyargs, its.kw_defaults, strict=True) if value}
-    names |= {name: evaluate(value, function.frame, reader) for name, value in defaults.items()}
     changed = changes_in(function.node)
-    for name in defaults:
-        if isinstance(names[name], list | dict) and SHARED in changed.get(name, ()):
-            names[name] = unknown(names[name])  # an earlier call may have
+    for name, value in function.defaults:
+        filled = isinstance(value, list | dict) and SHARED in changed.get(name, ())  # an earlier call may have
+        names[name] = unknown(value) if filled else value
     names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
     return names | {name: value for name, value in given.named.items() if name in names}

@@ -110,8 +110,7 @@ def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
     known = node.value if isinstance(node, ast.Constant) else function.around(node)
     if isinstance(known, int):
         return known
-    state = [name for name in parameters(function.node) if name not in function.fixed][:1]
-    return None if _is_length(node, function) else next(_keys(node, function, of=state), None)
+    return None if _is_length(node, function) else next(_keys(node, function, of=(function.state,)), None)
 
 
 def _is_length(node: ast.expr, function: FunctionValue) -> bool:

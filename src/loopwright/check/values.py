@@ -150,9 +150,14 @@ class FunctionValue:
         first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]
         return frozenset(dict(self.given)).union(first if self.bound is not None else ())
 
+    @property
+    def state(self) -> str:
+        """Its parameter that LangGraph gives the state, the first that is not fixed; empty without one."""
+        return next((name for name in parameters(self.node) if name not in self.fixed), "")
+
     def entered(self) -> FunctionValue:
         """As LangGraph calls it, with the state alone: defaults are what it always gets."""
-        filled = {*FILLED, *parameters(self.node)[: self.bound is None]}
+        filled = {*FILLED, self.state}
         kept = (pair for pair in self.defaults if pair[0] not in filled and isinstance(pair[1], str | int))
         return replace(self, given=(*kept, *self.given))
 

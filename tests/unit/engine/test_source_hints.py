@@ -229,6 +229,8 @@ UNREADABLE = {
     ),
     "one unreadable return": "if state:\n    return 'work'\nreturn state['log'][0]",
     "a generator": "yield 'work'\nreturn 'work'",
+    "a state with a default": ("class R:\n    def route(self, state='work'):\n        return state\nit = R().route"),
+    "a state behind what a partial gives": "def f(way, state='work'):\n    return state\nit = partial(f, 'check')",
     "a parameter": "def it(state, store='work'):\n    return store",
     "a reassigned name": "CHANGED = 'work'\nCHANGED = 'check'\ndef it(state):\n    return CHANGED",
     "a name that a function moves": "return MOVED",

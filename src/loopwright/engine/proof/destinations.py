@@ -317,11 +317,12 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> So
     if owner is not None:
         places = (owner, *places)
     names = code.co_varnames[: code.co_argcount]
+    given |= zip(names, places, strict=False)
     if entered:
+        state = next((name for name in names if name not in given), "")
         last = zip(names[::-1], (plain.__defaults__ or ())[::-1], strict=False)
         told = (*last, *(plain.__kwdefaults__ or {}).items())
-        given = {name: value for name, value in told if name not in (*names[:1], *FILLED)} | given
-    given |= zip(names, places, strict=False)
+        given = {name: value for name, value in told if name not in (state, *FILLED)} | given
     return Source(node, scopes, code, filled, plain.__globals__, given)
 
 

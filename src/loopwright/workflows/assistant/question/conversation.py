@@ -123,6 +123,7 @@ def _pointed(
     it, more = said & words("turns", "it"), said & words("turns", "more")
     person = said & words("turns", "person", "en" if sentence.language == "en" else "")
     slots = [span.condition for span in sentence.spans]
+    shown = sessions if said & words("turns", "them") else sessions[:1]
     if ordinal is not None and not slots and not content:
         return _about(question, sessions[ordinal : ordinal + 1]) if ordinal < len(sessions) else None
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
@@ -133,11 +134,11 @@ def _pointed(
         filters = Filters(include=(*around(sessions[0], "during"), *slots), exclude=(_none_of(sessions[: not slots]),))
         return question.model_copy(update={"topic": "", "filters": filters, "tables": (Table.SESSIONS,)})
     if it and question.operation == "clash":
-        shown = _about(question, sessions[: None if said & words("turns", "them") else 1]).filters.include
-        return question.model_copy(update={"filters": Filters(include=(*shown, *question.filters.include))})
+        sides = (*_about(question, shown).filters.include, *question.filters.include)
+        return question.model_copy(update={"filters": Filters(include=sides)})
     if it and not slots and not more:
         if not content:
-            return _about(question, sessions[: None if said & words("turns", "them") else 1])
+            return _about(question, shown)
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
             topic = " ".join(sentence.tokens[place].raw for place in content)
             own = {term for place in content for term in terms(sentence.word(place))}
