@@ -13,7 +13,7 @@ from pathlib import Path
 from sys import version_info
 
 from loopwright.check.reach import Reach, jumping_out
-from loopwright.engine.proof.changes import changes_of
+from loopwright.engine.proof.changes import changes_in, changes_of
 from loopwright.errors import GraphError
 
 IGNORE = "# loopwright: ignore"
@@ -155,7 +155,7 @@ class Project:
         key = name, mentioned or name, len(self._files)
         if key not in self._changes:
             files = (file for file in self._files.values() if isinstance(file, SourceFile) and key[1] in file.text)
-            self._changes[key] = changes_of(*key[:2], (file.tree for file in files))
+            self._changes[key] = changes_of(*key[:2], (changes_in(file.tree) for file in files))
         return self._changes[key]
 
     def reach(self, path: Path) -> Reach:

@@ -70,9 +70,8 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(marks) for name, marks in found.items()}
 
 
-def changes_of(name: str, mentioned: str, trees: Iterable[ast.AST]) -> frozenset[str]:
+def changes_of(name: str, mentioned: str, known: Iterable[Mapping[str, frozenset[str]]]) -> frozenset[str]:
     """What `changes_in` says of a name, of all files together that mention it, or something else."""
-    known = map(changes_in, trees)
     return frozenset[str]().union(*(changes.get(name, ()) for changes in known if mentioned in changes))
 
 

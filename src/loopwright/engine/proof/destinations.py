@@ -18,7 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
-from loopwright.engine.proof.changes import ANY, KEPT, SHARED, changes_of
+from loopwright.engine.proof.changes import ANY, KEPT, SHARED, changes_in, changes_of
 from loopwright.engine.proof.reach import (
     LIBRARIES,
     Reach,
@@ -268,7 +268,13 @@ def _own_files(*_loaded: int) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _changes_in(name: str, mentioned: str, files: frozenset[str]) -> frozenset[str]:
     texts = ("".join(linecache.getlines(file)) for file in files)
-    return changes_of(name, mentioned, (_tree(text) for text in texts if mentioned in text))
+    return changes_of(name, mentioned, (_changes_of_file(text) for text in texts if mentioned in text))
+
+
+@lru_cache(maxsize=4096)
+def _changes_of_file(text: str) -> Mapping[str, frozenset[str]]:
+    # Kept by the text: the trees of all files of a large program together take gigabytes.
+    return changes_in.__wrapped__(_tree(text))
 
 
 def _plain(value: Any) -> Any:
@@ -341,7 +347,6 @@ def _candidates(text: str) -> dict[tuple[int, str], Found]:
     return found
 
 
-@lru_cache(maxsize=256)
 def _tree(text: str) -> ast.Module:
     with suppress(SyntaxError, ValueError):
         return ast.parse(text)
