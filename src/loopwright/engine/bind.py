@@ -247,25 +247,19 @@ def watch_routers(bound: BoundBuilder) -> None:
 
 def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
     names = [loop.name for loop in loops]
-    owners: dict[str, str] = {}
-    edges: dict[tuple[str, str], str] = {}
+    owners: dict[Any, str] = {}
     for loop in loops:
         if names.count(loop.name) > 1:
             raise LoopDeclarationError(loop.name, "two loops have this name; a ledger entry belongs to one loop")
         _check_nodes(builder, loop)
         _check_keys(builder, loop)
         _check_scope(loop, {other.name: other for other in loops})
-        for key in filter(None, (loop.counter, loop.history)):
-            if owners.setdefault(key, loop.name) != loop.name:
-                message = (
-                    f"state key {key!r} belongs to loop {owners[key]!r}; a counter or history has exactly one writer"
-                )
-                raise LoopDeclarationError(loop.name, message)
-        for source in loop.sources:
-            edge = (source, loop.target)
-            if edges.setdefault(edge, loop.name) != loop.name:
-                message = f"the edge {source} -> {loop.target} belongs to loop {edges[edge]!r} already"
-                raise LoopDeclarationError(loop.name, message)
+        keys, why = filter(None, (loop.counter, loop.history)), "; a counter or history has exactly one writer"
+        owned = [(key, f"state key {key!r}", why) for key in keys]
+        owned += [((one, loop.target), f"the edge {one} -> {loop.target}", " already") for one in loop.sources]
+        for what, called, why in owned:
+            if (owner := owners.setdefault(what, loop.name)) != loop.name:
+                raise LoopDeclarationError(loop.name, f"{called} belongs to loop {owner!r}{why}")
 
 
 def _check_nodes(builder: Builder, loop: Loop) -> None:
@@ -352,13 +346,8 @@ def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:
 
 def _redirect(bound: BoundBuilder, loop: Loop, source: str) -> None:
     """Send every edge of the source that enters the loop's target to its gate instead."""
-    found = [
-        _redirect_static(bound, loop, source),
-        _redirect_joins(bound, loop, source),
-        _redirect_branches(bound, loop, source),
-        _redirect_commands(bound, loop, source),
-    ]
-    if not any(found):
+    kinds = (_redirect_static, _redirect_joins, _redirect_branches, _redirect_commands)
+    if not any([redirect(bound, loop, source) for redirect in kinds]):
         raise LoopDeclarationError(
             loop.name,
             f"there is no edge {source} -> {loop.target}. A node that jumps with Command must declare it: "

@@ -73,7 +73,9 @@ class Course:
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
         self._goes_on_from_checkpoint = not fresh or bool(config.get("configurable", {}).get(RESUMING))
         self.options = dict(options)
-        self.saver = saver_of(graph, self.config)
+        # What a graph around it lends, or its own.
+        saver = self.config.get("configurable", {}).get(LENT_SAVER, graph.checkpointer)
+        self.saver: BaseCheckpointSaver[Any] | None = saver if isinstance(saver, BaseCheckpointSaver) else None
         self.asynchronous = asynchronous
         self.notes: set[asyncio.Task[None]] = set()
         self.meter: Meter | None = None
@@ -237,10 +239,6 @@ class Course:
         allowed = proven.max_supersteps or 0
         raise BrokenAssumptionError(str(self.graph.name), self.limit, allowed, proven.assumptions) from None
 
-    def ended_with(self, values: Any) -> None:
-        """Take the state with which the run was cut short."""
-        self.last.values = values
-
     def spent_up(self, error: Exception | None) -> Command[Any]:
         """What to write, in the dispatcher's name, when the run's budget is spent; the run then goes on.
 
@@ -288,13 +286,6 @@ class Course:
             yield from self.last.closing(THE_RUN, stop)
 
     _stopped: tuple[Overspent, str, StopReason]
-
-
-def saver_of(graph: BoundedGraph, config: RunnableConfig | None) -> BaseCheckpointSaver[Any] | None:
-    """Where a run of the graph is kept: what a graph around it lends, or its own saver."""
-    here = (config or {}).get("configurable", {})
-    lent = here.get(LENT_SAVER, graph.checkpointer)
-    return cast("BaseCheckpointSaver[Any]", lent) if isinstance(lent, BaseCheckpointSaver) else None
 
 
 def _comes_of_draining(error: BaseException | None) -> bool:

@@ -55,16 +55,13 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
     """
     nodes = {id(inner) for inner in subgraphs(builder).values()}
     made: dict[int, Any] = {}
-
-    reports = False
+    chosen: list[Any] = []
 
     def swap(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
-        nonlocal reports
-        new = chosen(graph)
-        reports = reports or (isinstance(new, BoundedGraph) and new.reports)
-        return new
+        chosen.append(choose_for(graph))
+        return chosen[-1]
 
-    def chosen(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
+    def choose_for(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
         begun = _begun.get()
         if isinstance(graph, BoundedGraph) or id(graph) in begun or (limit is None and id(graph) not in nodes):
             return graph
@@ -91,7 +88,7 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
                     "%r calls graph %r by a global name or an attribute, where no limit reaches it: bound it there",
                     sender, graph.name,
                 )  # fmt: skip
-    return reports
+    return any(isinstance(new, BoundedGraph) and new.reports for new in chosen)
 
 
 class Substitution:

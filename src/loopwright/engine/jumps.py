@@ -73,10 +73,6 @@ class Ways:
                 raise UndeclaredFanOutError(self.sender, str(target), sent=1, declared=0)
             if self.known is not None and target not in {*self.known, END, self.again}:
                 raise UndeclaredJumpError(self.sender, str(target), sorted(self.known))
-        if self.fan_out:
-            self._count_sends(gotos)
-
-    def _count_sends(self, gotos: Sequence[Any]) -> None:
         sent = Counter(goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.fan_out)
         for node, tasks in sent.items():
             entered = tasks + (node in gotos)

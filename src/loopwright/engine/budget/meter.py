@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -222,10 +223,6 @@ class Meter(BaseCallbackHandler):
         if self.refusal is None and (over := self._overspent()) and over.resource == "seconds":
             self.stop(over)
 
-    def _seconds_left(self) -> float | None:
-        limit = self.limits().get("seconds")
-        return None if limit is None else limit - self.total().get("seconds", 0.0)
-
     def stop_before_wait(self, seconds: float) -> bool:
         """Stop the run, or a run around it, if a wait would go beyond its seconds: what follows could not run any more.
 
@@ -233,9 +230,9 @@ class Meter(BaseCallbackHandler):
             Whether it would; then nobody should wait.
         """
         for meter in self.around():
-            left = meter._seconds_left()
-            if left is not None and meter.budget is not None and left < seconds:
-                limit, spent = meter.budget.limits["seconds"], meter.total()["seconds"]
+            spent = meter.total()["seconds"]
+            if meter.budget is not None and meter.limits().get("seconds", inf) - spent < seconds:
+                limit = meter.budget.limits["seconds"]
                 note = f"{spent:g} of {limit:g} seconds spent, and a wait of {seconds:g} more would go beyond"
                 meter.stop(Overspent("seconds", limit, spent, note))
                 return True
@@ -277,7 +274,9 @@ class Meter(BaseCallbackHandler):
         self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4, kwargs)
 
     def _start(self, run_id: UUID, model: str, prompt_tokens: int, given: Mapping[str, Any]) -> None:
-        meters = [*self._innermost().around()]
+        # That of the innermost run must agree before those around it count.
+        inner = _meter.get()
+        meters = [*(inner if inner is not None and self in inner.around() else self).around()]
         with _counting:  # one lock for all: of two calls at once that ask for the last one, only one is sent
             new = [meter for meter in meters if run_id not in meter._in_flight]
             refusals = ((meter, meter.refusal or meter._overspent()) for meter in new)
@@ -309,11 +308,6 @@ class Meter(BaseCallbackHandler):
         parameters: dict[str, Any] = given.get("invocation_params") or {}
         most = next((parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)), None)
         return self._allowance.reserve(call, model, prompt_tokens, most)
-
-    def _innermost(self) -> Meter:
-        """The meter to begin with: that of the innermost run, which must agree before those around it count."""
-        inner = _meter.get()
-        return inner if inner is not None and self in inner.around() else self
 
     def around(self) -> Iterator[Meter]:
         """This meter and those of the runs around it."""

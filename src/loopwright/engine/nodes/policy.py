@@ -16,21 +16,9 @@ from loopwright.engine.nodes.failures import PASSING, FailureKind, failure_kind,
 from loopwright.errors import ConfigError, GraphError, InputError, NodeFailed, NodeTimeout, unknown_name_message
 
 HOPELESS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ConfigError,
-    GraphError,
-    ImportError,
-    InputError,
-    LookupError,
-    NameError,
-    NodeTimeout,
-    NotImplementedError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AssertionError, AttributeError, ConfigError, GraphError, ImportError, InputError, LookupError,
+    NameError, NodeTimeout, NotImplementedError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
 """Errors that come again however often a node is run: wrong input and wrong code. A timeout is among them, because the
 first attempt may still be running."""
 

@@ -258,7 +258,8 @@ def _follow(whole: Any, function: Any, plain: FunctionType, carried: list[Any], 
     defaults = [*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()]
     inside = [*cells, getattr(plain, "__wrapped__", None)]
     kept = [_attribute(owner, name) for name in names & _own(owner).keys()]
-    values = [*_values_of([*inside, *around, *defaults, *kept, *carried, *_imported(plain, reach)])]
+    held = [*inside, *around, *defaults, *kept, *carried, *_imported(plain, reach)]
+    values = [each for value in held for each in (value, *_parts_of(value))]
     for module in [value for value in values if isinstance(value, ModuleType)]:
         values += [vars(module)[name] for name in names & vars(module).keys()]
     kinds = [value if isinstance(value, type) else type(value) for value in values]
@@ -278,13 +279,6 @@ def _follow(whole: Any, function: Any, plain: FunctionType, carried: list[Any], 
     for value, kind in zip((*values, owner), (*kinds, type(owner)), strict=True):
         # What a package's function names is looked up in what this function holds, not in everything.
         reach.values += [(_attribute(value, name), package) for name in names & _class_names(kind)]
-
-
-def _values_of(values: list[Any]) -> Iterator[Any]:
-    """The values, and those that they hold as lists, tuples and dicts."""
-    for value in values:
-        yield value
-        yield from _parts_of(value)
 
 
 def _parts_of(value: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -106,14 +106,9 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
 
 
 def _edges(builder: Builder) -> Iterator[Edge]:
-    for source, target in builder.edges:
-        yield Edge(source, target, "static")
-    for sources, target in builder.waiting_edges:
-        for source in sources:
-            yield Edge(source, target, "join")
-    for way in ways_of(builder):
-        for target, label in way.ends:
-            yield Edge(way.source, target, way.kind, label)
+    yield from (Edge(source, target, "static") for source, target in builder.edges)
+    yield from (Edge(source, target, "join") for sources, target in builder.waiting_edges for source in sources)
+    yield from (Edge(way.source, target, way.kind, label) for way in ways_of(builder) for target, label in way.ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +159,5 @@ def ways_of(builder: Builder) -> Iterator[Way]:
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
     """The nodes that are compiled graphs themselves, by name."""
-    found: dict[str, CompiledStateGraph[Any, Any, Any, Any]] = {}
-    for node, spec in builder.nodes.items():
-        inner = unwrapped(spec.runnable)
-        if isinstance(inner, CompiledStateGraph):
-            found[node] = cast("CompiledStateGraph[Any, Any, Any, Any]", inner)
-    return found
+    runnables = {node: unwrapped(spec.runnable) for node, spec in builder.nodes.items()}
+    return {node: inner for node, inner in runnables.items() if isinstance(inner, CompiledStateGraph)}

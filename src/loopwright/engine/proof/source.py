@@ -221,11 +221,14 @@ class _Reading:
 
     def returned(self, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of every value that the function returns."""
-        values = [*_returned(self.function)]
-        if _yields(self.function):
+        nodes = [*own_nodes(self.function)]
+        if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
             if part is _Reading.words or self.commands or self.doubts is None:
                 raise Unreadable
             return set()
+        # A bare return, or none at all, returns None, which is no destination.
+        values = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
+        values += [self.function.body] if isinstance(self.function, ast.Lambda) else []
         return set[str]().union(*(part(self, value) for value in values))
 
     def words(self, value: ast.expr) -> set[str]:
@@ -279,10 +282,8 @@ class _Reading:
                 return part(self, body) | part(self, other)
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.BoolOp(values=items):
                 return set[str]().union(*(part(self, item) for item in items))
-            case ast.ListComp(elt=inner) | ast.Await(value=inner) | ast.NamedExpr(value=inner):
-                return part(self, inner)
-            case ast.Starred(value=inner):
-                return part(self, inner)
+            case ast.ListComp(elt=it) | ast.Await(value=it) | ast.NamedExpr(value=it) | ast.Starred(value=it):
+                return part(self, it)
             case ast.BinOp(left=left, op=ast.Add(), right=right) if _is_list(left) or _is_list(right):
                 return part(self, left) | part(self, right)
             case _:
@@ -430,69 +431,55 @@ LOOKING = frozenset({
 @lru_cache(maxsize=4096)
 def values_given(function: Function, name: str) -> list[ast.expr] | None:
     """The values that a function gives to a name of its own, and what it adds to them; None if others may, too."""
-    found: list[ast.expr] = []
-    accounted = 0
-    lists = False
-    for node in own_nodes(function):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    if isinstance(target, ast.Name) and target.id == name:
-                        found.append(value)
-                        accounted += 1
-            case ast.AnnAssign(target=ast.Name(id=other), value=value) if other == name:
-                found += [value] if value else []
-                accounted += 1
-            case ast.NamedExpr(target=ast.Name(id=other), value=value) if other == name:
-                found.append(value)
-                accounted += 1
-            case ast.AugAssign(target=ast.Name(id=other), op=ast.Add(), value=value) if other == name and _is_list(
-                value
-            ):
-                found.append(value)
-                accounted += 1
-            case (
-                ast.For(target=ast.Name(id=other), iter=value)
-                | ast.comprehension(target=ast.Name(id=other), iter=value)
-            ) if other == name and isinstance(value, ast.List | ast.Tuple | ast.Name):
-                found.append(value)
-                accounted += 1
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=attr), args=args) if (
-                other == name and attr in _ADDING and args
-            ):
-                found.append(args[-1])
-                lists = True
-            case _:
-                pass
     if name in reassigned_inside(function) or name in parameters(function):
         return None
+    found: list[ast.expr] = []
+    accounted, lists = 0, False
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=attr), args=[*_, last]) if (
+                other == name and attr in _ADDING
+            ):
+                found.append(last)
+                lists = True
+            case _:
+                values = [value for target, value in _given_in(node) if name in stored(target)]
+                accounted += len(values)
+                found += filter(None, values)
     stores = sum(name in stored(node) for node in own_nodes(function))
     if accounted != stores or not accounted:
         return None
     lists = lists or any(_is_list(value) or isinstance(value, ast.Dict) for value in found)
-    return None if _changed_elsewhere(function, name, lists) else found
+    return None if any(_changes(node, name, lists) for node in own_nodes(function)) else found
 
 
-def _changed_elsewhere(function: Function, name: str, lists: bool) -> bool:
-    """Whether an attribute or item of a function's own variable is changed, or a list by what it is handed to."""
-    for node in own_nodes(function):
-        match node:
-            case ast.Attribute(value=ast.Name(id=other), ctx=ast.Store()) if other == name:
-                return True
-            case ast.Call(func=called, args=args, keywords=keywords) if lists:
-                handed = any(
-                    isinstance(value, ast.Name) and value.id == name for value in (*args, *(k.value for k in keywords))
-                )
-                if handed and getattr(called, "id", getattr(called, "attr", None)) not in LOOKING:
-                    return True
-            case ast.Subscript(value=ast.Name(id=other), ctx=ast.Store()) if other == name:
-                return True
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                if any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node)):
-                    return True
-            case _:
-                pass
-    return False
+def _given_in(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
+    """What a piece of the syntax gives a value that can be read, and which: of a loop, the list of them."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            return [(target, value) for target in targets]
+        case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+            return [(target, value)]
+        case ast.AugAssign(target=target, op=ast.Add(), value=value) if _is_list(value):
+            return [(target, value)]
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            return [(target, value)] if isinstance(value, ast.List | ast.Tuple | ast.Name) else []
+        case _:
+            return []
+
+
+def _changes(node: ast.AST, name: str, lists: bool) -> bool:
+    """Whether an attribute or item of a variable is changed, or a list by what it is handed to."""
+    match node:
+        case ast.Attribute(value=owner, ctx=ast.Store()) | ast.Subscript(value=owner, ctx=ast.Store()):
+            return getattr(owner, "id", "") == name
+        case ast.Call(func=called, args=args, keywords=keywords):
+            handed = (getattr(value, "id", "") for value in (*args, *(word.value for word in keywords)))
+            return lists and name in handed and getattr(called, "id", getattr(called, "attr", "")) not in LOOKING
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
+        case _:
+            return False
 
 
 def _stored_in(statement: ast.stmt) -> Iterator[str]:
@@ -502,18 +489,6 @@ def _stored_in(statement: ast.stmt) -> Iterator[str]:
 
 
 # Scopes
-
-
-def _returned(function: Function) -> Iterator[ast.expr]:
-    """The values of a function's own returns; a bare one, or none at all, returns None, which is no destination."""
-    if isinstance(function, ast.Lambda):
-        yield function.body
-        return
-    yield from (node.value for node in own_nodes(function) if isinstance(node, ast.Return) and node.value is not None)
-
-
-def _yields(function: Function) -> bool:
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function))
 
 
 def _without_own_names(function: Function, values: Values, fixed: frozenset[str]) -> Values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
@@ -53,9 +53,12 @@ def worst_case(
     loops = builder.loops if isinstance(builder, BoundBuilder) else ()
     budget = builder.budget if isinstance(builder, BoundBuilder) else None
     fan_out = read_fan_out(builder, topology)
+    joins: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for starts, end in builder.waiting_edges:
+        joins[end].append(starts)
     counted = Counted(
         topology=topology,
-        joins=_joins(builder),
+        joins=joins,
         passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
         deferred={node for node, spec in builder.nodes.items() if spec.defer},
         fan_out=fan_out,
@@ -91,13 +94,6 @@ def worst_case(
 def _least(*bounds: float | None) -> Any:
     """The smallest of the bounds that are known."""
     return min((bound for bound in bounds if bound is not None), default=None)
-
-
-def _joins(builder: Builder) -> dict[str, list[tuple[str, ...]]]:
-    joins: dict[str, list[tuple[str, ...]]] = {}
-    for starts, end in builder.waiting_edges:
-        joins.setdefault(end, []).append(starts)
-    return joins
 
 
 def _written(builder: Builder) -> dict[str, Any]:
