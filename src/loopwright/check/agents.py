@@ -73,11 +73,12 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     graph.made = deep or known is None or bool(known) or any(name.endswith("_hook") for name in given.named)
     answers = not react and (given.take(None, "response_format") is not None or not given.complete)
     brings = known is None or any(name not in _QUIET for name, _ in known)
-    if not deep and not brings and not answers and given.complete and _no_tools(tools):
+    bare = not deep and not brings and given.complete and _no_tools(tools)
+    if bare and not answers:
         graph.edges.append((Edge(model, END, "static"), given.place))
         return
-    again = model if not deep and not brings and given.complete and _no_tools(tools) else TOOLS
-    if again == TOOLS:
+    again = model if bare else TOOLS
+    if not bare:
         graph.nodes[TOOLS] = FoundNode(given.place)
         read_tools(graph.nodes[TOOLS], tools if given.complete else UNKNOWN, given.call)
         graph.edges.append((Edge(TOOLS, model, "static"), given.place))

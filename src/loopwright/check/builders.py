@@ -74,11 +74,6 @@ class Arguments:
             return self.given[place]
         return self.named.get(name, default)
 
-    def without_first(self) -> Arguments:
-        """The same arguments behind the first."""
-        self.given = self.given[1:]
-        return self
-
 
 def place_of(node: ast.Call, frame: Frame) -> Place:
     """The lines of a call; in a chain of methods, from its own method's name on."""
@@ -108,7 +103,6 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
         handled = _node(handler, given, graph, name)
         node.handler_words = handled.words
         node.unread = node.unread or handled.unread
-    return None
 
 
 def name_of(action: Any) -> str | None:
@@ -243,7 +237,6 @@ def add_edge(graph: FoundGraph, given: Arguments) -> None:
         return graph.miss(given.place, "the ends of an edge are no constants")
     kind = "static" if text_of(first) is not None else "join"
     graph.edges += [(Edge(str(start), end, kind), given.place) for start in starts]
-    return None
 
 
 def add_sequence(graph: FoundGraph, given: Arguments) -> None:
@@ -258,7 +251,6 @@ def add_sequence(graph: FoundGraph, given: Arguments) -> None:
         add_node(graph, given)
     for given.given in map(list, pairwise(names)):
         add_edge(graph, given)
-    return None
 
 
 def add_conditional_edges(graph: FoundGraph, given: Arguments) -> None:
@@ -275,7 +267,8 @@ def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map:
     source, path = text_of(start), path.entered() if isinstance(path, FunctionValue) else path
     if source is None:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
-    sent, functions = _sent(path)
+    functions = (path,) if isinstance(path, FunctionValue) else ()
+    sent = NOWHERE.union(*(sent_words(each.node, each.values, each.fixed) for each in functions))
     if isinstance(path_map, list | dict) and not isinstance(path_map, SetValue):
         table = cast("dict[Any, Any]", path_map if isinstance(path_map, dict) else {name: name for name in path_map})
         if not all(text_of(target) is not None for target in table.values()):
@@ -288,13 +281,6 @@ def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map:
     words, declared = router_words(path, given.call)
     targets = None if words is None else {word: word for word in sorted(words)}
     graph.routes.append(FoundRoute(given.place, source, targets, declared, sent, functions))
-    return None
-
-
-def _sent(path: Any) -> tuple[frozenset[str], tuple[FunctionValue, ...]]:
-    if not isinstance(path, FunctionValue):
-        return NOWHERE, ()
-    return sent_words(path.node, path.values, path.fixed), (path,)
 
 
 def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
@@ -324,14 +310,11 @@ def set_finish_point(graph: FoundGraph, given: Arguments) -> None:
 
 
 METHODS: dict[str, Callable[[FoundGraph, Arguments], None]] = {
-    "add_conditional_edges": add_conditional_edges,
-    "add_edge": add_edge,
-    "add_node": add_node,
-    "add_sequence": add_sequence,
-    "set_conditional_entry_point": set_conditional_entry_point,
-    "set_entry_point": set_entry_point,
-    "set_finish_point": set_finish_point,
-}
+    method.__name__: method for method in (
+        add_conditional_edges, add_edge, add_node, add_sequence, set_conditional_entry_point, set_entry_point,
+        set_finish_point,
+    )
+}  # fmt: skip
 """The methods that change a builder."""
 
 HARMLESS = frozenset({"validate", "get_graph"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.found import Place
@@ -355,15 +355,9 @@ def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> A
     if name == "Command":
         first = values[0]
         return Words(first.words, command=True) if isinstance(first, Words) and not first.command else owner
-    if owner.startswith("typing.") and name in ("Union", "Optional"):
-        return _union(values)
+    if owner.startswith("typing.") and name in ("Union", "Optional"):  # within ``a | b``, LangGraph sees no Command
+        return next((value for value in values if isinstance(value, Words) and value.command), UNKNOWN)
     return UNKNOWN
-
-
-def _union(values: Sequence[Any]) -> Any:
-    """LangGraph sees a Command within ``Union[...]``, and not within ``a | b``."""
-    found = [value for value in values if isinstance(value, Words) and value.command]
-    return found[0] if found else UNKNOWN
 
 
 def _piped(values: Sequence[Any]) -> Any:
@@ -371,9 +365,8 @@ def _piped(values: Sequence[Any]) -> Any:
     if all(isinstance(value, dict) for value in values):
         return dict(item for value in values for item in value.items())
     if any(isinstance(value, Chain | FunctionValue | Made) for value in values):
-        return Chain(
-            tuple(part for value in values for part in (value.parts if isinstance(value, Chain) else (value,)))
-        )
+        parts = (value.parts if isinstance(value, Chain) else (value,) for value in values)
+        return Chain(tuple(chain.from_iterable(parts)))
     return UNKNOWN
 
 

@@ -47,14 +47,17 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
         GraphError: If the module cannot be imported or holds no such graph.
     """
     place, _, name = target.partition(":")
-    module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+    if place.endswith(".py"):
+        module = _from_file(Path(place))
+    else:
+        sys.path.insert(0, str(Path.cwd()))
+        module = _import(partial(importlib.import_module, place), place)
     if name:
         if not hasattr(module, name):
             names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
             raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
         return {target: _made(getattr(module, name), target)}
-    found = {f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)}
-    found = _last_of_each(found)
+    found = _last_of_each({f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)})
     if not found and not allow_empty:
         raise GraphError(f"{place} holds no LangGraph graph; name a function that makes one: {place}:build_graph")
     return found
@@ -127,11 +130,6 @@ def _free(name: str) -> str:
     """The name, or one like it if another module has it: two folders may each have a ``graph.py``."""
     names: Iterable[str] = (f"{name}_{number}" for number in range(2, 10**6))
     return name if name not in sys.modules else next(other for other in names if other not in sys.modules)
-
-
-def _from_name(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path.cwd()))
-    return _import(partial(importlib.import_module, name), name)
 
 
 def _import(load: Callable[[], T], name: str) -> T:

@@ -22,7 +22,6 @@ IGNORE = "# loopwright: ignore"
 NOTEBOOK = ".ipynb"
 """How the name of a notebook ends."""
 
-
 MOST_BYTES = 1_000_000
 """A larger file is generated, not written; parsing it would take longer than a check may."""
 
@@ -198,9 +197,7 @@ class Project:
         parts = module.split(".") if module else []
         for start in dict.fromkeys(starts):
             place = start.joinpath(*parts)
-            for path in (place.with_name(f"{place.name}.py"), place / "__init__.py") if parts else (
-                place / "__init__.py",
-            ):  # fmt: skip
+            for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
                 if path.is_file():
                     return path
         return None

@@ -15,15 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from loopwright.check.calls import WORK, Calls
-from loopwright.check.expressions import (
-    MOST_NUMBERS,
-    bind,
-    defaults_in,
-    evaluate,
-    fill,
-    iterated,
-    truth,
-)
+from loopwright.check.expressions import MOST_NUMBERS, bind, defaults_in, evaluate, fill, iterated, truth
 from loopwright.check.project import Project
 from loopwright.check.values import (
     UNSET,
@@ -134,11 +126,8 @@ class Reader(Calls):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = parameters(node)
             frame.names |= dict.fromkeys(names, UNKNOWN)
-            if (
-                bound is not None
-                and names
-                and not any(getattr(d, "id", "") == "staticmethod" for d in node.decorator_list)
-            ):
+            static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
+            if bound is not None and names and not static:
                 frame.names[names[0]] = bound
         self.read[node] = frame
         self._owner, self._branch, self._following = frame, (), [node]

@@ -25,6 +25,7 @@ from loopwright.engine.proof.source import (
     bound_once,
     own_nodes,
     parameters,
+    positional,
     reassigned_inside,
 )
 
@@ -147,8 +148,7 @@ class FunctionValue:
     @property
     def fixed(self) -> frozenset[str]:
         """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
-        first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]
-        return frozenset(dict(self.given)).union(first if self.bound is not None else ())
+        return frozenset(dict(self.given)).union(positional(self.node)[:1] if self.bound is not None else ())
 
     @property
     def state(self) -> str:
@@ -181,7 +181,10 @@ class FunctionValue:
     @property
     def project(self) -> Project:
         """The files that it is among."""
-        return cast("Project", _root(self.frame).project)
+        frame = self.frame
+        while frame.parent is not None:
+            frame = frame.parent
+        return cast("Project", frame.project)
 
     def graphs(self) -> Iterator[GraphValue]:
         """The graphs that it names, which it may call."""
@@ -201,12 +204,6 @@ def _settled(value: Any) -> Any:
             return Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
         case _:
             return value
-
-
-def _root(frame: Frame) -> Frame:
-    while frame.parent is not None:
-        frame = frame.parent
-    return frame
 
 
 def may_change(owner: Any, name: str, project: Project) -> bool:
@@ -252,7 +249,7 @@ class ClassValue:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Its name and those of its bases."""
-        return (self.name, *(kind for base in self.bases if isinstance(base, ClassValue) for kind in base.kinds))
+        return tuple(each.name for each in self.order())
 
     def changes(self, name: str) -> bool:
         """Whether a file may give an attribute of that name another value, its own ``__init__`` too."""

@@ -20,11 +20,9 @@ from loopwright.errors import ConfigError, unknown_name_message
 Scheme = Literal["memory", "json", "sqlite", "postgresql"]
 
 _FORMS: dict[Scheme, str] = {
-    "memory": "memory",
-    "json": "json:DIR",
-    "sqlite": "sqlite:FILE",
+    "memory": "memory", "json": "json:DIR", "sqlite": "sqlite:FILE",
     "postgresql": "postgresql://USER:PASSWORD@HOST/DATABASE",
-}
+}  # fmt: skip
 
 
 def open_checkpointer(

@@ -107,10 +107,7 @@ def _set_apart(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[C
         if isinstance(value, str | int | float) and name in versions and not _is_plain(value)
     }
     values = {**checkpoint["channel_values"], **apart}
-    return (
-        {**checkpoint, "channel_values": values},
-        {**new_versions, **{name: versions[name] for name in apart}},
-    )
+    return {**checkpoint, "channel_values": values}, {**new_versions, **{name: versions[name] for name in apart}}
 
 
 def _is_plain(value: str | float) -> bool:

@@ -64,11 +64,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
     ) -> RunnableConfig:
         """Save a checkpoint, without its large values, and those of them that are not in the table yet."""
         place = config.get("configurable", {})
-        values, rows, apart = (
-            dict(checkpoint["channel_values"]),
-            dict[tuple[str, ...], tuple[str, bytes]](),
-            list[str](),
-        )
+        values, apart = dict(checkpoint["channel_values"]), list[str]()
+        rows: dict[tuple[str, ...], tuple[str, bytes]] = {}
         for name, value in checkpoint["channel_values"].items():
             version = checkpoint["channel_versions"].get(name)
             if version is None or value is None or isinstance(value, bool | int | float):

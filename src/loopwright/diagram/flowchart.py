@@ -140,9 +140,7 @@ def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[Loop, 
         ways = [way for way in ways if way[0].kind == "static"]
     gates = {loop.gate: loop for loop in loops}
     said = [_label(way, gates) for way in ways]
-    labels: list[str] = []
-    if any(said):
-        labels = [text or _unsaid(way) for text, way in zip(said, ways, strict=True)]
+    labels = [text or _unsaid(way) for text, way in zip(said, ways, strict=True)] if any(said) else []
     dotted = all(_is_dotted(way, text) for text, way in zip(said, ways, strict=True))
     granted = next((gates[edge.source].name for way in ways for edge in way if edge.kind == "granted"), None)
     label = ", or ".join(dict.fromkeys(labels))

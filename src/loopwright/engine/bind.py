@@ -38,7 +38,7 @@ from loopwright.engine.ledger import (
 )
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
-from loopwright.engine.proof.fan_out import check_fan_out
+from loopwright.engine.proof.fan_out import check_fan_out, crossed
 from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
 from loopwright.engine.reasons import MESSAGES
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
@@ -112,11 +112,8 @@ def bind(
     if not bound.reports:
         return bound
     bound.crossed = frozenset(_crossed(bound))
-    bound.noted = frozenset(
-        loop.name
-        for loop in bound.loops
-        if loop.asks_by_source or any((source, loop.target) in bound.crossed for source in loop.sources)
-    )
+    across = crossed(bound)
+    bound.noted = frozenset(loop.name for loop in bound.loops if loop.asks_by_source or loop.gate in across)
     view = _viewer(builder.state_schema, keyless=bound.keyless)
     _add_channels(bound)
     for loop in bound.loops:

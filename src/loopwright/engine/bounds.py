@@ -28,10 +28,8 @@ from loopwright.errors import GraphError, UnboundedCycleError
 
 logger = logging.getLogger("loopwright.loops")
 
-
 FALLBACK = "fallback"
 """The node of the ``fallback`` function that `bounded` was given."""
-
 
 _CARRIED = {
     "checkpointer": "checkpointer", "store": "store", "cache": "cache", "name": "name", "debug": "debug",
@@ -232,15 +230,8 @@ def choose_loops(
         called = loop_name(target, name)
         called = next(one for one in chain((called, target), (f"{target} {n}" for n in count(2))) if one not in taken)
         taken.add(called)
-        loops.append(
-            Loop(
-                name=called,
-                target=target,
-                sources=tuple(sources),
-                limit=limit,
-                exhausted=exhausted,
-                first_free=choice.first_free,
-                warn_at=warn_at,
-            )
-        )
+        loops.append(Loop(
+            name=called, target=target, sources=tuple(sources), limit=limit, exhausted=exhausted,
+            first_free=choice.first_free, warn_at=warn_at,
+        ))  # fmt: skip
     return loops

@@ -195,14 +195,13 @@ class Course:
         checkpoint = (here.get("checkpoint_map") or {}).get(namespace)
         if self.saver is None or checkpoint is None:
             return
-        place = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
+        named = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
+        place: RunnableConfig = {"configurable": named}
         writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
         if not self.asynchronous or not _in_event_loop():
-            self.saver.put_writes({"configurable": place}, writes, task)
+            self.saver.put_writes(place, writes, task)
         else:
-            noting = asyncio.get_running_loop().create_task(
-                self.saver.aput_writes({"configurable": place}, writes, task)
-            )
+            noting = asyncio.get_running_loop().create_task(self.saver.aput_writes(place, writes, task))
             self.notes.add(noting)
             noting.add_done_callback(self.notes.discard)
 

@@ -54,11 +54,7 @@ class Gate(Runnable[GateState, Command[Any]]):
     """
 
     def __init__(
-        self,
-        loop: Loop,
-        view: Callable[[Mapping[str, Any]], Any],
-        metered: bool = False,
-        fan_out: int | None = None,
+        self, loop: Loop, view: Callable[[Mapping[str, Any]], Any], metered: bool = False, fan_out: int | None = None
     ) -> None:
         self.loop = loop
         self.name = loop.gate

@@ -37,7 +37,6 @@ MOST_LOOKED_AT = 5_000
 _HELD = (*PARTS, "first", "middle", "last", "tools_by_name", "_tools_by_name")
 """Where runnables and tools keep what they run."""
 
-
 _begun: ContextVar[frozenset[int]] = ContextVar("loopwright_graphs_begun", default=frozenset())
 """The ids of the graphs that are being bounded: one that holds itself stays as it is."""
 

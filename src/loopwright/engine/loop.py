@@ -25,7 +25,6 @@ END = "__end__"
 RUN = "run"
 """The scope of a loop whose passes are counted over the whole run."""
 
-
 Decision = Literal["granted", "exhausted", "stalled", "over_budget"]
 """What a gate answers: another pass, no more passes, no use in another pass, or nothing left to spend on one."""
 

@@ -166,15 +166,15 @@ class Meter(BaseCallbackHandler):
 
     def add(self, usage: Usage, model: str) -> None:
         """Count a usage that LangChain did not report, after the fact."""
-        self._spend({"model_calls": usage.calls, "tokens": usage.total_tokens, **self._money(model, usage)})
-        if self._allowance:
-            self._allowance.settle(uuid4(), model, usage)
+        self._spend(uuid4(), model, usage, usage.calls)
         if self.outer:
             self.outer.add(usage, model)
 
-    def _spend(self, amounts: Mapping[str, float]) -> None:
-        self._add(amounts)
+    def _spend(self, call: UUID, model: str, usage: Usage, calls: int = 0) -> None:
+        self._add({"model_calls": calls, "tokens": usage.total_tokens, **self._money(model, usage)})
         self._keep()
+        if self._allowance:
+            self._allowance.settle(call, model, usage)
 
     def _add(self, amounts: Mapping[str, float]) -> None:
         with self._lock:
@@ -201,9 +201,7 @@ class Meter(BaseCallbackHandler):
         """Resource -> how much of it the run may spend now."""
         if self.budget is None:
             return {}
-        if not self.closed:
-            return self.budget.limits_before_fallback(END)
-        return self.budget.limits_of_fallback(self.total())
+        return self.budget.limits_of_fallback(self.total()) if self.closed else self.budget.limits_before_fallback(END)
 
     def _overspent(self) -> Overspent | None:
         """What the run has used up, if anything; in the words of its whole budget."""
@@ -332,9 +330,7 @@ class Meter(BaseCallbackHandler):
                 written = len(generation.text) // 4
                 found = Usage(input_tokens=prompt_tokens, output_tokens=written, total_tokens=prompt_tokens + written)
             usage += found
-        self._spend({"tokens": usage.total_tokens, **self._money(model, usage)})
-        if self._allowance:
-            self._allowance.settle(run_id, model, usage)
+        self._spend(run_id, model, usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Forget a call that failed; of a stream that was broken off, count what came of it."""

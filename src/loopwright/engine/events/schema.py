@@ -309,7 +309,6 @@ RunEvent = Annotated[
 run_event: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 """Validates and writes any `RunEvent`."""
 
-
 _TAGS = frozenset(kind.model_fields["type"].default for kind in get_args(get_args(RunEvent)[0]))
 
 

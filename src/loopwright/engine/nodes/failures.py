@@ -149,13 +149,10 @@ def _headers(error: BaseException) -> dict[str, str]:
 
 
 def _asked(headers: Mapping[str, str], now: float) -> float | None:
-    milliseconds = _number(headers.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000
     asked = headers.get("retry-after", "")
-    seconds = _number(asked)
-    if seconds is not None:
-        return seconds
+    for text, in_a_second in ((headers.get("retry-after-ms", ""), 1000), (asked, 1)):
+        if (number := _number(text)) is not None:
+            return number / in_a_second
     try:
         return max(0.0, parsedate_to_datetime(asked).timestamp() - now)
     except (TypeError, ValueError, OverflowError):

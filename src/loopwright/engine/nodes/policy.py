@@ -22,7 +22,6 @@ HOPELESS = (
 """Errors that come again however often a node is run: wrong input and wrong code. A timeout is among them, because the
 first attempt may still be running."""
 
-
 LASTING: frozenset[FailureKind] = frozenset({"auth", "context_length", "not_found", "quota", "rejected"})
 """The kinds of failed requests that come again too."""
 

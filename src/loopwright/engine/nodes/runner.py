@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,15 +23,7 @@ from langgraph.types import Command, RetryPolicy
 from loopwright.engine import clock
 from loopwright.engine.bind import Builder
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit, holding
-from loopwright.engine.nodes.policy import (
-    Granted,
-    NodePolicy,
-    TryAgain,
-    Visit,
-    cause_of,
-    current_visit,
-    objection,
-)
+from loopwright.engine.nodes.policy import Granted, NodePolicy, TryAgain, Visit, cause_of, current_visit, objection
 from loopwright.engine.nodes.redact import snapshot
 from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
 from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
@@ -161,10 +154,8 @@ class Guarded(Runnable[Any, Any]):
         visit = self._enter(input)
         try:
             with holding(current_visit, visit):
-                if self.policy.timeout is None:
-                    result = self.bound.invoke(input, config, **kwargs)
-                else:
-                    result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
+                call = partial(self.bound.invoke, input, config, **kwargs)
+                result = call() if self.policy.timeout is None else in_thread(call, self.policy.timeout)
             if self.check:
                 self.check(result)
         except Exception as error:
@@ -188,7 +179,7 @@ class Guarded(Runnable[Any, Any]):
             with holding(current_visit, visit):
                 async with deadline:
                     if self.policy.timeout is not None and _is_sync(self.bound):
-                        result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
+                        result = await from_thread(partial(self.bound.invoke, input, config, **kwargs))
                     else:
                         result = await self.bound.ainvoke(input, config, **kwargs)
             if self.check:

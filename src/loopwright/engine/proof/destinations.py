@@ -168,12 +168,8 @@ def _hands_on(function: Function) -> bool:
     kinds = {id(part) for root in annotations if root is not None for part in ast.walk(root)}
     made = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
     made |= {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}  # Command.PARENT
-    named = (node for node in ast.walk(function) if isinstance(node, ast.Name | ast.Attribute))
-    return any(
-        getattr(node, "id", getattr(node, "attr", "")) in ("Command", "Send")
-        for node in named
-        if id(node) not in made and id(node) not in kinds
-    )
+    others = (node for node in ast.walk(function) if id(node) not in made and id(node) not in kinds)
+    return any(getattr(node, "id", getattr(node, "attr", "")) in ("Command", "Send") for node in others)
 
 
 # Functions and their source

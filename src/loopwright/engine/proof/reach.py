@@ -75,11 +75,9 @@ def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
         yield from _functions(cast("Any", value).__wrapped__, seen)
     elif isinstance(value, FunctionType | MethodType | partial):
         yield value
-    elif isinstance(value, list | tuple):
-        for item in cast("tuple[Any, ...]", value):
+    elif isinstance(value, list | tuple | Mapping):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _functions(item, seen)
-    elif isinstance(value, Mapping):
-        yield from _functions([*cast("Mapping[Any, Any]", value).values()], seen)
     elif isinstance(value, Pregel):
         return
     elif isinstance(tools := getattr(value, "tools_by_name", None), dict):

@@ -21,7 +21,6 @@ from loopwright.errors import GraphError
 
 Builder = StateGraph[Any, Any, Any, Any]
 
-
 Sender: TypeAlias = str | tuple[str, str]
 """A node by its name, or a router by its source and its name."""
 

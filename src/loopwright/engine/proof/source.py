@@ -406,6 +406,11 @@ def parameters(function: Function) -> list[str]:
     return [argument.arg for argument in every if argument]
 
 
+def positional(function: Function) -> list[str]:
+    """The parameters that arguments without names are for."""
+    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+
+
 FILLED = frozenset({"config", "error", "previous", "runtime", "store", "writer"})
 """The parameters of a node or router that LangGraph fills beside the state; others keep their defaults."""
 
@@ -414,9 +419,7 @@ def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
     """Parameter -> the expression that a call hands over; none where ``*`` or ``**`` may change them."""
     if any(isinstance(value, ast.Starred) for value in call.args) or any(not word.arg for word in call.keywords):
         return {}
-    its = helper.node.args
-    places = [argument.arg for argument in (*its.posonlyargs, *its.args)][len(helper.fixed) :]
-    found = dict(zip(places, call.args, strict=False))
+    found = dict(zip(positional(helper.node)[len(helper.fixed) :], call.args, strict=False))
     return found | {word.arg: word.value for word in call.keywords if word.arg}
 
 

@@ -71,14 +71,13 @@ def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int
         return bind(builder, loops, fan_out=fan_out)
     if isinstance(builder, BoundBuilder) and not fan_out:
         return builder
-    kept = vars(builder) if isinstance(builder, BoundBuilder) else {}
-    builder = copy_builder(builder)
-    for name in ("loops", "budget", "gated"):
-        if name in kept:
-            setattr(builder, name, kept[name])
     check_fan_out(builder, fan_out or {})
-    builder.fan_out = {**kept.get("fan_out", {}), **(fan_out or {})}
-    return builder
+    copy = copy_builder(builder)
+    if isinstance(builder, BoundBuilder):
+        copy.loops, copy.budget, copy.gated = builder.loops, builder.budget, builder.gated
+        fan_out = {**builder.fan_out, **(fan_out or {})}
+    copy.fan_out = dict(fan_out or {})
+    return copy
 
 
 def lost_nodes(topology: Topology) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -37,10 +37,7 @@ def waits_in_a_run(loops: Sequence[Loop]) -> float:
 
 
 def worst_case(
-    builder: Builder,
-    topology: Topology,
-    inner: Mapping[str, Certificate],
-    limits: Mapping[str, int],
+    builder: Builder, topology: Topology, inner: Mapping[str, Certificate], limits: Mapping[str, int]
 ) -> Certificate:
     """The certificate of a graph that is proven bounded.
 
@@ -124,51 +121,43 @@ def _held(builder: Builder) -> bool:
 
 def assumptions_of(
     builder: Builder, topology: Topology, fan_out: FanOut, limits: Mapping[str, int] | None = None
-) -> list[str]:
+) -> Iterator[str]:
     """What a certificate rests on and the engine cannot check, one sentence each."""
     nodes = [*_written(builder)]
-    found = ["a node's own code ends: a loop inside a node, or in a graph that it makes while it runs, is not seen"]
-    if not _held(builder):
-        # What is compiled by `bounded` is held to it while it runs.
-        found.append("no router or node goes, or sends, where it does not declare and its source does not show it")
+    yield "a node's own code ends: a loop inside a node, or in a graph that it makes while it runs, is not seen"
+    if not _held(builder):  # what is compiled by `bounded` is held to it while it runs
+        yield "no router or node goes, or sends, where it does not declare and its source does not show it"
     onward = topology.hidden | {edge.source for edge in topology.edges}
     ends = [node for node in nodes if node not in onward]
     if ends:
-        found.append(f"{', '.join(ends)} has no way on: LangGraph ends that branch there")
+        yield f"{', '.join(ends)} has no way on: LangGraph ends that branch there"
     assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
     if assumed:
-        found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
+        yield f"the routers of {', '.join(assumed)} name no destinations: any node is assumed"
     unknown = sorted(node for node, senders in fan_out.widths.items() if inf in senders.values())
     if unknown:
-        found.append(
-            f"how many Sends reach {', '.join(unknown)} at once is not declared, so their runs are not counted"
-        )
-    for node, senders in fan_out.widths.items():
-        if node in unknown:
-            continue
+        yield f"how many Sends reach {', '.join(unknown)} at once is not declared, so their runs are not counted"
+    for node, senders in ((node, its) for node, its in fan_out.widths.items() if node not in unknown):
         sent = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
-        found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}")
+        yield f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}"
     if isinstance(builder, BoundBuilder) and builder.budget:
-        found.append(
+        yield (
             "what a budget counts is what LangChain or record_usage() reports; calls in flight can go over its tokens, "
             "money and seconds"
         )
     if isinstance(builder, BoundBuilder) and builder.metered:
-        found.append(
+        yield (
             "a model call from a thread that a node starts itself is counted if the thread is handed the node's "
             "config, or runs in a copy of its context; one that is handed neither is not"
         )
     for node, most in (limits or {}).items():
-        found.append(
-            f"{node} lets control go on at most {most} times (LangChain's own limit; a resume may begin it anew)"
-        )
+        yield f"{node} lets control go on at most {most} times (LangChain's own limit; a resume may begin it anew)"
     retried = [node for node in nodes if builder.nodes[node].retry_policy]
     if retried:
-        found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
+        yield f"retries of {', '.join(retried)} are attempts of one run, not runs of their own"
     for node, number in _calls(builder, ()):
-        found.append(f"{node} calls {number} graph(s) inside; their steps and passes are not counted here")
-    found.append("a resume or an interrupt's answer runs the tasks that were in flight again")
-    return found
+        yield f"{node} calls {number} graph(s) inside; their steps and passes are not counted here"
+    yield "a resume or an interrupt's answer runs the tasks that were in flight again"
 
 
 def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int]]:
