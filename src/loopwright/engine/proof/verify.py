@@ -51,14 +51,11 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     left = apart.ways()
     inner = {node: verify(child) for node, child in subgraphs(builder).items() if node not in lost}
     cycles = [cycle for cycle in cycles_of(choose(left), left) if cycle[0] not in lost]
-    cycles += [
-        (f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles
-    ]
+    cycles += (tuple(f"{node}/{name}" for name in one) for node, its in inner.items() for one in its.unbounded_cycles)
     if cycles:
-        found = tuple(tuple(cycle) for cycle in cycles)
         return Certificate(
             bounded=False,
-            unbounded_cycles=found,
+            unbounded_cycles=tuple(cycles),
             assumptions=tuple(assumptions_of(builder, apart, read_fan_out(builder, apart))),
         )
     check_shape(topology)
