@@ -215,7 +215,6 @@ def bounded(given: Arguments, graph: FoundGraph) -> None:
         return graph.refuse(given.place, "the values of a Loop that bounded() is given are no constants")
     graph.loops = tuple(loop for loop in known if loop)
     graph.bounds = tuple(f"Loop {loop.name!r}" for loop in graph.loops)
-    return None
 
 
 def found_loop(value: Any) -> FoundLoop | None:

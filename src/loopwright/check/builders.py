@@ -22,19 +22,9 @@ from loopwright.check.values import (
     member,
     text_of,
 )
+from loopwright.engine.proof import source
 from loopwright.engine.proof.graph import Edge
-from loopwright.engine.proof.source import (
-    UNKNOWN,
-    Function,
-    Symbol,
-    Values,
-    command_words,
-    commands_in,
-    goes_to_parent,
-    returned_words,
-    sent_words,
-    words_of,
-)
+from loopwright.engine.proof.source import UNKNOWN, Symbol
 
 if TYPE_CHECKING:
     from loopwright.check.calls import Calls
@@ -114,10 +104,8 @@ def name_of(action: Any) -> str | None:
             return graph.compiled_as
         case InstanceValue():
             return action.of.name
-        case Made(of=of, options=options):
-            if of.rpartition(".")[2] == "ToolNode":
-                return text_of(options.get("name", TOOLS))
-            return None
+        case Made(of=of, options=options) if of.rpartition(".")[2] == "ToolNode":
+            return text_of(options.get("name", TOOLS))
         case Symbol():
             return action.rpartition(".")[2]
         case _:
@@ -141,9 +129,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             methods = [method for method in found if isinstance(method, FunctionValue)]
             for method in methods:
                 _read_function(node, method, given.call)
-            node.unread = node.unread or (
-                None if methods else f"{action.of.name} is run, and no __call__ of it was found"
-            )
+            node.unread = node.unread if methods else f"{action.of.name} is run, and no __call__ of it was found"
         case Chain(parts=parts):
             for part in [_node(part, given, graph, name) for part in parts]:
                 _add(node, part.words, part.parent, part.functions)
@@ -187,7 +173,7 @@ def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain]:
 def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
-    words = command_words(action.node, action.values, action.fixed, doubts)
+    words = source.command_words(action.node, action.values, action.fixed, doubts)
     parent = parent_words(action.node, action.values, action.fixed)
     if call.project.jumps_out:
         reach = call.project.reach(call.file)
@@ -206,12 +192,12 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
         node.unread = node.unread or f"{action.name}() returns {ast.unparse(doubts[0])}, which may be a Command"
 
 
-def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> Nodes:
+def parent_words(function: source.Function, values: source.Values, fixed: frozenset[str]) -> Nodes:
     """Where a function's Commands for the graph around its own go; None: any node there."""
     found: Nodes = NOWHERE
-    for call in filter(goes_to_parent, commands_in(function, values)):
+    for call in filter(source.goes_to_parent, source.commands_in(function, values)):
         goto = next((word.value for word in call.keywords if word.arg == "goto"), None)
-        found = either(found, NOWHERE if goto is None else words_of(goto, function, values, fixed))
+        found = either(found, NOWHERE if goto is None else source.words_of(goto, function, values, fixed))
     return found
 
 
@@ -264,23 +250,23 @@ def set_conditional_entry_point(graph: FoundGraph, given: Arguments) -> None:
 
 
 def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map: Any) -> None:
-    source, path = text_of(start), path.entered() if isinstance(path, FunctionValue) else path
-    if source is None:
+    start, path = text_of(start), path.entered() if isinstance(path, FunctionValue) else path
+    if start is None:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
     functions = (path,) if isinstance(path, FunctionValue) else ()
-    sent = NOWHERE.union(*(sent_words(each.node, each.values, each.fixed) for each in functions))
+    sent = NOWHERE.union(*(source.sent_words(each.node, each.values, each.fixed) for each in functions))
     if isinstance(path_map, list | dict) and not isinstance(path_map, SetValue):
         table = cast("dict[Any, Any]", path_map if isinstance(path_map, dict) else {name: name for name in path_map})
         if not all(text_of(target) is not None for target in table.values()):
-            return graph.miss(given.place, f"the path map behind {source!r} is not made of constants")
+            return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
         mapped = {str(label): str(target) for label, target in table.items()}
-        graph.routes.append(FoundRoute(given.place, source, mapped, declared=True, sent=sent, functions=functions))
+        graph.routes.append(FoundRoute(given.place, start, mapped, declared=True, sent=sent, functions=functions))
         return None
     if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
-        return graph.miss(given.place, f"the path map behind {source!r} is not made of constants")
+        return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
     words, declared = router_words(path, given.call)
     targets = None if words is None else {word: word for word in sorted(words)}
-    graph.routes.append(FoundRoute(given.place, source, targets, declared, sent, functions))
+    graph.routes.append(FoundRoute(given.place, start, targets, declared, sent, functions))
 
 
 def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
@@ -294,7 +280,7 @@ def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
     annotated = return_annotation(path, call)
     if isinstance(annotated, Words) and not annotated.command:
         return frozenset(str(text_of(word)) for word in annotated.words), True
-    return None if path.unread else returned_words(path.node, path.values, path.fixed), False
+    return None if path.unread else source.returned_words(path.node, path.values, path.fixed), False
 
 
 def set_entry_point(graph: FoundGraph, given: Arguments) -> None:

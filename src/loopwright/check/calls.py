@@ -205,9 +205,7 @@ class Calls(ABC):
     def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         last = name.rpartition(".")[2]
         if name in ("itertools.pairwise", "builtins.str"):
-            made = (
-                builtin(last, given.given, given.named) if last == "pairwise" else of_text("{}", "format", given.given)
-            )
+            made = of_text("{}", "format", given.given) if last == "str" else builtin(last, given.given, given.named)
             return made if made is not UNKNOWN else self._unknown(node, given, known=True)
         if name.startswith("langgraph.graph.") and last in MAKERS:
             return GraphValue(self._graph(node, frame))
@@ -317,11 +315,9 @@ class Calls(ABC):
             values: What a decorator is given.
         """
         node = function.node
-        if (
-            len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-            or node in self._following
-            or any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
-        ):
+        deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
+        yields = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
+        if deep or yields or node in self._following:
             return UNKNOWN if given is None else self._handed_on(function, given)
         self.called.add(node)
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)

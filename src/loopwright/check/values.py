@@ -10,24 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from loopwright.check.found import END, START, FoundGraph
+from loopwright.engine.proof import source
 from loopwright.engine.proof.changes import ANY, BEGUN, CHANGING, SHARED
-from loopwright.engine.proof.source import (
-    COMMAND,
-    FILLED,
-    FUNCTIONS,
-    SEND,
-    UNKNOWN,
-    Function,
-    Helper,
-    Jump,
-    Symbol,
-    bindings,
-    bound_once,
-    own_nodes,
-    parameters,
-    positional,
-    reassigned_inside,
-)
+from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, reassigned_inside
 
 if TYPE_CHECKING:
     from loopwright.check.project import Project
@@ -49,7 +34,7 @@ def symbol(dotted: str) -> Any:
     if top == "langgraph" and name in _CONSTANTS:
         return _CONSTANTS[name]
     if top == "langgraph" and name in ("Send", "Command"):
-        return Symbol(SEND if name == "Send" else COMMAND)
+        return Symbol(source.SEND if name == "Send" else COMMAND)
     if top == "langgraph" and name in MAKERS:
         return Symbol(f"langgraph.graph.{name}")
     if top == "loopwright" and name in ("Loop", "add_node", "bounded"):
@@ -108,8 +93,8 @@ class Frame:
         if not isinstance(expression, ast.Name):
             return UNKNOWN
         name = expression.id
-        frame = next((frame for frame in self.scopes() if name in bindings(frame.node)), None)
-        if frame is None or not bound_once(frame.node, name):
+        frame = next((frame for frame in self.scopes() if name in source.bindings(frame.node)), None)
+        if frame is None or not source.bound_once(frame.node, name):
             return UNKNOWN
         return frame.names.get(name, UNKNOWN)
 
@@ -118,7 +103,7 @@ class Frame:
 class FunctionValue:
     """A function that the files define."""
 
-    node: Function
+    node: source.Function
     """Its syntax."""
     frame: Frame
     """The scope that it was defined in."""
@@ -148,16 +133,16 @@ class FunctionValue:
     @property
     def fixed(self) -> frozenset[str]:
         """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
-        return frozenset(dict(self.given)).union(positional(self.node)[:1] if self.bound is not None else ())
+        return frozenset(dict(self.given)).union(source.positional(self.node)[:1] if self.bound is not None else ())
 
     @property
     def state(self) -> str:
         """Its parameter that LangGraph gives the state, the first that is not fixed; empty without one."""
-        return next((name for name in parameters(self.node) if name not in self.fixed), "")
+        return next((name for name in source.parameters(self.node) if name not in self.fixed), "")
 
     def entered(self) -> FunctionValue:
         """As LangGraph calls it, with the state alone: defaults are what it always gets."""
-        filled = {*FILLED, self.state}
+        filled = {*source.FILLED, self.state}
         kept = (pair for pair in self.defaults if pair[0] not in filled and isinstance(pair[1], str | int))
         return replace(self, given=(*kept, *self.given))
 
@@ -196,12 +181,12 @@ class FunctionValue:
 def _settled(value: Any) -> Any:
     match value:
         case FunctionValue(unread=False, given=()):
-            return Helper(value.node, value.values, value.fixed)
-        case Made(of=of, options=options) if of in (COMMAND, SEND):
+            return source.Helper(value.node, value.values, value.fixed)
+        case Made(of=of, options=options) if of in (COMMAND, source.SEND):
             goto = text_of(options.get("goto" if of == COMMAND else "node", value.given[0] if value.given else None))
             bare = "graph" not in options and "**" not in options
             no_goto = bare and of == COMMAND and "goto" not in options
-            return Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
+            return source.Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
         case _:
             return value
 
@@ -392,7 +377,7 @@ def named_in(function: FunctionValue) -> list[Any]:
 @lru_cache(maxsize=4096)
 def rebound_names(scope: ast.AST) -> frozenset[str]:
     """The names of scopes around it that a function gives values."""
-    own = own_nodes(scope) if isinstance(scope, FUNCTIONS) else ()
+    own = source.own_nodes(scope) if isinstance(scope, source.FUNCTIONS) else ()
     return frozenset(name for node in own if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)
 
 

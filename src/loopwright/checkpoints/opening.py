@@ -66,9 +66,8 @@ def open_checkpointer(
         from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
 
         return sqlite.open_saver(Path(place), serde)
-    return contextlib.nullcontext(
-        InMemorySaver(serde=serde) if scheme == "memory" else JsonFileSaver(place, serde=serde)
-    )
+    saver = InMemorySaver(serde=serde) if scheme == "memory" else JsonFileSaver(place, serde=serde)
+    return contextlib.nullcontext(saver)
 
 
 def aopen_checkpointer(

@@ -108,9 +108,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         names: list[str] = checkpoint.pop(_APART, [])
         place = found.config.get("configurable", {})
         named = [str(place["thread_id"]), str(place.get("checkpoint_ns", ""))]
-        query = (
-            f"SELECT type, value FROM {TABLE} WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
-        )
+        where = "thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
+        query = f"SELECT type, value FROM {TABLE} WHERE {where}"
         values: dict[str, Any] = dict(checkpoint["channel_values"])
         for name in names:
             row = self.conn.execute(query, [*named, name, str(checkpoint["channel_versions"][name])]).fetchone()

@@ -18,24 +18,12 @@ from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
-from loopwright.engine import langgraph_private
+from loopwright.engine import langgraph_private, ledger
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
 from loopwright.engine.gate import DISPATCHER, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
-from loopwright.engine.ledger import (
-    LEDGER,
-    REQUESTS,
-    SPENT,
-    STOP_REASON,
-    VISITED,
-    Latest,
-    Ledger,
-    StopReason,
-    StopReasons,
-    merge_requests,
-    merge_visited,
-)
+from loopwright.engine.ledger import LEDGER, STOP_REASON, StopReason
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import check_fan_out, crossed
@@ -184,14 +172,15 @@ def _settle_defaults(bound: BoundBuilder) -> None:
 
     Gates must neither be cached nor timed out nor have their errors handled.
     """
-    fresh = langgraph_private.node_defaults(StateGraph(bound.state_schema))
-    if langgraph_private.node_defaults(bound) in (None, fresh):
+    defaults = langgraph_private.NODE_DEFAULTS
+    fresh = vars(StateGraph(bound.state_schema)).get(defaults)
+    if vars(bound).get(defaults) in (None, fresh):
         return
     made = bound.nodes.get(langgraph_private.DEFAULT_HANDLER)
     if made is None or not made.is_error_handler:  # else the graph was compiled, which settled them
         bound.compile()
         bound.compiled = False
-    langgraph_private.set_node_defaults(bound, fresh)
+    vars(bound)[defaults] = fresh
 
 
 def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any]) -> None:
@@ -207,10 +196,10 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         ways = _ways(bound, node, f"node {node!r}", known[node].jumps, known[node].sends)
         if again := (spec.metadata or {}).get("loopwright_again"):
             ways = dataclasses.replace(ways, again=again)
-        notes: dict[str, Any] = {VISITED: [node]} if node in marked else {}
+        notes: dict[str, Any] = {ledger.VISITED: [node]} if node in marked else {}
         asks = [loop for loop in ways.gates.values() if loop.name in bound.noted and (node, loop.gate) in bound.edges]
         if asks:
-            notes[REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
+            notes[ledger.REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
         if notes:
             langgraph_private.write_with(compiled, node, lambda _, notes=notes: notes)
         # What a cached node spends would come again with every hit of the cache; the next node writes it.
@@ -305,22 +294,22 @@ def _add_channels(bound: BoundBuilder) -> None:
     schema = dict(bound.schemas[bound.state_schema])
     for loop in bound.loops:
         if loop.counter and loop.counter_by == "engine":
-            schema[loop.counter] = bound.channels[loop.counter] = Latest(int, loop.counter)
+            schema[loop.counter] = bound.channels[loop.counter] = ledger.Latest(int, loop.counter)
         if loop.history:
-            schema[loop.history] = bound.channels[loop.history] = Latest(list, loop.history)
+            schema[loop.history] = bound.channels[loop.history] = ledger.Latest(list, loop.history)
     if not _is_ours(bound.channels.get(STOP_REASON)):
         raise GraphError(
             f"the state has a key {STOP_REASON!r} of its own, and Loopwright writes there which bound was reached. "
             f"Rename it; or, to read what Loopwright writes, declare it as NotRequired[StopReason | list[StopReason]]"
         )
-    stop_reason = StopReasons(Any, STOP_REASON)
-    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: Ledger(dict, LEDGER)}
+    stop_reason = ledger.StopReasons(Any, STOP_REASON)
+    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: ledger.Ledger(dict, LEDGER)}
     if bound.metered:
-        hidden[SPENT] = BinaryOperatorAggregate(dict, merge_spent)
+        hidden[ledger.SPENT] = BinaryOperatorAggregate(dict, merge_spent)
     if bound.noted:
-        hidden[REQUESTS] = BinaryOperatorAggregate(dict, merge_requests)
+        hidden[ledger.REQUESTS] = BinaryOperatorAggregate(dict, ledger.merge_requests)
     if any(loop.first_free for loop in bound.loops):
-        hidden[VISITED] = BinaryOperatorAggregate(list, merge_visited)
+        hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
     bound.schemas[GateState] = {**schema, **hidden}
 
@@ -334,7 +323,7 @@ def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:
             yield from parts(part)
 
     # `LoopMiddleware` brings the channel itself.
-    own = channel is None or isinstance(channel, StopReasons)
+    own = channel is None or isinstance(channel, ledger.StopReasons)
     return own or (type(channel) is LastValue and StopReason in parts(cast("Any", channel).typ))
 
 
@@ -383,11 +372,9 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
     for name, branch in bound.branches.get(source, {}).items():
         # A router without a path map returns the names of nodes: those that its source shows, else any.
         does = read_destinations(bound)[source, name]
-        known = does.jumps
         asked = {other.target for other in bound.loops if source in other.sources}
-        ends = branch.ends or {
-            node: node for node in anywhere_in(bound) if known is None or node in known or node in asked
-        }
+        shown = [node for node in anywhere_in(bound) if does.jumps is None or node in does.jumps | asked]
+        ends = branch.ends or {node: node for node in shown}
         if loop.target not in ends.values() and loop.target not in does.sent:
             continue
         found = True

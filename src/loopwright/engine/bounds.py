@@ -149,9 +149,8 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
     watch(bound, compiled)
     structure = structure_of(compiled)
     if bound.reports:
-        write_with(
-            compiled, START, lambda step: fresh_books(bound.loops, bound.channels, structure=structure, step=step)
-        )
+        books = partial(fresh_books, bound.loops, bound.channels, structure=structure)
+        write_with(compiled, START, lambda step: books(step=step))
     outputs = compiled.output_channels
     if bound.reports and isinstance(outputs, list) and STOP_REASON not in outputs:
         # Not in the output schema: the key is there only when a bound was reached.

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,20 +22,12 @@ from langgraph.errors import GraphDrained, GraphRecursionError
 from langgraph.graph import END
 from langgraph.types import Command
 
+from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show
 from loopwright.engine.fingerprint import FORCE, require_same_graph
-from loopwright.engine.langgraph_private import (
-    DEFAULT_STEP_LIMIT,
-    LENT_SAVER,
-    LIMIT_AROUND,
-    RECURSION_LIMIT,
-    RESUMING,
-    TASK,
-    is_of_this_graph,
-    with_own_namespace,
-)
+from loopwright.engine.langgraph_private import DEFAULT_STEP_LIMIT, LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK
 from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, THE_RUN, StopReason
 from loopwright.errors import BrokenAssumptionError
 
@@ -69,12 +61,12 @@ class Course:
         fresh = input is not None and not isinstance(input, Command)
         self.input = input
         config = observed(graph, _within_limit(graph, _ambient(config or {})))
-        self.config: RunnableConfig = with_own_namespace(config) if graph.metered else config
+        self.config: RunnableConfig = langgraph_private.with_own_namespace(config) if graph.metered else config
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
         self._goes_on_from_checkpoint = not fresh or bool(config.get("configurable", {}).get(RESUMING))
         self.options = dict(options)
         # What a graph around it lends, or its own.
-        saver = self.config.get("configurable", {}).get(LENT_SAVER, graph.checkpointer)
+        saver = self.config.get("configurable", {}).get(langgraph_private.LENT_SAVER, graph.checkpointer)
         self.saver: BaseCheckpointSaver[Any] | None = saver if isinstance(saver, BaseCheckpointSaver) else None
         self.asynchronous = asynchronous
         self.notes: set[asyncio.Task[None]] = set()
@@ -137,9 +129,8 @@ class Course:
         if saved and not self.config.get("configurable", {}).get(FORCE):
             require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
         around = var_child_runnable_config.get() or {}
-        callbacks = next(
-            (own for one in (self.config, graph.config or {}, around) if (own := one.get("callbacks"))), None
-        )
+        given = (config.get("callbacks") for config in (self.config, graph.config or {}, around))
+        callbacks = next(filter(None, given), None)
         outer = meter_around(callbacks)
         shared = allowance.get() if outer is None else None
         if not graph.metered and shared is None:
@@ -209,7 +200,7 @@ class Course:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
         self.saver = InMemorySaver()
         here = self.config.get("configurable", {})
-        lent = {"thread_id": str(uuid.uuid4()), **here, LENT_SAVER: self.saver}
+        lent = {"thread_id": str(uuid.uuid4()), **here, langgraph_private.LENT_SAVER: self.saver}
         self.config = self._with(lent)
         self.options["durability"] = "exit"
 
@@ -230,7 +221,7 @@ class Course:
             GraphRecursionError: The error, if it is that of a graph inside a node.
             BrokenAssumptionError: If the certificate allows no run of so many steps.
         """
-        if not is_of_this_graph(error):
+        if not langgraph_private.is_of_this_graph(error):
             raise error
         if self._limit_is_the_users:
             return self.last.stop_reason()
@@ -308,11 +299,9 @@ def _ambient(config: RunnableConfig) -> RunnableConfig:
 
 
 def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    with suppress(RuntimeError):
+        return bool(asyncio.get_running_loop())
+    return False
 
 
 def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:

@@ -120,11 +120,8 @@ class WatchedRouter(Runnable[Any, Any]):
         return self._checked(await self.bound.ainvoke(input, config, **kwargs), config)
 
     def _checked(self, result: Any, config: RunnableConfig | None) -> Any:
-        if (
-            isinstance(result, str)
-            and not self.ways.noted
-            and self._labels.get(result, result) in (self.ways.known or ())
-        ):
+        plain = isinstance(result, str) and not self.ways.noted
+        if plain and self._labels.get(result, result) in (self.ways.known or ()):
             return result  # most routers say one word: they pay for two look-ups
         words: Sequence[Any] = result if isinstance(result, list | tuple) else (result,)
         gotos = [word if isinstance(word, Send) else self._labels.get(word, word) for word in words]

@@ -328,9 +328,8 @@ class Loop:
     @property
     def asks_by_source(self) -> bool:
         """Whether it matters which source asks for a pass."""
-        return bool(self.source_limits) or not (
-            isinstance(self.exhausted, str) and isinstance(self.messages.exhausted, str)
-        )
+        told = self.exhausted, self.messages.exhausted
+        return bool(self.source_limits) or not all(isinstance(each, str) for each in told)
 
     @property
     def ceiling(self) -> int:

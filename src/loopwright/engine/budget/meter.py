@@ -309,10 +309,8 @@ class Meter(BaseCallbackHandler):
 
     def around(self) -> Iterator[Meter]:
         """This meter and those of the runs around it."""
-        meter: Meter | None = self
-        while meter is not None:
-            yield meter
-            meter = meter.outer
+        yield self
+        yield from self.outer.around() if self.outer else ()
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Count what a call took."""

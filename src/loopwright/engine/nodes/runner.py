@@ -51,13 +51,11 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
         "loopwright_max_model_calls": None if calls is None else calls * policy.max_attempts,
     }
     builder.add_node(
-        name,
-        function,
-        retry_policy=_repeating(policy),
+        name, function, retry_policy=_repeating(policy),
         error_handler=_handler(policy) if policy.give_up else None,
         metadata={**{key: value for key, value in limits.items() if value is not None}, **options.pop("metadata", {})},
         **options,
-    )
+    )  # fmt: skip
     spec = builder.nodes[name]
     spec.runnable = cast("Any", Guarded(cast("Runnable[Any, Any]", spec.runnable), name, policy))
     if policy.give_up and spec.error_handler_node:
@@ -224,14 +222,12 @@ class Guarded(Runnable[Any, Any]):
         if isinstance(error, GraphBubbleUp | NodeFailed):
             return error
         info = get_runtime().execution_info
-        attempt = info.node_attempt if info else 1
+        attempt, shown = info.node_attempt if info else 1, snapshot(state)
         if isinstance(error, OutOfTime):
-            failure: NodeFailed = NodeTimeout(
-                self.node, self.policy.timeout or 0, attempt=attempt, snapshot=snapshot(state)
-            )
+            failure: NodeFailed = NodeTimeout(self.node, self.policy.timeout or 0, attempt=attempt, snapshot=shown)
         else:
             message = _with(f"{type(error).__name__}: {error}", objection(self.policy, error))
-            failure = NodeFailed(self.node, message, attempt=attempt, snapshot=snapshot(state))
+            failure = NodeFailed(self.node, message, attempt=attempt, snapshot=shown)
             failure.__cause__ = error
         if self.policy.debug:
             seconds = time.perf_counter() - started

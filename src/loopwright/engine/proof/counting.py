@@ -78,9 +78,8 @@ class Counted:
             if node == start or node not in why.level:
                 continue
             sources = alone.get(node, set())
-            entries = granted[node] + sum(
-                min(active[source] for source in starts) for starts in self.joins.get(node, ())
-            )
+            joined = (min(active[source] for source in starts) for starts in self.joins.get(node, ()))
+            entries = granted[node] + sum(joined)
             found = Counter({node: 1})
             springs[node] = entries
             if node in self.deferred:

@@ -123,9 +123,8 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
 def jumps_out(runnable: Any) -> bool:
     """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
     inner = unwrapped(runnable)
-    return isinstance(inner, CompiledStateGraph) and any(
-        jumps_out(spec.runnable) or _names_a_parent(reach_of(spec.runnable)) for spec in inner.builder.nodes.values()
-    )
+    specs = inner.builder.nodes.values() if isinstance(inner, CompiledStateGraph) else ()
+    return any(jumps_out(spec.runnable) or _names_a_parent(reach_of(spec.runnable)) for spec in specs)
 
 
 def _names_a_parent(reach: Reach) -> bool:

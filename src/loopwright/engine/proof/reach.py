@@ -45,10 +45,9 @@ LIBRARIES = (
 
 def is_filled(cell: Any) -> bool:
     """Whether a closure's cell holds anything."""
-    try:
+    with suppress(ValueError):
         return cell.cell_contents is not None
-    except ValueError:
-        return False
+    return False
 
 
 def unwrapped(runnable: Any) -> Any:
@@ -88,12 +87,9 @@ def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
         inner = [part for name in PARTS if (part := getattr(value, name, None)) is not None]
         yield from _functions(inner, seen)
         yield from (_attribute(value, name) for name in _run_names(type(value)))
-    elif (
-        callable(value)
-        and not isinstance(value, type)
-        and isinstance(method := _attribute(value, "__call__"), MethodType)
-    ):
-        yield method
+    elif callable(value) and not isinstance(value, type):
+        method = _attribute(value, "__call__")
+        yield from [method] if isinstance(method, MethodType) else []
 
 
 @lru_cache(maxsize=4096)

@@ -93,12 +93,11 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
         edges.add(Edge(loop.gate, loop.target, "granted", loop.name))
         edges |= {Edge(loop.gate, route, "exhausted", loop.name) for route in loop.fallbacks}
     order = {node: place for place, node in enumerate([START, *builder.nodes, END])}
+    ordered = sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
     return Topology(
         name=name or getattr(graph, "name", None) or "LangGraph",
         nodes=tuple(builder.nodes),
-        edges=tuple(
-            sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
-        ),
+        edges=tuple(ordered),
         loops=loops,
         hidden=frozenset(hidden),
     )
@@ -130,10 +129,8 @@ def ways_of(builder: Builder) -> Iterator[Way]:
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
 
     def through(node: str, targets: frozenset[str] | None) -> tuple[tuple[str, None], ...]:
-        gates = gated.get(node, {})
-        return tuple(
-            (gates[end].gate if end in gates else end, None) for end in anywhere if targets is None or end in targets
-        )
+        gates, ends = gated.get(node, {}), (end for end in anywhere if targets is None or end in targets)
+        return tuple((gates[end].gate if end in gates else end, None) for end in ends)
 
     def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str, named: list[tuple[str, str | None]]) -> Way:
         labelled = {end for end, _ in named}

@@ -375,10 +375,8 @@ class _Reading:
         if found is None and (part is _Reading.words or self.doubts is None):
             raise Unreadable
         if found is None:
-            giving = (
-                node for node in own_nodes(self.function) if isinstance(node, ast.stmt) and name in _stored_in(node)
-            )
-            given = (pair for node in giving for pair in ast.iter_fields(node))
+            statements = (node for node in own_nodes(self.function) if isinstance(node, ast.stmt))
+            given = (pair for node in statements if name in _stored_in(node) for pair in ast.iter_fields(node))
             for field, inner in given:  # whatever is done to a table, it becomes no Command
                 told = field in ("target", "annotation") or isinstance(inner, ast.Dict | ast.Constant)
                 if isinstance(inner, ast.expr) and not told:
