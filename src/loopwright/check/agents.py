@@ -229,9 +229,8 @@ def found_loop(value: Any) -> FoundLoop | None:
     if name is None or target is None or not sources or "**" in options:
         return None
     by_source: dict[str, Any] = exhausted if isinstance(exhausted, dict) else dict.fromkeys(sources, exhausted)
-    if not all(text_of(word) is not None for word in (*sources, *by_source, *by_source.values())):
-        return None
-    if set(by_source) != set(sources):
+    constant = all(text_of(word) is not None for word in (*sources, *by_source, *by_source.values()))
+    if not constant or set(by_source) != set(sources):
         return None
     ways = {str(source): str(way) for source, way in by_source.items()}
     return FoundLoop(name, target, tuple(sources), ways)

@@ -309,10 +309,7 @@ class Calls(ABC):
     def _inline(self, function: FunctionValue, given: Arguments | None, values: Sequence[Any] = ()) -> Any:
         """What a function of the project returns; what it does to graphs is done.
 
-        Args:
-            function: The function.
-            given: Its arguments, None if only `values` are handed over.
-            values: What a decorator is given.
+        Without arguments that are `given`, only `values` are handed over: what a decorator is given.
         """
         node = function.node
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)

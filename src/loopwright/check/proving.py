@@ -218,10 +218,8 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
 
 def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
     """The edges that only error handlers take."""
-    kinds: dict[tuple[str, str], set[str]] = {}
-    for edge in edges:
-        kinds.setdefault((edge.source, edge.target), set()).add(edge.kind)
-    return frozenset(pair for pair, its in kinds.items() if its == {"handler"})
+    pairs = [((edge.source, edge.target), edge.kind == "handler") for edge in edges]
+    return frozenset(pair for pair, handles in pairs if handles) - {pair for pair, handles in pairs if not handles}
 
 
 def entrances(choices: Sequence[Choice]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
@@ -180,8 +181,7 @@ class Reader(Calls):
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self._assign([target], evaluate(value, frame, self), frame)
             case ast.AugAssign(target=target, op=op, value=value):
-                changed = evaluate(ast.BinOp(target, op, value), frame, self)
-                self._augment(node, changed, frame)
+                self._augment(node, evaluate(ast.BinOp(target, op, value), frame, self), frame)
             case ast.Expr(value=value):
                 evaluate(value, frame, self)
             case ast.Return(value=value):
@@ -251,8 +251,7 @@ class Reader(Calls):
             frame.names = dict(before)
             self._branches += 1
             self._branch = (*around, self._branches)
-            left = branch()
-            ends.append((left, frame.names, self._taken_back(begun)))
+            ends.append((branch(), frame.names, self._taken_back(begun)))
         self._branch = around
         ends = [end for end in ends if end[0] != "raise"] or ends
         frame.names = dict[str, Any]()
@@ -393,8 +392,7 @@ class Reader(Calls):
                 continue
             if isinstance(node, ast.Import):
                 whole = alias.name if alias.asname else name
-                inner = self._project_module(whole, 0, frame)
-                frame.names[name] = inner or symbol(whole)
+                frame.names[name] = self._project_module(whole, 0, frame) or symbol(whole)
             else:
                 frame.names[name] = self._imported(node, alias.name, frame)
 
@@ -412,12 +410,9 @@ class Reader(Calls):
         if not level and (module == "loopwright" or f"{module}.".startswith(KNOWN_PACKAGES)):
             return None
         path = self.project.find(module, level, frame.file)
-        if path is None:
-            return None
-        try:
-            return self.module(path)
-        except GraphError:
-            return None  # it is reported where it is checked itself
+        with suppress(GraphError):  # it is reported where it is checked itself
+            return self.module(path) if path else None
+        return None
 
 
 def asks_for_main(test: ast.expr) -> bool:

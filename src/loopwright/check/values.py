@@ -24,7 +24,6 @@ PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
 """What a builder keeps its graph in."""
 
 _CONSTANTS = {"START": START, "END": END}
-_TYPES = ("typing", "typing_extensions")
 
 
 def symbol(dotted: str) -> Any:
@@ -39,7 +38,7 @@ def symbol(dotted: str) -> Any:
         return Symbol(f"langgraph.graph.{name}")
     if top == "loopwright" and name in ("Loop", "add_node", "bounded"):
         return Symbol(f"loopwright.{name}")
-    return Symbol(f"typing.{name}" if package in _TYPES else dotted)
+    return Symbol(f"typing.{name}" if package in ("typing", "typing_extensions") else dotted)
 
 
 def text_of(value: Any) -> str | None:
@@ -366,12 +365,8 @@ def builders_in(*values: Any) -> list[FoundGraph]:
 
 def named_in(function: FunctionValue) -> list[Any]:
     """What a function can reach by name, but for other functions: around it, and in the object whose method it is."""
-    around = map(function.frame.look_up, names_in(function.node))
-    return [
-        value
-        for value in (*around, *getattr(function.bound, "names", {}).values())
-        if not isinstance(value, FunctionValue | InstanceValue)
-    ]
+    held = (*map(function.frame.look_up, names_in(function.node)), *getattr(function.bound, "names", {}).values())
+    return [value for value in held if not isinstance(value, FunctionValue | InstanceValue)]
 
 
 @lru_cache(maxsize=4096)

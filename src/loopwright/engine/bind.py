@@ -240,10 +240,10 @@ def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
         _check_nodes(builder, loop)
         _check_keys(builder, loop)
         _check_scope(loop, {other.name: other for other in loops})
-        keys, why = filter(None, (loop.counter, loop.history)), "; a counter or history has exactly one writer"
-        owned = [(key, f"state key {key!r}", why) for key in keys]
-        owned += [((one, loop.target), f"the edge {one} -> {loop.target}", " already") for one in loop.sources]
-        for what, called, why in owned:
+        one_writer = "; a counter or history has exactly one writer"
+        owned = [(key, f"state key {key!r}", one_writer) for key in (loop.counter, loop.history) if key]
+        edges = [((source, loop.target), f"the edge {source} -> {loop.target}", " already") for source in loop.sources]
+        for what, called, why in (*owned, *edges):
             if (owner := owners.setdefault(what, loop.name)) != loop.name:
                 raise LoopDeclarationError(loop.name, f"{called} belongs to loop {owner!r}{why}")
 
@@ -373,8 +373,8 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
         # A router without a path map returns the names of nodes: those that its source shows, else any.
         does = read_destinations(bound)[source, name]
         asked = {other.target for other in bound.loops if source in other.sources}
-        shown = [node for node in anywhere_in(bound) if does.jumps is None or node in does.jumps | asked]
-        ends = branch.ends or {node: node for node in shown}
+        shown = None if does.jumps is None else does.jumps | asked
+        ends = branch.ends or {node: node for node in anywhere_in(bound) if shown is None or node in shown}
         if loop.target not in ends.values() and loop.target not in does.sent:
             continue
         found = True

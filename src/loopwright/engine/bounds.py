@@ -180,10 +180,8 @@ def _written(nodes: Sequence[str] | Literal["*"]) -> list[str] | Literal["*"]:
 
 
 def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dict[str, Any]:
-    carried: dict[str, Any] = {}
-    if isinstance(graph, CompiledStateGraph):
-        carried = {option: getattr(graph, attribute) for option, attribute in _CARRIED.items()}
-    options = {**{option: value for option, value in carried.items() if value}, **given}
+    carried = _CARRIED.items() if isinstance(graph, CompiledStateGraph) else ()
+    options = {option: value for option, attribute in carried if (value := getattr(graph, attribute))} | given
     for option in ("interrupt_before", "interrupt_after"):
         if options.get(option) == "*":  # every node, but not the gates
             options[option] = [node for node, spec in builder.nodes.items() if not spec.is_error_handler]

@@ -200,8 +200,7 @@ class Course:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
         self.saver = InMemorySaver()
         here = self.config.get("configurable", {})
-        lent = {"thread_id": str(uuid.uuid4()), **here, langgraph_private.LENT_SAVER: self.saver}
-        self.config = self._with(lent)
+        self.config = self._with({"thread_id": str(uuid.uuid4()), **here, langgraph_private.LENT_SAVER: self.saver})
         self.options["durability"] = "exit"
 
     # After

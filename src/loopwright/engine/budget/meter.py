@@ -185,15 +185,11 @@ class Meter(BaseCallbackHandler):
             self._note(self.total())
 
     def _money(self, model: str, usage: Usage) -> Spent:
-        if self._price is None:
-            return {}
-        price = self._price(model, usage)
-        if price is None:
-            if self.budget and self.budget.money is not None and self.refusal is None:
-                note = f"no price is known for model {model!r}, so its cost cannot be bounded"
-                self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
-            return {}
-        return {"money": price}
+        price = self._price(model, usage) if self._price else None
+        if price is None and self.budget and self.budget.money is not None and self.refusal is None:
+            note = f"no price is known for model {model!r}, so its cost cannot be bounded"
+            self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
+        return {} if price is None else {"money": price}
 
     # Refusing
 
@@ -445,5 +441,4 @@ def price_of(loops: Sequence[Loop], budget: Budget | None) -> PriceTable | None:
 
 
 def _prices(loops: Sequence[Loop], budget: Budget | None) -> list[PriceTable]:
-    budgets = [budget, *(loop.budget for loop in loops)]
-    return [one.price for one in budgets if one and one.price]
+    return [one.price for one in (budget, *(loop.budget for loop in loops)) if one and one.price]

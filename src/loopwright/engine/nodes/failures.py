@@ -142,8 +142,7 @@ def _is_status(code: Any) -> TypeGuard[int]:
 
 
 def _headers(error: BaseException) -> dict[str, str]:
-    response = getattr(error, "response", None)
-    headers: Any = getattr(response, "headers", None) or getattr(error, "headers", None)
+    headers: Any = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
     items = headers.items() if hasattr(headers, "items") else ()
     return {str(name).lower(): str(value).strip() for name, value in items}
 

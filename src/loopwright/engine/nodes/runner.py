@@ -45,11 +45,8 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
         policy: How it is run.
         **options: As for LangGraph's ``add_node``.
     """
-    calls = policy.max_model_calls
-    limits = {
-        "loopwright_max_seconds": policy.max_seconds,
-        "loopwright_max_model_calls": None if calls is None else calls * policy.max_attempts,
-    }
+    calls = policy.max_model_calls and policy.max_model_calls * policy.max_attempts
+    limits = {"loopwright_max_seconds": policy.max_seconds, "loopwright_max_model_calls": calls}
     builder.add_node(
         name, function, retry_policy=_repeating(policy),
         error_handler=_handler(policy) if policy.give_up else None,
@@ -103,9 +100,8 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
         message = error_text(failure, remark)
         logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
         cause = failure.__cause__ or failure
-        event = NodeGaveUp(
-            node=failure.node, kind=type(cause).__name__, message=_with(str(cause)[:500], remark), goto=give_up.goto
-        )
+        said = _with(str(cause)[:500], remark)
+        event = NodeGaveUp(node=failure.node, kind=type(cause).__name__, message=said, goto=give_up.goto)
         emit(event.model_dump(mode="json"))
         return Command(goto=give_up.goto, update=give_up.update(state, message))
 
@@ -196,16 +192,13 @@ class Guarded(Runnable[Any, Any]):
             debug_logger.debug("node %s: input %s", self.node, snapshot(state))
         if not self.policy.retries and not self.policy.give_up:
             return current_visit.get()
-        return self._failed_visits.pop(_key(), None) or Visit(
-            self.policy, outer=None if self.policy.give_up else current_visit.get()
-        )
+        outer = None if self.policy.give_up else current_visit.get()
+        return self._failed_visits.pop(_key(), None) or Visit(self.policy, outer)
 
     def _leave(self, result: Any, started: float) -> Any:
         if self.policy.debug:
-            update = result.update if isinstance(result, Command) else result
-            debug_logger.debug(
-                "node %s: finished in %.3f s, update %s", self.node, time.perf_counter() - started, snapshot(update)
-            )
+            seconds, update = time.perf_counter() - started, result.update if isinstance(result, Command) else result
+            debug_logger.debug("node %s: finished in %.3f s, update %s", self.node, seconds, snapshot(update))
         return result
 
     def _failed_attempt(
@@ -236,9 +229,8 @@ class Guarded(Runnable[Any, Any]):
 
     def _retried(self, visit: Visit | None, failure: Exception) -> Granted | None:
         """Whether another attempt follows; if so, it is logged and an event."""
-        if visit is None or not self.policy.retries or isinstance(failure, GraphBubbleUp):
-            return None
-        granted = visit.grant(failure)
+        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp)
+        granted = visit.grant(failure) if visit and may_retry else None
         if granted is None:
             return None
         info, attempts = get_runtime().execution_info, self.policy.max_attempts

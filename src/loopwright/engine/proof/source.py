@@ -61,11 +61,9 @@ def returned_words(function: Function, values: Values, fixed: frozenset[str] = f
     Returns:
         Every string that it can return, alone, in a list or as the node of a ``Send``; None if that cannot be told.
     """
-    try:
-        words = _Reading(function, values, fixed).returned(_Reading.words)
-    except Unreadable:
-        return None
-    return frozenset(words) or None
+    with suppress(Unreadable):
+        return frozenset(_Reading(function, values, fixed).returned(_Reading.words)) or None
+    return None
 
 
 def sent_words(
@@ -85,10 +83,9 @@ def sent_words(
 
 def words_of(value: ast.expr, function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
     """The nodes that an expression within a function names; None if that cannot be told."""
-    try:
+    with suppress(Unreadable):
         return frozenset(_Reading(function, values, fixed).words(value))
-    except Unreadable:
-        return None
+    return None
 
 
 # Nodes
@@ -110,14 +107,12 @@ def command_words(
         The destinations, none if its source shows no ``Command`` with a goto; None if they cannot be told.
     """
     reading = _Reading(function, values, fixed, doubts)
-    try:
+    with suppress(Unreadable):
         words = reading.returned(_Reading.gotos)
-    except Unreadable:
-        return None
-    # A Command or Send that is handed on could be changed, or return by another way.
-    if any(all(call is not other for other in reading.read) for call in reading.commands):
-        return None
-    return frozenset(words)
+        # A Command or Send that is handed on could be changed, or return by another way.
+        if all(any(call is other for other in reading.read) for call in reading.commands):
+            return frozenset(words)
+    return None
 
 
 def commands_in(tree: ast.AST, values: Values) -> list[ast.Call]:
@@ -328,8 +323,7 @@ class _Reading:
             reading = reading.around[0] if reading.around else None
         if self.depth >= DEEPEST:
             raise Unreadable
-        inner = _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, arguments))
-        return inner.returned(part)
+        return _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, arguments)).returned(part)
 
     def helper(self, called: ast.expr) -> Helper | None:
         """The function that is called, if it is in sight."""

@@ -53,11 +53,8 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     cycles = [cycle for cycle in cycles_of(choose(left), left) if cycle[0] not in lost]
     cycles += (tuple(f"{node}/{name}" for name in one) for node, its in inner.items() for one in its.unbounded_cycles)
     if cycles:
-        return Certificate(
-            bounded=False,
-            unbounded_cycles=tuple(cycles),
-            assumptions=tuple(assumptions_of(builder, apart, read_fan_out(builder, apart))),
-        )
+        assumptions = tuple(assumptions_of(builder, apart, read_fan_out(builder, apart)))
+        return Certificate(bounded=False, unbounded_cycles=tuple(cycles), assumptions=assumptions)
     check_shape(topology)
     return worst_case(builder, apart, inner, limits)
 

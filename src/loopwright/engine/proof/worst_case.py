@@ -68,29 +68,24 @@ def worst_case(
         runs.update(last.runs)
         supersteps += 1 + last.supersteps
         closing = last.why.level
-    handled = {node: spec.error_handler_node for node, spec in builder.nodes.items() if spec.error_handler_node}
-    for handler in set(handled.values()):
-        # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
-        runs[handler] += sum(runs[node] for node, its in handled.items() if its == handler)
+    for node, spec in builder.nodes.items():
+        if spec.error_handler_node:  # which runs in the superstep of a node that failed, of each one that it serves
+            runs[spec.error_handler_node] += runs[node]
     nodes = [node for node in topology.nodes if node != DISPATCHER]
     by_node: dict[str, int | None] = {node: None if runs[node] == inf else runs[node] for node in nodes}
     seconds = _total(builder, by_node, inner, "seconds")
+    calls = _total(builder, by_node, inner, "model_calls"), budget and budget.model_calls
     return Certificate(
         bounded=True,
         max_supersteps=supersteps,
         max_runs_by_node=by_node,
         max_node_runs=_total(builder, by_node, inner, "node_runs"),
-        max_model_calls=_least(_total(builder, by_node, inner, "model_calls"), budget and budget.model_calls),
+        max_model_calls=min((most for most in calls if most is not None), default=None),
         max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
         max_tokens=budget and budget.tokens,
         assumptions=tuple(assumptions_of(builder, topology, fan_out, limits)),
         witness=count.why.model_copy(update={"closing": closing, "inner": dict(inner)}),
     )
-
-
-def _least(*bounds: float | None) -> Any:
-    """The smallest of the bounds that are known."""
-    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _written(builder: Builder) -> dict[str, Any]:
