@@ -88,9 +88,7 @@ class Retry:
         """
         if isinstance(self.on, str):
             return failure_kind(error) == self.on
-        if isinstance(self.on, type | tuple):
-            return isinstance(error, self.on)
-        return self.on(error)
+        return isinstance(error, self.on) if isinstance(self.on, type | tuple) else self.on(error)
 
     def wait(self, attempt: int, asked: float = 0.0, chance: float = 0.0) -> float:
         """Seconds before a retry.
