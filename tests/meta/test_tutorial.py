@@ -45,12 +45,7 @@ def test_the_explained_assumptions_are_all_that_the_program_can_make():
 def texts_in_the_source() -> list[str]:
     """The texts of assumptions, with an ellipsis in the place of each name or number."""
     [function] = ast.parse(textwrap.dedent(inspect.getsource(assumptions_of))).body
-    texts: list[ast.expr] = []
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "append":
-            texts += node.args
-        elif isinstance(node, ast.Assign) and node.targets[0].id == "found":
-            texts += node.value.elts
+    texts = [node.value for node in ast.walk(function) if isinstance(node, ast.Yield)]
     parts = [text.values if isinstance(text, ast.JoinedStr) else [text] for text in texts]
     return ["".join(part.value if isinstance(part, ast.Constant) else "..." for part in each) for each in parts]
 

@@ -73,11 +73,12 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     graph.made = deep or known is None or bool(known) or any(name.endswith("_hook") for name in given.named)
     answers = not react and (given.take(None, "response_format") is not None or not given.complete)
     brings = known is None or any(name not in _QUIET for name, _ in known)
-    if not deep and not brings and not answers and given.complete and _no_tools(tools):
+    bare = not deep and not brings and given.complete and _no_tools(tools)
+    if bare and not answers:
         graph.edges.append((Edge(model, END, "static"), given.place))
         return
-    again = model if not deep and not brings and given.complete and _no_tools(tools) else TOOLS
-    if again == TOOLS:
+    again = model if bare else TOOLS
+    if not bare:
         graph.nodes[TOOLS] = FoundNode(given.place)
         read_tools(graph.nodes[TOOLS], tools if given.complete else UNKNOWN, given.call)
         graph.edges.append((Edge(TOOLS, model, "static"), given.place))
@@ -214,7 +215,6 @@ def bounded(given: Arguments, graph: FoundGraph) -> None:
         return graph.refuse(given.place, "the values of a Loop that bounded() is given are no constants")
     graph.loops = tuple(loop for loop in known if loop)
     graph.bounds = tuple(f"Loop {loop.name!r}" for loop in graph.loops)
-    return None
 
 
 def found_loop(value: Any) -> FoundLoop | None:
@@ -229,9 +229,8 @@ def found_loop(value: Any) -> FoundLoop | None:
     if name is None or target is None or not sources or "**" in options:
         return None
     by_source: dict[str, Any] = exhausted if isinstance(exhausted, dict) else dict.fromkeys(sources, exhausted)
-    if not all(text_of(word) is not None for word in (*sources, *by_source, *by_source.values())):
-        return None
-    if set(by_source) != set(sources):
+    constant = all(text_of(word) is not None for word in (*sources, *by_source, *by_source.values()))
+    if not constant or set(by_source) != set(sources):
         return None
     ways = {str(source): str(way) for source, way in by_source.items()}
     return FoundLoop(name, target, tuple(sources), ways)

@@ -22,19 +22,9 @@ from loopwright.check.values import (
     member,
     text_of,
 )
+from loopwright.engine.proof import source
 from loopwright.engine.proof.graph import Edge
-from loopwright.engine.proof.source import (
-    UNKNOWN,
-    Function,
-    Symbol,
-    Values,
-    command_words,
-    commands_in,
-    goes_to_parent,
-    returned_words,
-    sent_words,
-    words_of,
-)
+from loopwright.engine.proof.source import UNKNOWN, Symbol
 
 if TYPE_CHECKING:
     from loopwright.check.calls import Calls
@@ -74,11 +64,6 @@ class Arguments:
             return self.given[place]
         return self.named.get(name, default)
 
-    def without_first(self) -> Arguments:
-        """The same arguments behind the first."""
-        self.given = self.given[1:]
-        return self
-
 
 def place_of(node: ast.Call, frame: Frame) -> Place:
     """The lines of a call; in a chain of methods, from its own method's name on."""
@@ -108,7 +93,6 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
         handled = _node(handler, given, graph, name)
         node.handler_words = handled.words
         node.unread = node.unread or handled.unread
-    return None
 
 
 def name_of(action: Any) -> str | None:
@@ -120,10 +104,8 @@ def name_of(action: Any) -> str | None:
             return graph.compiled_as
         case InstanceValue():
             return action.of.name
-        case Made(of=of, options=options):
-            if of.rpartition(".")[2] == "ToolNode":
-                return text_of(options.get("name", TOOLS))
-            return None
+        case Made(of=of, options=options) if of.rpartition(".")[2] == "ToolNode":
+            return text_of(options.get("name", TOOLS))
         case Symbol():
             return action.rpartition(".")[2]
         case _:
@@ -147,9 +129,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             methods = [method for method in found if isinstance(method, FunctionValue)]
             for method in methods:
                 _read_function(node, method, given.call)
-            node.unread = node.unread or (
-                None if methods else f"{action.of.name} is run, and no __call__ of it was found"
-            )
+            node.unread = node.unread if methods else f"{action.of.name} is run, and no __call__ of it was found"
         case Chain(parts=parts):
             for part in [_node(part, given, graph, name) for part in parts]:
                 _add(node, part.words, part.parent, part.functions)
@@ -193,7 +173,7 @@ def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain]:
 def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
-    words = command_words(action.node, action.values, action.fixed, doubts)
+    words = source.command_words(action.node, action.values, action.fixed, doubts)
     parent = parent_words(action.node, action.values, action.fixed)
     if call.project.jumps_out:
         reach = call.project.reach(call.file)
@@ -212,12 +192,12 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
         node.unread = node.unread or f"{action.name}() returns {ast.unparse(doubts[0])}, which may be a Command"
 
 
-def parent_words(function: Function, values: Values, fixed: frozenset[str]) -> Nodes:
+def parent_words(function: source.Function, values: source.Values, fixed: frozenset[str]) -> Nodes:
     """Where a function's Commands for the graph around its own go; None: any node there."""
     found: Nodes = NOWHERE
-    for call in filter(goes_to_parent, commands_in(function, values)):
+    for call in filter(source.goes_to_parent, source.commands_in(function, values)):
         goto = next((word.value for word in call.keywords if word.arg == "goto"), None)
-        found = either(found, NOWHERE if goto is None else words_of(goto, function, values, fixed))
+        found = either(found, NOWHERE if goto is None else source.words_of(goto, function, values, fixed))
     return found
 
 
@@ -243,7 +223,6 @@ def add_edge(graph: FoundGraph, given: Arguments) -> None:
         return graph.miss(given.place, "the ends of an edge are no constants")
     kind = "static" if text_of(first) is not None else "join"
     graph.edges += [(Edge(str(start), end, kind), given.place) for start in starts]
-    return None
 
 
 def add_sequence(graph: FoundGraph, given: Arguments) -> None:
@@ -258,7 +237,6 @@ def add_sequence(graph: FoundGraph, given: Arguments) -> None:
         add_node(graph, given)
     for given.given in map(list, pairwise(names)):
         add_edge(graph, given)
-    return None
 
 
 def add_conditional_edges(graph: FoundGraph, given: Arguments) -> None:
@@ -272,29 +250,23 @@ def set_conditional_entry_point(graph: FoundGraph, given: Arguments) -> None:
 
 
 def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map: Any) -> None:
-    source, path = text_of(start), path.entered() if isinstance(path, FunctionValue) else path
-    if source is None:
+    start, path = text_of(start), path.entered() if isinstance(path, FunctionValue) else path
+    if start is None:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
-    sent, functions = _sent(path)
+    functions = (path,) if isinstance(path, FunctionValue) else ()
+    sent = NOWHERE.union(*(source.sent_words(each.node, each.values, each.fixed) for each in functions))
     if isinstance(path_map, list | dict) and not isinstance(path_map, SetValue):
         table = cast("dict[Any, Any]", path_map if isinstance(path_map, dict) else {name: name for name in path_map})
         if not all(text_of(target) is not None for target in table.values()):
-            return graph.miss(given.place, f"the path map behind {source!r} is not made of constants")
+            return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
         mapped = {str(label): str(target) for label, target in table.items()}
-        graph.routes.append(FoundRoute(given.place, source, mapped, declared=True, sent=sent, functions=functions))
+        graph.routes.append(FoundRoute(given.place, start, mapped, declared=True, sent=sent, functions=functions))
         return None
     if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
-        return graph.miss(given.place, f"the path map behind {source!r} is not made of constants")
+        return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
     words, declared = router_words(path, given.call)
     targets = None if words is None else {word: word for word in sorted(words)}
-    graph.routes.append(FoundRoute(given.place, source, targets, declared, sent, functions))
-    return None
-
-
-def _sent(path: Any) -> tuple[frozenset[str], tuple[FunctionValue, ...]]:
-    if not isinstance(path, FunctionValue):
-        return NOWHERE, ()
-    return sent_words(path.node, path.values, path.fixed), (path,)
+    graph.routes.append(FoundRoute(given.place, start, targets, declared, sent, functions))
 
 
 def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
@@ -308,7 +280,7 @@ def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
     annotated = return_annotation(path, call)
     if isinstance(annotated, Words) and not annotated.command:
         return frozenset(str(text_of(word)) for word in annotated.words), True
-    return None if path.unread else returned_words(path.node, path.values, path.fixed), False
+    return None if path.unread else source.returned_words(path.node, path.values, path.fixed), False
 
 
 def set_entry_point(graph: FoundGraph, given: Arguments) -> None:
@@ -324,14 +296,11 @@ def set_finish_point(graph: FoundGraph, given: Arguments) -> None:
 
 
 METHODS: dict[str, Callable[[FoundGraph, Arguments], None]] = {
-    "add_conditional_edges": add_conditional_edges,
-    "add_edge": add_edge,
-    "add_node": add_node,
-    "add_sequence": add_sequence,
-    "set_conditional_entry_point": set_conditional_entry_point,
-    "set_entry_point": set_entry_point,
-    "set_finish_point": set_finish_point,
-}
+    method.__name__: method for method in (
+        add_conditional_edges, add_edge, add_node, add_sequence, set_conditional_entry_point, set_entry_point,
+        set_finish_point,
+    )
+}  # fmt: skip
 """The methods that change a builder."""
 
 HARMLESS = frozenset({"validate", "get_graph"})

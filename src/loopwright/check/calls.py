@@ -36,7 +36,7 @@ from loopwright.check.values import (
     unknown,
 )
 from loopwright.engine.proof.changes import SHARED, changes_in
-from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes, parameters
+from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes, parameters, positional
 from loopwright.errors import GraphError
 
 DEEPEST = 12
@@ -44,7 +44,6 @@ DEEPEST = 12
 
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
-
 
 _LOOKING = frozenset({
     "len", "print", "str", "repr", "bool", "isinstance", "any", "all", "set", "dict", "type", "id", "iter", "sum",
@@ -207,9 +206,7 @@ class Calls(ABC):
     def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         last = name.rpartition(".")[2]
         if name in ("itertools.pairwise", "builtins.str"):
-            made = (
-                builtin(last, given.given, given.named) if last == "pairwise" else of_text("{}", "format", given.given)
-            )
+            made = of_text("{}", "format", given.given) if last == "str" else builtin(last, given.given, given.named)
             return made if made is not UNKNOWN else self._unknown(node, given, known=True)
         if name.startswith("langgraph.graph.") and last in MAKERS:
             return GraphValue(self._graph(node, frame))
@@ -219,9 +216,9 @@ class Calls(ABC):
             graph = self._graph(node, frame)
             bounded(given, graph)
             return GraphValue(graph, compiled=True)
-        if name == "loopwright.add_node" and given.given and isinstance(given.given[0], GraphValue):
-            METHODS["add_node"](given.given[0].graph, given.without_first())
-            return None
+        if name == "loopwright.add_node" and given.given and isinstance(builder := given.given[0], GraphValue):
+            given.given = given.given[1:]
+            return METHODS["add_node"](builder.graph, given)
         if kind := maker_of(name):
             graph = self._graph(node, frame)
             if kind == "other":
@@ -229,18 +226,13 @@ class Calls(ABC):
             else:
                 make(kind, given, graph)
             return GraphValue(graph, compiled=kind not in ("create_supervisor", "create_swarm", "other"))
-        if (
-            last in PASSED_THROUGH
-            and given.given
-            and isinstance(given.given[0], FunctionValue | InstanceValue | GraphValue)
-        ):
-            value = given.given[0]
-            if last == "partial" and isinstance(value, FunctionValue) and not given.complete:
-                return replace(value, unread=True)
-            if last == "partial" and isinstance(value, FunctionValue):
-                places = zip(_places(value), given.given[1:], strict=False)
-                value = replace(value, given=(*value.given, *places, *given.named.items()))
-            return value
+        passed = given.given[0] if last in PASSED_THROUGH and given.given else None
+        if last == "partial" and isinstance(passed, FunctionValue):
+            places = zip(_places(passed), given.given[1:], strict=False)
+            more = replace(passed, given=(*passed.given, *places, *given.named.items()))
+            return more if given.complete else replace(passed, unread=True)
+        if isinstance(passed, FunctionValue | InstanceValue | GraphValue):
+            return passed
         if name not in (COMMAND, SEND):
             self._unknown(node, given, known=True)
         options = given.named | ({} if given.complete else {"**": UNKNOWN})
@@ -328,17 +320,12 @@ class Calls(ABC):
     def _inline(self, function: FunctionValue, given: Arguments | None, values: Sequence[Any] = ()) -> Any:
         """What a function of the project returns; what it does to graphs is done.
 
-        Args:
-            function: The function.
-            given: Its arguments, None if only `values` are handed over.
-            values: What a decorator is given.
+        Without arguments that are `given`, only `values` are handed over: what a decorator is given.
         """
         node = function.node
-        if (
-            len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-            or node in self._following
-            or any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
-        ):
+        deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
+        yields = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
+        if deep or yields or node in self._following:
             return UNKNOWN if given is None else self._handed_on(function, given)
         self.called.add(node)
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
@@ -377,16 +364,13 @@ def _step_limit(given: Arguments) -> int | None:
 
 def _places(function: FunctionValue) -> list[str]:
     """The parameters that a call's arguments without names are for."""
-    its = function.node.args
-    places = [argument.arg for argument in (*its.posonlyargs, *its.args)][function.bound is not None :]
+    places = positional(function.node)[function.bound is not None :]
     return [name for name in places if name not in dict(function.given)]
 
 
 def _bound_arguments(function: FunctionValue, given: Arguments | None, values: Sequence[Any]) -> dict[str, Any]:
     names = dict.fromkeys(parameters(function.node), UNKNOWN)
-    its = function.node.args
-    if function.bound is not None and (places := [*its.posonlyargs, *its.args]):
-        names[places[0].arg] = function.bound
+    names |= dict.fromkeys(positional(function.node)[:1] if function.bound is not None else (), function.bound)
     if given is None:
         return names | dict(function.given) | dict(zip(_places(function), values, strict=False))
     if not given.complete:

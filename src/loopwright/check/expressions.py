@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from contextlib import suppress
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.found import Place
@@ -93,8 +94,7 @@ def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
             return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
         case ast.Compare(ops=[op], left=left, comparators=[right]):
-            values = [evaluate(left, frame, call), evaluate(right, frame, call)]
-            return _compared(op, *values)
+            return _compared(op, evaluate(left, frame, call), evaluate(right, frame, call))
         case ast.BinOp(op=ast.Add() | ast.Sub() as op, left=left, right=right):
             return _sum(evaluate(left, frame, call), evaluate(right, frame, call), isinstance(op, ast.Add))
         case ast.JoinedStr(values=parts):
@@ -287,15 +287,13 @@ def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     values = [value if isinstance(value, int) else iterated(value) for value in given]
     if name not in _BUILTINS_READ or None in values:
         return UNKNOWN
-    try:
+    with suppress(TypeError, ValueError):
         made = _BUILTINS_READ[name](*values, **named)
         if isinstance(made, dict) and UNKNOWN in made:  # it stands for several keys
             return unknown(*cast("dict[Any, Any]", made).values())
-        if isinstance(made, range) and len(made) > MOST_NUMBERS:
-            return UNKNOWN
-        return made if isinstance(made, int | dict | tuple) else [*made]
-    except (TypeError, ValueError):
-        return UNKNOWN
+        if not isinstance(made, range) or len(made) <= MOST_NUMBERS:
+            return made if isinstance(made, int | dict | tuple) else [*made]
+    return UNKNOWN
 
 
 _TEXT_METHODS = frozenset({"capitalize", "format", "join", "lower", "replace", "split", "strip", "title", "upper"})
@@ -307,10 +305,9 @@ def of_text(text: str, method: str, given: Sequence[Any]) -> Any:
     parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
     if method not in _TEXT_METHODS or not all(map(_is_constant, parts)):
         return UNKNOWN
-    try:
+    with suppress(TypeError, ValueError, LookupError):
         return getattr(text, method)(*values)
-    except (TypeError, ValueError, LookupError):
-        return UNKNOWN
+    return UNKNOWN
 
 
 def _sum(first: Any, second: Any, plus: bool) -> Any:
@@ -334,10 +331,8 @@ def _subscript(node: ast.Subscript, frame: Frame, call: Calls) -> Any:
         part = node.slice
         ends = [part.lower, part.upper, part.step] if isinstance(part, ast.Slice) else [part]
         at: list[Any] = [None if end is None else evaluate(end, frame, call) for end in ends]
-        try:
+        with suppress(LookupError, TypeError, ValueError):
             return cast("dict[Any, Any]", owner)[slice(*at) if isinstance(part, ast.Slice) else at[0]]
-        except (KeyError, IndexError, TypeError, ValueError):
-            pass
     return unknown(owner)
 
 
@@ -355,15 +350,9 @@ def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> A
     if name == "Command":
         first = values[0]
         return Words(first.words, command=True) if isinstance(first, Words) and not first.command else owner
-    if owner.startswith("typing.") and name in ("Union", "Optional"):
-        return _union(values)
+    if owner.startswith("typing.") and name in ("Union", "Optional"):  # within ``a | b``, LangGraph sees no Command
+        return next((value for value in values if isinstance(value, Words) and value.command), UNKNOWN)
     return UNKNOWN
-
-
-def _union(values: Sequence[Any]) -> Any:
-    """LangGraph sees a Command within ``Union[...]``, and not within ``a | b``."""
-    found = [value for value in values if isinstance(value, Words) and value.command]
-    return found[0] if found else UNKNOWN
 
 
 def _piped(values: Sequence[Any]) -> Any:
@@ -371,18 +360,15 @@ def _piped(values: Sequence[Any]) -> Any:
     if all(isinstance(value, dict) for value in values):
         return dict(item for value in values for item in value.items())
     if any(isinstance(value, Chain | FunctionValue | Made) for value in values):
-        return Chain(
-            tuple(part for value in values for part in (value.parts if isinstance(value, Chain) else (value,)))
-        )
+        parts = (value.parts if isinstance(value, Chain) else (value,) for value in values)
+        return Chain(tuple(chain.from_iterable(parts)))
     return UNKNOWN
 
 
 def _unquoted(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        try:
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             return ast.parse(node.value, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return node
     return node
 
 

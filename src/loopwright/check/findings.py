@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -189,7 +189,7 @@ class Checker:
         kept = [
             replace(finding, place=self._shown(finding.place))
             for finding in findings
-            if not self._silenced([graph.place, finding.place])
+            if not (self._is_silenced(graph.place) or self._is_silenced(finding.place))
         ]
         return CheckedGraph(
             f"{path}:{name}", self._shown(graph.place), verdict, tuple(kept),
@@ -202,12 +202,8 @@ class Checker:
         line, cell = self.project.open(place.file).cell_of(place.line)
         return replace(place, line=line, cell=cell)
 
-    def _silenced(self, places: Sequence[Place]) -> bool:
-        return any(
-            line in self.project.open(place.file).ignored
-            for place in places
-            for line in range(place.line, place.last + 1)
-        )
+    def _is_silenced(self, place: Place) -> bool:
+        return not self.project.open(place.file).ignored.isdisjoint(range(place.line, place.last + 1))
 
 
 def _is_own(name: str, value: GraphValue, frame: Frame) -> bool:

@@ -169,9 +169,8 @@ class FoundGraph:
             found += _jumps(route.source, others, "conditional", anywhere, route.place)
         for name, node in self.nodes.items():
             found += [(Edge(name, target, "command"), node.place) for target in node.declared]
-            words = node.words
-            if node.declared:  # which does not hold back a Command that the source shows
-                words = (words or NOWHERE) - {*node.declared}
+            # What is declared does not hold back a Command that the source shows.
+            words = (node.words or NOWHERE) - {*node.declared} if node.declared else node.words
             found += _jumps(name, words, "command", anywhere, node.place)
             if not node.declared and node.graph is not None:
                 found += _jumps(name, node.graph.parent_words(), "command", anywhere, node.place)

@@ -6,11 +6,12 @@ import ast
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
 from inspect import isfunction
+from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -47,14 +48,17 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
         GraphError: If the module cannot be imported or holds no such graph.
     """
     place, _, name = target.partition(":")
-    module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+    if place.endswith(".py"):
+        module = _from_file(Path(place))
+    else:
+        sys.path.insert(0, str(Path.cwd()))
+        module = _import(partial(importlib.import_module, place), place)
     if name:
         if not hasattr(module, name):
             names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
             raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
         return {target: _made(getattr(module, name), target)}
-    found = {f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)}
-    found = _last_of_each(found)
+    found = _last_of_each({f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)})
     if not found and not allow_empty:
         raise GraphError(f"{place} holds no LangGraph graph; name a function that makes one: {place}:build_graph")
     return found
@@ -99,7 +103,8 @@ def _from_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(root))
     if "." in name:  # in a package, whose relative imports must work
         return _import(partial(importlib.import_module, name), str(path))
-    name = _free(name)
+    names = chain([name], (f"{name}_{number}" for number in count(2)))  # two folders may each have a ``graph.py``
+    name = next(each for each in names if each not in sys.modules)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise GraphError(f"{path} is not a Python file")
@@ -121,17 +126,6 @@ def _root_and_name(path: Path) -> tuple[Path, str]:
         parts.pop()
     named = all(part.isidentifier() for part in parts)
     return (folder, ".".join(parts)) if named else (path.resolve().parent, path.stem)
-
-
-def _free(name: str) -> str:
-    """The name, or one like it if another module has it: two folders may each have a ``graph.py``."""
-    names: Iterable[str] = (f"{name}_{number}" for number in range(2, 10**6))
-    return name if name not in sys.modules else next(other for other in names if other not in sys.modules)
-
-
-def _from_name(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path.cwd()))
-    return _import(partial(importlib.import_module, name), name)
 
 
 def _import(load: Callable[[], T], name: str) -> T:
@@ -156,8 +150,7 @@ def check_imported(target: str, allow_empty: bool = False) -> list[CheckedGraph]
     """
     # What the imported code prints must not get into the report.
     with redirect_stdout(sys.stderr):
-        graphs = load_graphs(target, allow_empty=allow_empty)
-        return [_checked(name, graph) for name, graph in graphs.items()]
+        return [_checked(name, graph) for name, graph in load_graphs(target, allow_empty=allow_empty).items()]
 
 
 def _checked(name: str, graph: Any) -> CheckedGraph:

@@ -22,7 +22,6 @@ IGNORE = "# loopwright: ignore"
 NOTEBOOK = ".ipynb"
 """How the name of a notebook ends."""
 
-
 MOST_BYTES = 1_000_000
 """A larger file is generated, not written; parsing it would take longer than a check may."""
 
@@ -82,8 +81,7 @@ class SourceFile:
     @cached_property
     def ignored(self) -> frozenset[int]:
         """The lines whose findings are silenced."""
-        lines = self.text.splitlines()
-        return frozenset(number for number, line in enumerate(lines, 1) if IGNORE in line)
+        return frozenset(number for number, line in enumerate(self.text.splitlines(), 1) if IGNORE in line)
 
 
 _IMPORT_INSIDE = re.compile(r"^[ \t]+(?:from[ \t]+(\.*)([\w.]*)[ \t]+import|import[ \t]+([\w.]+))", re.MULTILINE)
@@ -185,10 +183,7 @@ class Project:
     def _find(self, module: str, level: int, importer: Path) -> Path | None:
         """The file of a module, if it is in the folder tree; kept, as `find`.
 
-        Args:
-            module: Its dotted name, empty in ``from . import name``.
-            level: The number of dots before it.
-            importer: The file that imports it.
+        Its dotted name is empty in ``from . import name``; the level is the number of dots before it.
         """
         if level:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
@@ -198,9 +193,7 @@ class Project:
         parts = module.split(".") if module else []
         for start in dict.fromkeys(starts):
             place = start.joinpath(*parts)
-            for path in (place.with_name(f"{place.name}.py"), place / "__init__.py") if parts else (
-                place / "__init__.py",
-            ):  # fmt: skip
+            for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
                 if path.is_file():
                     return path
         return None

@@ -101,13 +101,17 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     if graph in around:
         return Proof(problem=_not_read(graph.place, "it is a node of itself"))
     edges = base.all_edges()
-    for message in [] if base.missed else _unknown_nodes(base, edges):
-        return Proof(problem=_not_read(*message))
+    known = {START, END, *base.nodes}
+    strange = ((name, place) for edge, place in edges for name in (edge.source, edge.target) if name not in known)
+    for name, place in () if base.missed else strange:
+        return Proof(problem=_not_read(place, f"there is no node {name!r}"))
     loops, fallbacks = _bound_by(graph)
     entered = {way for loop in loops for way in loop.exhausted.values()} | fallbacks
+    on_the_way = reached(_ways(base, edges), (START, *entered))
     lost = {
         node: Finding("unreachable-node", base.nodes[node].place, f"no path from the start reaches {node!r}")
-        for node in _lost(base, edges, entered)
+        for node in base.nodes
+        if node not in on_the_way
     }
     limited = graph.origin is not None and graph.loops is None  # bounded(limit=...) bounds the graphs inside, too
     cycles, notes = list[Finding](), base.notes
@@ -120,22 +124,19 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     inner = {name: prove(node.graph, (*around, graph)) for name, node in base.nodes.items() if node.graph}
     if problems := [proof.problem for proof in inner.values() if proof.problem]:
         return Proof(problem=problems[0])
-    inside = [] if limited else [_inside(name, cycle) for name, proof in inner.items() for cycle in proof.cycles]
-    cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
-    unread = [
-        _not_read(node.place, f"node {name!r}: {node.unread}") for name, node in base.nodes.items() if node.unread
+    inside = [
+        replace(cycle, cycle=tuple(f"{name}/{node}" for node in cycle.cycle), suggestion=None)
+        for name, proof in inner.items()
+        for cycle in (() if limited else proof.cycles)
     ]
-    unread += (why for proof in inner.values() for why in proof.unread)
+    cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
     rests_on = (*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions))
-    # What bounded() compiles refuses a jump that nobody declared.
-    missed = tuple(_not_read(*each) for each in base.missed)
-    known = missed if graph.origin else (*missed, *unread)
-    return Proof(tuple(cycles), lost, unread=known, assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
-
-
-def _inside(name: str, cycle: Finding) -> Finding:
-    """The cycle of a graph that is a node."""
-    return replace(cycle, cycle=tuple(f"{name}/{node}" for node in cycle.cycle), suggestion=None)
+    unread = [_not_read(*each) for each in base.missed]
+    if not graph.origin:  # what bounded() compiles refuses a jump that nobody declared
+        own = ((name, node) for name, node in base.nodes.items() if node.unread)
+        unread += (_not_read(node.place, f"node {name!r}: {node.unread}") for name, node in own)
+        unread += (why for proof in inner.values() for why in proof.unread)
+    return Proof(tuple(cycles), lost, unread=tuple(unread), assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
 
 
 def _bound_by(graph: FoundGraph) -> tuple[list[FoundLoop], set[str]]:
@@ -146,21 +147,6 @@ def _bound_by(graph: FoundGraph) -> tuple[list[FoundLoop], set[str]]:
         fallbacks |= {*graph.fallbacks}
         graph = graph.origin
     return loops, fallbacks
-
-
-def _unknown_nodes(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> list[tuple[Place, str]]:
-    known = {START, END, *graph.nodes}
-    return [
-        (place, f"there is no node {name!r}")
-        for edge, place in edges
-        for name in (edge.source, edge.target)
-        if name not in known
-    ]
-
-
-def _lost(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], entered: Collection[str]) -> list[str]:
-    known = reached(_ways(graph, edges), (START, *entered))
-    return [node for node in graph.nodes if node not in known]
 
 
 def _misfit(
@@ -232,10 +218,8 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
 
 def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
     """The edges that only error handlers take."""
-    kinds: dict[tuple[str, str], set[str]] = {}
-    for edge in edges:
-        kinds.setdefault((edge.source, edge.target), set()).add(edge.kind)
-    return frozenset(pair for pair, its in kinds.items() if its == {"handler"})
+    pairs = [((edge.source, edge.target), edge.kind == "handler") for edge in edges]
+    return frozenset(pair for pair, handles in pairs if handles) - {pair for pair, handles in pairs if not handles}
 
 
 def entrances(choices: Sequence[Choice]) -> tuple[str, ...]:

@@ -140,12 +140,10 @@ def _targets(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
     match node:
         case ast.Assign(targets=targets, value=value):
             pass
-        case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
-            targets = [target]
-        case ast.NamedExpr(target=target, value=value) | ast.For(target=target, iter=value):
-            targets = [target]
-        case ast.comprehension(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
-            targets = [target]
+        case ast.AnnAssign() | ast.AugAssign() | ast.NamedExpr():
+            targets, value = [node.target], node.value
+        case ast.For() | ast.AsyncFor() | ast.comprehension():
+            targets, value = [node.target], node.iter
         case ast.withitem(context_expr=value, optional_vars=target):
             targets = [target]
         case ast.Call(func=ast.Attribute(value=target)):  # it may keep what it is given

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from loopwright.check.calls import WORK, Calls
-from loopwright.check.expressions import (
-    MOST_NUMBERS,
-    bind,
-    defaults_in,
-    evaluate,
-    fill,
-    iterated,
-    truth,
-)
+from loopwright.check.expressions import MOST_NUMBERS, bind, defaults_in, evaluate, fill, iterated, truth
 from loopwright.check.project import Project
 from loopwright.check.values import (
     UNSET,
@@ -134,11 +127,8 @@ class Reader(Calls):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = parameters(node)
             frame.names |= dict.fromkeys(names, UNKNOWN)
-            if (
-                bound is not None
-                and names
-                and not any(getattr(d, "id", "") == "staticmethod" for d in node.decorator_list)
-            ):
+            static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
+            if bound is not None and names and not static:
                 frame.names[names[0]] = bound
         self.read[node] = frame
         self._owner, self._branch, self._following = frame, (), [node]
@@ -191,8 +181,7 @@ class Reader(Calls):
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self._assign([target], evaluate(value, frame, self), frame)
             case ast.AugAssign(target=target, op=op, value=value):
-                changed = evaluate(ast.BinOp(target, op, value), frame, self)
-                self._augment(node, changed, frame)
+                self._augment(node, evaluate(ast.BinOp(target, op, value), frame, self), frame)
             case ast.Expr(value=value):
                 evaluate(value, frame, self)
             case ast.Return(value=value):
@@ -262,8 +251,7 @@ class Reader(Calls):
             frame.names = dict(before)
             self._branches += 1
             self._branch = (*around, self._branches)
-            left = branch()
-            ends.append((left, frame.names, self._taken_back(begun)))
+            ends.append((branch(), frame.names, self._taken_back(begun)))
         self._branch = around
         ends = [end for end in ends if end[0] != "raise"] or ends
         frame.names = dict[str, Any]()
@@ -404,8 +392,7 @@ class Reader(Calls):
                 continue
             if isinstance(node, ast.Import):
                 whole = alias.name if alias.asname else name
-                inner = self._project_module(whole, 0, frame)
-                frame.names[name] = inner or symbol(whole)
+                frame.names[name] = self._project_module(whole, 0, frame) or symbol(whole)
             else:
                 frame.names[name] = self._imported(node, alias.name, frame)
 
@@ -423,12 +410,9 @@ class Reader(Calls):
         if not level and (module == "loopwright" or f"{module}.".startswith(KNOWN_PACKAGES)):
             return None
         path = self.project.find(module, level, frame.file)
-        if path is None:
-            return None
-        try:
-            return self.module(path)
-        except GraphError:
-            return None  # it is reported where it is checked itself
+        with suppress(GraphError):  # it is reported where it is checked itself
+            return self.module(path) if path else None
+        return None
 
 
 def asks_for_main(test: ast.expr) -> bool:

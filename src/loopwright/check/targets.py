@@ -32,9 +32,7 @@ class Outcome:
     @property
     def exit_code(self) -> int:
         """0 clean, 1 findings, 2 errors."""
-        if self.errors:
-            return 2
-        return int(any(graph.findings for graph in self.graphs))
+        return 2 if self.errors else int(any(graph.findings for graph in self.graphs))
 
 
 def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty: bool) -> Outcome:
@@ -63,10 +61,8 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     alone = len(targets) == 1 and not folders and not allow_empty
     if alone and outcome.empty:
         place = outcome.empty.pop()
-        hint = "" if import_them else "; --import looks for graphs that other code makes"
-        outcome.errors.append(
-            f"{place} holds no LangGraph graph; name a function that makes one: {place}:build_graph{hint}"
-        )
+        made = f"{place}:build_graph{'' if import_them else '; --import looks for graphs that other code makes'}"
+        outcome.errors.append(f"{place} holds no LangGraph graph; name a function that makes one: {made}")
     return outcome
 
 
@@ -104,14 +100,9 @@ def _cycles(graph: CheckedGraph) -> set[tuple[str, ...]]:
 def _check_file(
     path: Path, checker: Checker, import_them: bool | None, outcome: Outcome, alone: bool = False
 ) -> list[CheckedGraph]:
-    """Check a file; an error is noted, and the other files are checked all the same.
+    """Check a file; an error is noted in `outcome`, and the other files are checked all the same.
 
-    Args:
-        path: The file.
-        checker: Reads it.
-        import_them: Whether to import it, too, if it has graphs.
-        outcome: Takes the error.
-        alone: Whether it was named itself: then it is imported without graphs as well.
+    It is imported, too, if that is asked for and it has graphs; a file that was named `alone` without graphs as well.
     """
     outcome.files += 1
     try:

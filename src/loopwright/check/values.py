@@ -10,23 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from loopwright.check.found import END, START, FoundGraph
+from loopwright.engine.proof import source
 from loopwright.engine.proof.changes import ANY, BEGUN, CHANGING, SHARED
-from loopwright.engine.proof.source import (
-    COMMAND,
-    FILLED,
-    FUNCTIONS,
-    SEND,
-    UNKNOWN,
-    Function,
-    Helper,
-    Jump,
-    Symbol,
-    bindings,
-    bound_once,
-    own_nodes,
-    parameters,
-    reassigned_inside,
-)
+from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, reassigned_inside
 
 if TYPE_CHECKING:
     from loopwright.check.project import Project
@@ -38,7 +24,6 @@ PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
 """What a builder keeps its graph in."""
 
 _CONSTANTS = {"START": START, "END": END}
-_TYPES = ("typing", "typing_extensions")
 
 
 def symbol(dotted: str) -> Any:
@@ -48,12 +33,12 @@ def symbol(dotted: str) -> Any:
     if top == "langgraph" and name in _CONSTANTS:
         return _CONSTANTS[name]
     if top == "langgraph" and name in ("Send", "Command"):
-        return Symbol(SEND if name == "Send" else COMMAND)
+        return Symbol(source.SEND if name == "Send" else COMMAND)
     if top == "langgraph" and name in MAKERS:
         return Symbol(f"langgraph.graph.{name}")
     if top == "loopwright" and name in ("Loop", "add_node", "bounded"):
         return Symbol(f"loopwright.{name}")
-    return Symbol(f"typing.{name}" if package in _TYPES else dotted)
+    return Symbol(f"typing.{name}" if package in ("typing", "typing_extensions") else dotted)
 
 
 def text_of(value: Any) -> str | None:
@@ -107,8 +92,8 @@ class Frame:
         if not isinstance(expression, ast.Name):
             return UNKNOWN
         name = expression.id
-        frame = next((frame for frame in self.scopes() if name in bindings(frame.node)), None)
-        if frame is None or not bound_once(frame.node, name):
+        frame = next((frame for frame in self.scopes() if name in source.bindings(frame.node)), None)
+        if frame is None or not source.bound_once(frame.node, name):
             return UNKNOWN
         return frame.names.get(name, UNKNOWN)
 
@@ -117,7 +102,7 @@ class Frame:
 class FunctionValue:
     """A function that the files define."""
 
-    node: Function
+    node: source.Function
     """Its syntax."""
     frame: Frame
     """The scope that it was defined in."""
@@ -153,17 +138,16 @@ class FunctionValue:
     @property
     def fixed(self) -> frozenset[str]:
         """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
-        first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]
-        return frozenset(dict(self.given)).union(first if self.bound is not None else ())
+        return frozenset(dict(self.given)).union(source.positional(self.node)[:1] if self.bound is not None else ())
 
     @property
     def state(self) -> str:
         """Its parameter that LangGraph gives the state, the first that is not fixed; empty without one."""
-        return next((name for name in parameters(self.node) if name not in self.fixed), "")
+        return next((name for name in source.parameters(self.node) if name not in self.fixed), "")
 
     def entered(self) -> FunctionValue:
         """As LangGraph calls it, with the state alone: defaults are what it always gets."""
-        filled = {*FILLED, self.state}
+        filled = {*source.FILLED, self.state}
         kept = (pair for pair in self.defaults if pair[0] not in filled and isinstance(pair[1], str | int))
         return replace(self, given=(*kept, *self.given))
 
@@ -187,7 +171,10 @@ class FunctionValue:
     @property
     def project(self) -> Project:
         """The files that it is among."""
-        return cast("Project", _root(self.frame).project)
+        frame = self.frame
+        while frame.parent is not None:
+            frame = frame.parent
+        return cast("Project", frame.project)
 
     def graphs(self) -> Iterator[GraphValue]:
         """The graphs that it names, which it may call."""
@@ -199,20 +186,14 @@ class FunctionValue:
 def _settled(value: Any) -> Any:
     match value:
         case FunctionValue(unread=False, given=()):
-            return Helper(value.node, value.values, value.fixed)
-        case Made(of=of, options=options) if of in (COMMAND, SEND):
+            return source.Helper(value.node, value.values, value.fixed)
+        case Made(of=of, options=options) if of in (COMMAND, source.SEND):
             goto = text_of(options.get("goto" if of == COMMAND else "node", value.given[0] if value.given else None))
             bare = "graph" not in options and "**" not in options
             no_goto = bare and of == COMMAND and "goto" not in options
-            return Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
+            return source.Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
         case _:
             return value
-
-
-def _root(frame: Frame) -> Frame:
-    while frame.parent is not None:
-        frame = frame.parent
-    return frame
 
 
 def may_change(owner: Any, name: str, project: Project) -> bool:
@@ -258,7 +239,7 @@ class ClassValue:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Its name and those of its bases."""
-        return (self.name, *(kind for base in self.bases if isinstance(base, ClassValue) for kind in base.kinds))
+        return tuple(each.name for each in self.order())
 
     def changes(self, name: str) -> bool:
         """Whether a file may give an attribute of that name another value, its own ``__init__`` too."""
@@ -390,18 +371,14 @@ def builders_in(*values: Any) -> list[FoundGraph]:
 
 def named_in(function: FunctionValue) -> list[Any]:
     """What a function can reach by name, but for other functions: around it, and in the object whose method it is."""
-    around = map(function.frame.look_up, names_in(function.node))
-    return [
-        value
-        for value in (*around, *getattr(function.bound, "names", {}).values())
-        if not isinstance(value, FunctionValue | InstanceValue)
-    ]
+    held = (*map(function.frame.look_up, names_in(function.node)), *getattr(function.bound, "names", {}).values())
+    return [value for value in held if not isinstance(value, FunctionValue | InstanceValue)]
 
 
 @lru_cache(maxsize=4096)
 def rebound_names(scope: ast.AST) -> frozenset[str]:
     """The names of scopes around it that a function gives values."""
-    own = own_nodes(scope) if isinstance(scope, FUNCTIONS) else ()
+    own = source.own_nodes(scope) if isinstance(scope, source.FUNCTIONS) else ()
     return frozenset(name for node in own if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)
 
 

@@ -43,15 +43,11 @@ def state_types(*schemas: Any) -> frozenset[type]:
         waiting += get_args(annotation)
         waiting += [getattr(annotation, name) for name in _ALIASED if hasattr(annotation, name)]
         if isinstance(annotation, type):
-            if _is_rebuilt(annotation):
+            # Instances of these the serializer writes by the name of the class.
+            if issubclass(annotation, BaseModel | Enum) or dataclasses.is_dataclass(annotation):
                 found.add(annotation)
             waiting += _field_annotations(annotation)
     return frozenset(found)
-
-
-def _is_rebuilt(kind: type) -> bool:
-    """Say whether the serializer writes instances of a class by the name of the class."""
-    return issubclass(kind, BaseModel | Enum) or dataclasses.is_dataclass(kind)
 
 
 def _field_annotations(kind: type) -> Iterable[Any]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import suppress
 from typing import Any, cast
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -38,10 +39,8 @@ def encode(typed: TypedBytes, value: Any = None) -> Any:
     if tag == "null" and not data:
         return None
     if tag == "msgpack":
-        try:
+        with suppress(TypeError, ValueError, RecursionError):
             return _plain(typed)
-        except (TypeError, ValueError, RecursionError):
-            pass
     shown = _readable(value) if tag == "msgpack" else None
     wrapped: dict[str, Any] = {} if shown is None else {"readable": shown}
     wrapped[WRAPPED] = base64.b64encode(data).decode("ascii")
@@ -65,10 +64,9 @@ def decode(value: Any) -> TypedBytes:
 
 def _readable(value: Any) -> Any:
     """A value for a person to read; None if it cannot be shown."""
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(to_json(value, fallback=str, inf_nan_mode="strings", bytes_mode="base64"))
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
 def _plain(typed: TypedBytes) -> Any:

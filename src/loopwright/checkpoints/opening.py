@@ -20,11 +20,9 @@ from loopwright.errors import ConfigError, unknown_name_message
 Scheme = Literal["memory", "json", "sqlite", "postgresql"]
 
 _FORMS: dict[Scheme, str] = {
-    "memory": "memory",
-    "json": "json:DIR",
-    "sqlite": "sqlite:FILE",
+    "memory": "memory", "json": "json:DIR", "sqlite": "sqlite:FILE",
     "postgresql": "postgresql://USER:PASSWORD@HOST/DATABASE",
-}
+}  # fmt: skip
 
 
 def open_checkpointer(
@@ -68,9 +66,8 @@ def open_checkpointer(
         from loopwright.checkpoints import sqlite  # slow to import, and not everybody needs it
 
         return sqlite.open_saver(Path(place), serde)
-    return contextlib.nullcontext(
-        InMemorySaver(serde=serde) if scheme == "memory" else JsonFileSaver(place, serde=serde)
-    )
+    saver = InMemorySaver(serde=serde) if scheme == "memory" else JsonFileSaver(place, serde=serde)
+    return contextlib.nullcontext(saver)
 
 
 def aopen_checkpointer(

@@ -64,28 +64,21 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         """Make a call again while the database is gone; each of these can be repeated, whether or not it was done."""
         end = time.monotonic() + _OUTAGE
         while True:
-            with _outage():
-                try:
-                    return await Archive.in_thread(self, call, *arguments)
-                except (psycopg.OperationalError, CheckpointError) as error:
-                    lost = isinstance(error.__cause__ or error, psycopg.OperationalError)
-                    if not lost or time.monotonic() > end:
+            try:
+                return await Archive.in_thread(self, call, *arguments)
+            except (psycopg.OperationalError, CheckpointError) as error:
+                lost = isinstance(error.__cause__ or error, psycopg.OperationalError)
+                if not lost or time.monotonic() > end:
+                    if isinstance(error, CheckpointError):
                         raise
+                    told = f"the checkpoints in PostgreSQL cannot be reached: {' '.join(str(error).split())}"
+                    raise StoreError(told, transient=True) from error
             await asyncio.sleep(0.5)
 
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save."""
         with self._cursor() as cursor:
             cursor.execute(BEGIN.encode(), [thread_id, epoch])
-
-
-@contextlib.contextmanager
-def _outage() -> Generator[None]:
-    try:
-        yield
-    except psycopg.OperationalError as error:
-        told = " ".join(str(error).split())
-        raise StoreError(f"the checkpoints in PostgreSQL cannot be reached: {told}", transient=True) from error
 
 
 class _Apart:
@@ -107,10 +100,7 @@ def _set_apart(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[C
         if isinstance(value, str | int | float) and name in versions and not _is_plain(value)
     }
     values = {**checkpoint["channel_values"], **apart}
-    return (
-        {**checkpoint, "channel_values": values},
-        {**new_versions, **{name: versions[name] for name in apart}},
-    )
+    return {**checkpoint, "channel_values": values}, {**new_versions, **{name: versions[name] for name in apart}}
 
 
 def _is_plain(value: str | float) -> bool:

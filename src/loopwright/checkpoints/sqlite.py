@@ -64,11 +64,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
     ) -> RunnableConfig:
         """Save a checkpoint, without its large values, and those of them that are not in the table yet."""
         place = config.get("configurable", {})
-        values, rows, apart = (
-            dict(checkpoint["channel_values"]),
-            dict[tuple[str, ...], tuple[str, bytes]](),
-            list[str](),
-        )
+        values, apart = dict(checkpoint["channel_values"]), list[str]()
+        rows: dict[tuple[str, ...], tuple[str, bytes]] = {}
         for name, value in checkpoint["channel_values"].items():
             version = checkpoint["channel_versions"].get(name)
             if version is None or value is None or isinstance(value, bool | int | float):
@@ -111,9 +108,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         names: list[str] = checkpoint.pop(_APART, [])
         place = found.config.get("configurable", {})
         named = [str(place["thread_id"]), str(place.get("checkpoint_ns", ""))]
-        query = (
-            f"SELECT type, value FROM {TABLE} WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
-        )
+        where = "thread_id = ? AND checkpoint_ns = ? AND channel = ? AND version = ?"
+        query = f"SELECT type, value FROM {TABLE} WHERE {where}"
         values: dict[str, Any] = dict(checkpoint["channel_values"])
         for name in names:
             row = self.conn.execute(query, [*named, name, str(checkpoint["channel_versions"][name])]).fetchone()

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 
 from langgraph.constants import END, START
@@ -140,9 +141,7 @@ def _arrow(source: str, target: str, ways: list[list[Edge]], loops: tuple[Loop, 
         ways = [way for way in ways if way[0].kind == "static"]
     gates = {loop.gate: loop for loop in loops}
     said = [_label(way, gates) for way in ways]
-    labels: list[str] = []
-    if any(said):
-        labels = [text or _unsaid(way) for text, way in zip(said, ways, strict=True)]
+    labels = [text or _unsaid(way) for text, way in zip(said, ways, strict=True)] if any(said) else []
     dotted = all(_is_dotted(way, text) for text, way in zip(said, ways, strict=True))
     granted = next((gates[edge.source].name for way in ways for edge in way if edge.kind == "granted"), None)
     label = ", or ".join(dict.fromkeys(labels))
@@ -196,12 +195,9 @@ def _identifiers(nodes: tuple[str, ...]) -> dict[str, str]:
         safe = re.sub(r"[^A-Za-z0-9_]+", "_", node).strip("_")
         if not safe or not safe[0].isalpha() or safe.lower() in _MERMAID_WORDS:
             safe = f"node_{safe}".rstrip("_")
-        unique, count = safe, 1
-        while unique.lower() in taken:
-            count += 1
-            unique = f"{safe}_{count}"
-        taken.add(unique.lower())
-        ids[node] = unique
+        names = chain([safe], (f"{safe}_{number}" for number in count(2)))
+        ids[node] = next(name for name in names if name.lower() not in taken)
+        taken.add(ids[node].lower())
     return ids
 
 

@@ -87,28 +87,17 @@ def shown_graph(graph: Any) -> ShownGraph:
     """
     topology, certificate = read_topology(graph), verify(graph)
     kinds: dict[str, Literal["start", "end"]] = {START: "start", END: "end"}
-    nodes = [
-        ShownNode(
-            name=name,
-            kind=kinds.get(name, "node"),
-            label=caption(name),
-            max_runs=certificate.max_runs_by_node.get(name),
-        )
-        for name in shown_nodes(topology)
-    ]
+    runs = certificate.max_runs_by_node
     return ShownGraph(
         name=topology.name,
-        nodes=tuple(nodes),
+        nodes=tuple(
+            ShownNode(name=name, kind=kinds.get(name, "node"), label=caption(name), max_runs=runs.get(name))
+            for name in shown_nodes(topology)
+        ),
         edges=arrows(topology),
         loops=tuple(
-            ShownLoop(
-                name=loop.name,
-                gate=loop.gate,
-                target=loop.target,
-                sources=loop.sources,
-                limit=loop.limit_text,
-                exhausted=loop.fallbacks,
-            )
+            ShownLoop(name=loop.name, gate=loop.gate, target=loop.target, sources=loop.sources,
+                      limit=loop.limit_text, exhausted=loop.fallbacks)
             for loop in topology.loops
         ),
         certificate=certificate,

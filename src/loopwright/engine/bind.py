@@ -18,27 +18,15 @@ from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
-from loopwright.engine import langgraph_private
+from loopwright.engine import langgraph_private, ledger
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
 from loopwright.engine.gate import DISPATCHER, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
-from loopwright.engine.ledger import (
-    LEDGER,
-    REQUESTS,
-    SPENT,
-    STOP_REASON,
-    VISITED,
-    Latest,
-    Ledger,
-    StopReason,
-    StopReasons,
-    merge_requests,
-    merge_visited,
-)
+from loopwright.engine.ledger import LEDGER, STOP_REASON, StopReason
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
-from loopwright.engine.proof.fan_out import check_fan_out
+from loopwright.engine.proof.fan_out import check_fan_out, crossed
 from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
 from loopwright.engine.reasons import MESSAGES
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
@@ -112,11 +100,8 @@ def bind(
     if not bound.reports:
         return bound
     bound.crossed = frozenset(_crossed(bound))
-    bound.noted = frozenset(
-        loop.name
-        for loop in bound.loops
-        if loop.asks_by_source or any((source, loop.target) in bound.crossed for source in loop.sources)
-    )
+    across = crossed(bound)
+    bound.noted = frozenset(loop.name for loop in bound.loops if loop.asks_by_source or loop.gate in across)
     view = _viewer(builder.state_schema, keyless=bound.keyless)
     _add_channels(bound)
     for loop in bound.loops:
@@ -187,14 +172,15 @@ def _settle_defaults(bound: BoundBuilder) -> None:
 
     Gates must neither be cached nor timed out nor have their errors handled.
     """
-    fresh = langgraph_private.node_defaults(StateGraph(bound.state_schema))
-    if langgraph_private.node_defaults(bound) in (None, fresh):
+    defaults = langgraph_private.NODE_DEFAULTS
+    fresh = vars(StateGraph(bound.state_schema)).get(defaults)
+    if vars(bound).get(defaults) in (None, fresh):
         return
     made = bound.nodes.get(langgraph_private.DEFAULT_HANDLER)
     if made is None or not made.is_error_handler:  # else the graph was compiled, which settled them
         bound.compile()
         bound.compiled = False
-    langgraph_private.set_node_defaults(bound, fresh)
+    vars(bound)[defaults] = fresh
 
 
 def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any]) -> None:
@@ -210,10 +196,10 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         ways = _ways(bound, node, f"node {node!r}", known[node].jumps, known[node].sends)
         if again := (spec.metadata or {}).get("loopwright_again"):
             ways = dataclasses.replace(ways, again=again)
-        notes: dict[str, Any] = {VISITED: [node]} if node in marked else {}
+        notes: dict[str, Any] = {ledger.VISITED: [node]} if node in marked else {}
         asks = [loop for loop in ways.gates.values() if loop.name in bound.noted and (node, loop.gate) in bound.edges]
         if asks:
-            notes[REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
+            notes[ledger.REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
         if notes:
             langgraph_private.write_with(compiled, node, lambda _, notes=notes: notes)
         # What a cached node spends would come again with every hit of the cache; the next node writes it.
@@ -247,25 +233,19 @@ def watch_routers(bound: BoundBuilder) -> None:
 
 def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
     names = [loop.name for loop in loops]
-    owners: dict[str, str] = {}
-    edges: dict[tuple[str, str], str] = {}
+    owners: dict[Any, str] = {}
     for loop in loops:
         if names.count(loop.name) > 1:
             raise LoopDeclarationError(loop.name, "two loops have this name; a ledger entry belongs to one loop")
         _check_nodes(builder, loop)
         _check_keys(builder, loop)
         _check_scope(loop, {other.name: other for other in loops})
-        for key in filter(None, (loop.counter, loop.history)):
-            if owners.setdefault(key, loop.name) != loop.name:
-                message = (
-                    f"state key {key!r} belongs to loop {owners[key]!r}; a counter or history has exactly one writer"
-                )
-                raise LoopDeclarationError(loop.name, message)
-        for source in loop.sources:
-            edge = (source, loop.target)
-            if edges.setdefault(edge, loop.name) != loop.name:
-                message = f"the edge {source} -> {loop.target} belongs to loop {edges[edge]!r} already"
-                raise LoopDeclarationError(loop.name, message)
+        one_writer = "; a counter or history has exactly one writer"
+        owned = [(key, f"state key {key!r}", one_writer) for key in (loop.counter, loop.history) if key]
+        edges = [((source, loop.target), f"the edge {source} -> {loop.target}", " already") for source in loop.sources]
+        for what, called, why in (*owned, *edges):
+            if (owner := owners.setdefault(what, loop.name)) != loop.name:
+                raise LoopDeclarationError(loop.name, f"{called} belongs to loop {owner!r}{why}")
 
 
 def _check_nodes(builder: Builder, loop: Loop) -> None:
@@ -314,22 +294,22 @@ def _add_channels(bound: BoundBuilder) -> None:
     schema = dict(bound.schemas[bound.state_schema])
     for loop in bound.loops:
         if loop.counter and loop.counter_by == "engine":
-            schema[loop.counter] = bound.channels[loop.counter] = Latest(int, loop.counter)
+            schema[loop.counter] = bound.channels[loop.counter] = ledger.Latest(int, loop.counter)
         if loop.history:
-            schema[loop.history] = bound.channels[loop.history] = Latest(list, loop.history)
+            schema[loop.history] = bound.channels[loop.history] = ledger.Latest(list, loop.history)
     if not _is_ours(bound.channels.get(STOP_REASON)):
         raise GraphError(
             f"the state has a key {STOP_REASON!r} of its own, and Loopwright writes there which bound was reached. "
             f"Rename it; or, to read what Loopwright writes, declare it as NotRequired[StopReason | list[StopReason]]"
         )
-    stop_reason = StopReasons(Any, STOP_REASON)
-    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: Ledger(dict, LEDGER)}
+    stop_reason = ledger.StopReasons(Any, STOP_REASON)
+    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: ledger.Ledger(dict, LEDGER)}
     if bound.metered:
-        hidden[SPENT] = BinaryOperatorAggregate(dict, merge_spent)
+        hidden[ledger.SPENT] = BinaryOperatorAggregate(dict, merge_spent)
     if bound.noted:
-        hidden[REQUESTS] = BinaryOperatorAggregate(dict, merge_requests)
+        hidden[ledger.REQUESTS] = BinaryOperatorAggregate(dict, ledger.merge_requests)
     if any(loop.first_free for loop in bound.loops):
-        hidden[VISITED] = BinaryOperatorAggregate(list, merge_visited)
+        hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
     bound.schemas[GateState] = {**schema, **hidden}
 
@@ -343,7 +323,7 @@ def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:
             yield from parts(part)
 
     # `LoopMiddleware` brings the channel itself.
-    own = channel is None or isinstance(channel, StopReasons)
+    own = channel is None or isinstance(channel, ledger.StopReasons)
     return own or (type(channel) is LastValue and StopReason in parts(cast("Any", channel).typ))
 
 
@@ -352,13 +332,8 @@ def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:
 
 def _redirect(bound: BoundBuilder, loop: Loop, source: str) -> None:
     """Send every edge of the source that enters the loop's target to its gate instead."""
-    found = [
-        _redirect_static(bound, loop, source),
-        _redirect_joins(bound, loop, source),
-        _redirect_branches(bound, loop, source),
-        _redirect_commands(bound, loop, source),
-    ]
-    if not any(found):
+    kinds = (_redirect_static, _redirect_joins, _redirect_branches, _redirect_commands)
+    if not any([redirect(bound, loop, source) for redirect in kinds]):
         raise LoopDeclarationError(
             loop.name,
             f"there is no edge {source} -> {loop.target}. A node that jumps with Command must declare it: "
@@ -397,11 +372,9 @@ def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
     for name, branch in bound.branches.get(source, {}).items():
         # A router without a path map returns the names of nodes: those that its source shows, else any.
         does = read_destinations(bound)[source, name]
-        known = does.jumps
         asked = {other.target for other in bound.loops if source in other.sources}
-        ends = branch.ends or {
-            node: node for node in anywhere_in(bound) if known is None or node in known or node in asked
-        }
+        shown = None if does.jumps is None else does.jumps | asked
+        ends = branch.ends or {node: node for node in anywhere_in(bound) if shown is None or node in shown}
         if loop.target not in ends.values() and loop.target not in does.sent:
             continue
         found = True

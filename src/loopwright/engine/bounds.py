@@ -28,10 +28,8 @@ from loopwright.errors import GraphError, UnboundedCycleError
 
 logger = logging.getLogger("loopwright.loops")
 
-
 FALLBACK = "fallback"
 """The node of the ``fallback`` function that `bounded` was given."""
-
 
 _CARRIED = {
     "checkpointer": "checkpointer", "store": "store", "cache": "cache", "name": "name", "debug": "debug",
@@ -151,9 +149,8 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
     watch(bound, compiled)
     structure = structure_of(compiled)
     if bound.reports:
-        write_with(
-            compiled, START, lambda step: fresh_books(bound.loops, bound.channels, structure=structure, step=step)
-        )
+        books = partial(fresh_books, bound.loops, bound.channels, structure=structure)
+        write_with(compiled, START, lambda step: books(step=step))
     outputs = compiled.output_channels
     if bound.reports and isinstance(outputs, list) and STOP_REASON not in outputs:
         # Not in the output schema: the key is there only when a bound was reached.
@@ -183,10 +180,8 @@ def _written(nodes: Sequence[str] | Literal["*"]) -> list[str] | Literal["*"]:
 
 
 def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dict[str, Any]:
-    carried: dict[str, Any] = {}
-    if isinstance(graph, CompiledStateGraph):
-        carried = {option: getattr(graph, attribute) for option, attribute in _CARRIED.items()}
-    options = {**{option: value for option, value in carried.items() if value}, **given}
+    carried = _CARRIED.items() if isinstance(graph, CompiledStateGraph) else ()
+    options = {option: value for option, attribute in carried if (value := getattr(graph, attribute))} | given
     for option in ("interrupt_before", "interrupt_after"):
         if options.get(option) == "*":  # every node, but not the gates
             options[option] = [node for node, spec in builder.nodes.items() if not spec.is_error_handler]
@@ -232,15 +227,8 @@ def choose_loops(
         called = loop_name(target, name)
         called = next(one for one in chain((called, target), (f"{target} {n}" for n in count(2))) if one not in taken)
         taken.add(called)
-        loops.append(
-            Loop(
-                name=called,
-                target=target,
-                sources=tuple(sources),
-                limit=limit,
-                exhausted=exhausted,
-                first_free=choice.first_free,
-                warn_at=warn_at,
-            )
-        )
+        loops.append(Loop(
+            name=called, target=target, sources=tuple(sources), limit=limit, exhausted=exhausted,
+            first_free=choice.first_free, warn_at=warn_at,
+        ))  # fmt: skip
     return loops

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,20 +22,12 @@ from langgraph.errors import GraphDrained, GraphRecursionError
 from langgraph.graph import END
 from langgraph.types import Command
 
+from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show
 from loopwright.engine.fingerprint import FORCE, require_same_graph
-from loopwright.engine.langgraph_private import (
-    DEFAULT_STEP_LIMIT,
-    LENT_SAVER,
-    LIMIT_AROUND,
-    RECURSION_LIMIT,
-    RESUMING,
-    TASK,
-    is_of_this_graph,
-    with_own_namespace,
-)
+from loopwright.engine.langgraph_private import DEFAULT_STEP_LIMIT, LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK
 from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, THE_RUN, StopReason
 from loopwright.errors import BrokenAssumptionError
 
@@ -69,11 +61,13 @@ class Course:
         fresh = input is not None and not isinstance(input, Command)
         self.input = input
         config = observed(graph, _within_limit(graph, _ambient(config or {})))
-        self.config: RunnableConfig = with_own_namespace(config) if graph.metered else config
+        self.config: RunnableConfig = langgraph_private.with_own_namespace(config) if graph.metered else config
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
         self._goes_on_from_checkpoint = not fresh or bool(config.get("configurable", {}).get(RESUMING))
         self.options = dict(options)
-        self.saver = saver_of(graph, self.config)
+        # What a graph around it lends, or its own.
+        saver = self.config.get("configurable", {}).get(langgraph_private.LENT_SAVER, graph.checkpointer)
+        self.saver: BaseCheckpointSaver[Any] | None = saver if isinstance(saver, BaseCheckpointSaver) else None
         self.asynchronous = asynchronous
         self.notes: set[asyncio.Task[None]] = set()
         self.meter: Meter | None = None
@@ -135,9 +129,8 @@ class Course:
         if saved and not self.config.get("configurable", {}).get(FORCE):
             require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
         around = var_child_runnable_config.get() or {}
-        callbacks = next(
-            (own for one in (self.config, graph.config or {}, around) if (own := one.get("callbacks"))), None
-        )
+        given = (config.get("callbacks") for config in (self.config, graph.config or {}, around))
+        callbacks = next(filter(None, given), None)
         outer = meter_around(callbacks)
         shared = allowance.get() if outer is None else None
         if not graph.metered and shared is None:
@@ -193,14 +186,13 @@ class Course:
         checkpoint = (here.get("checkpoint_map") or {}).get(namespace)
         if self.saver is None or checkpoint is None:
             return
-        place = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
+        named = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
+        place: RunnableConfig = {"configurable": named}
         writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
         if not self.asynchronous or not _in_event_loop():
-            self.saver.put_writes({"configurable": place}, writes, task)
+            self.saver.put_writes(place, writes, task)
         else:
-            noting = asyncio.get_running_loop().create_task(
-                self.saver.aput_writes({"configurable": place}, writes, task)
-            )
+            noting = asyncio.get_running_loop().create_task(self.saver.aput_writes(place, writes, task))
             self.notes.add(noting)
             noting.add_done_callback(self.notes.discard)
 
@@ -208,8 +200,7 @@ class Course:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
         self.saver = InMemorySaver()
         here = self.config.get("configurable", {})
-        lent = {"thread_id": str(uuid.uuid4()), **here, LENT_SAVER: self.saver}
-        self.config = self._with(lent)
+        self.config = self._with({"thread_id": str(uuid.uuid4()), **here, langgraph_private.LENT_SAVER: self.saver})
         self.options["durability"] = "exit"
 
     # After
@@ -229,17 +220,13 @@ class Course:
             GraphRecursionError: The error, if it is that of a graph inside a node.
             BrokenAssumptionError: If the certificate allows no run of so many steps.
         """
-        if not is_of_this_graph(error):
+        if not langgraph_private.is_of_this_graph(error):
             raise error
         if self._limit_is_the_users:
             return self.last.stop_reason()
         proven = self.graph.certificate
         allowed = proven.max_supersteps or 0
         raise BrokenAssumptionError(str(self.graph.name), self.limit, allowed, proven.assumptions) from None
-
-    def ended_with(self, values: Any) -> None:
-        """Take the state with which the run was cut short."""
-        self.last.values = values
 
     def spent_up(self, error: Exception | None) -> Command[Any]:
         """What to write, in the dispatcher's name, when the run's budget is spent; the run then goes on.
@@ -290,13 +277,6 @@ class Course:
     _stopped: tuple[Overspent, str, StopReason]
 
 
-def saver_of(graph: BoundedGraph, config: RunnableConfig | None) -> BaseCheckpointSaver[Any] | None:
-    """Where a run of the graph is kept: what a graph around it lends, or its own saver."""
-    here = (config or {}).get("configurable", {})
-    lent = here.get(LENT_SAVER, graph.checkpointer)
-    return cast("BaseCheckpointSaver[Any]", lent) if isinstance(lent, BaseCheckpointSaver) else None
-
-
 def _comes_of_draining(error: BaseException | None) -> bool:
     """Whether an error is that a graph was drained, or was made of it."""
     seen: set[int] = set()
@@ -318,11 +298,9 @@ def _ambient(config: RunnableConfig) -> RunnableConfig:
 
 
 def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    with suppress(RuntimeError):
+        return bool(asyncio.get_running_loop())
+    return False
 
 
 def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:

@@ -54,11 +54,7 @@ class Gate(Runnable[GateState, Command[Any]]):
     """
 
     def __init__(
-        self,
-        loop: Loop,
-        view: Callable[[Mapping[str, Any]], Any],
-        metered: bool = False,
-        fan_out: int | None = None,
+        self, loop: Loop, view: Callable[[Mapping[str, Any]], Any], metered: bool = False, fan_out: int | None = None
     ) -> None:
         self.loop = loop
         self.name = loop.gate
@@ -70,42 +66,41 @@ class Gate(Runnable[GateState, Command[Any]]):
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and say where control goes."""
-        verdict, reason = self._decide(input)
-        wait = self._wait(verdict)
+        verdict, reason, wait = self._decide(input)
         if wait:
             clock.sleep(wait)
         return self._answer(input, verdict, reason, wait, config)
 
     async def ainvoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and say where control goes."""
-        verdict, reason = self._decide(input)
-        wait = self._wait(verdict)
+        verdict, reason, wait = self._decide(input)
         if wait:
             await clock.asleep(wait)
         return self._answer(input, verdict, reason, wait, config)
 
-    def _decide(self, state: GateState) -> tuple[Verdict, str]:
+    def _decide(self, state: GateState) -> tuple[Verdict, str, float]:
+        """The answer, why the pass is wanted, and the seconds to wait before it."""
         loop = self.loop
         view = self._view(state) if self._looks else state
         meter = current_meter() if self._metered else None
         ledger = state.get(LEDGER) or {}
+        entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
         if loop.first_free and loop.target not in (state.get(VISITED) or ()):
-            entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
-            return Verdict("granted", entry, first_visit=True), f"the first visit of {loop.target}"
-        verdict = None
+            return Verdict("granted", entry, first_visit=True), f"the first visit of {loop.target}", 0.0
+        verdict, wait = None, 0.0
         if not (meter and meter.closed):
             verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
-        wait = self._wait(verdict) if verdict else 0.0
+            if verdict.decision == "granted" and loop.backoff:
+                wait = loop.backoff.seconds(verdict.spend["spent"] - 1)
         if verdict is None or (wait and meter and meter.stop_before_wait(wait)):
             # The run's budget is spent, or the wait would go beyond it: nothing goes round any more.
-            entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
-            verdict = Verdict("over_budget", refused(entry), closing=True)
+            verdict, wait = Verdict("over_budget", refused(entry), closing=True), 0.0
         reason = (loop.reason(view) if loop.reason else wanted(state)) or ""
         if loop.reason is None and not state.get(MESSAGES):
-            reason = reason or self._changed(state, verdict, ledger.get(loop.name))
-        return verdict, reason
+            reason = reason or self._changed(state, verdict, entry)
+        return verdict, reason, wait
 
-    def _changed(self, state: GateState, verdict: Verdict, before: Spend | None) -> str:
+    def _changed(self, state: GateState, verdict: Verdict, before: Spend) -> str:
         """The state keys that changed since the last pass, for a refusal; a granted pass that may be it takes note."""
         spend = verdict.spend
         if verdict.decision == "granted" and spend["spent"] < spend["limit"] and not self._ends_early:
@@ -114,7 +109,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         if verdict.decision == "granted":
             verdict.spend["marks"] = found
             return ""
-        known = (before or {}).get("marks", {})
+        known = before.get("marks", {})
         return wanted({}, [key for key, mark in found.items() if known and known.get(key) != mark])
 
     def _asked(self, state: GateState) -> list[str]:
@@ -124,11 +119,6 @@ class Gate(Runnable[GateState, Command[Any]]):
     def _requests(self, state: GateState) -> list[tuple[str, Any]]:
         return (state.get(REQUESTS) or {}).get(self.loop.name, [])
 
-    def _wait(self, verdict: Verdict) -> float:
-        if verdict.decision != "granted" or verdict.first_visit or self.loop.backoff is None:
-            return 0.0
-        return self.loop.backoff.seconds(verdict.spend["spent"] - 1)
-
     def _answer(
         self, state: GateState, verdict: Verdict, reason: str, waited: float, config: RunnableConfig | None
     ) -> Command[Any]:
@@ -136,25 +126,22 @@ class Gate(Runnable[GateState, Command[Any]]):
         step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
         waiting, asked = self._requests(state), self._asked(state)
         update: dict[str, Any] = {} if verdict.first_visit else {LEDGER: {loop.name: spend}}
-        if loop.first_free and verdict.decision == "granted":
+        granted, left = verdict.decision == "granted", spend["limit"] - spend["spent"]
+        if granted and loop.first_free:
             update[VISITED] = [loop.target]
         if loop.counter and loop.counter_by == "engine":
             update[loop.counter] = spend["spent"]
         if waiting:
             update[REQUESTS] = {loop.name: len(waiting)}
-        if verdict.decision == "granted":
-            goto = [loop.target]
-            if loop.history and not verdict.first_visit:
-                update[loop.history] = self._history(state, loop.history, verdict, reason)
-        else:
-            goto = list(dict.fromkeys(map(loop.fallback_of, asked)))
-            if not verdict.closing:  # else the run's own stop reason stands
-                update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
-        left = spend["limit"] - spend["spent"]
-        if verdict.decision == "granted" and left <= loop.warn_at and loop.warn_at and not _open(state[MESSAGES]):
+        goto = [loop.target] if granted else list(dict.fromkeys(map(loop.fallback_of, asked)))
+        if granted and loop.history and not verdict.first_visit:
+            update[loop.history] = self._history(state, loop.history, verdict, reason)
+        if granted and left <= loop.warn_at and loop.warn_at and not _open(state[MESSAGES]):
             update[MESSAGES] = [HumanMessage(warning(left))]
+        if not granted and not verdict.closing:  # else the run's own stop reason stands
+            update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
-        if waiting and verdict.decision == "granted":
+        if waiting and granted:
             named = [loop.target] if loop.target in [goto for _, goto in waiting] else []
             tasks = [*named, *(sent for _, sent in waiting if isinstance(sent, Send))]
             if self._fan_out is not None and len(tasks) > self._fan_out:

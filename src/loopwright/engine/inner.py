@@ -37,7 +37,6 @@ MOST_LOOKED_AT = 5_000
 _HELD = (*PARTS, "first", "middle", "last", "tools_by_name", "_tools_by_name")
 """Where runnables and tools keep what they run."""
 
-
 _begun: ContextVar[frozenset[int]] = ContextVar("loopwright_graphs_begun", default=frozenset())
 """The ids of the graphs that are being bounded: one that holds itself stays as it is."""
 
@@ -55,16 +54,13 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
     """
     nodes = {id(inner) for inner in subgraphs(builder).values()}
     made: dict[int, Any] = {}
-
-    reports = False
+    chosen: list[Any] = []
 
     def swap(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
-        nonlocal reports
-        new = chosen(graph)
-        reports = reports or (isinstance(new, BoundedGraph) and new.reports)
-        return new
+        chosen.append(choose_for(graph))
+        return chosen[-1]
 
-    def chosen(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
+    def choose_for(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
         begun = _begun.get()
         if isinstance(graph, BoundedGraph) or id(graph) in begun or (limit is None and id(graph) not in nodes):
             return graph
@@ -91,7 +87,7 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
                     "%r calls graph %r by a global name or an attribute, where no limit reaches it: bound it there",
                     sender, graph.name,
                 )  # fmt: skip
-    return reports
+    return any(isinstance(new, BoundedGraph) and new.reports for new in chosen)
 
 
 class Substitution:
@@ -106,12 +102,6 @@ class Substitution:
         self._copies: dict[int, Any] = {}
         self._kept: list[Any] = []  # so that no id is given twice
 
-    def of(self, value: Any) -> Any:
-        """The value with its graphs replaced; the very same if none is."""
-        if not self._holds(value, set()):
-            return value
-        return self._copy(value)
-
     def _holds(self, value: Any, seen: set[int]) -> bool:
         """Whether a graph within the value is replaced."""
         if id(value) in seen or len(seen) > MOST_LOOKED_AT:
@@ -123,7 +113,8 @@ class Substitution:
         # Every part is looked at, and not only up to the first: each graph is to be shown to `swap`.
         return any([self._holds(part, seen) for part in _parts(value)])
 
-    def _copy(self, value: Any) -> Any:
+    def of(self, value: Any) -> Any:
+        """The value with its graphs replaced; the very same if none is."""
         if isinstance(value, CompiledStateGraph):
             return self._swap(cast("CompiledStateGraph[Any, Any, Any, Any]", value))
         if id(value) in self._copies:
@@ -134,15 +125,15 @@ class Substitution:
             return self._function(value)
         if isinstance(value, partial):
             new = partial(
-                self._copy(value.func), *map(self._copy, value.args),
-                **{key: self._copy(item) for key, item in value.keywords.items()},
+                self.of(value.func), *map(self.of, value.args),
+                **{key: self.of(item) for key, item in value.keywords.items()},
             )  # fmt: skip
-            vars(new).update({key: self._copy(item) for key, item in vars(value).items()})
+            vars(new).update({key: self.of(item) for key, item in vars(value).items()})
             return new
         if isinstance(value, Mapping):
-            return {key: self._copy(item) for key, item in cast("Mapping[Any, Any]", value).items()}
+            return {key: self.of(item) for key, item in cast("Mapping[Any, Any]", value).items()}
         if isinstance(value, list | tuple):
-            items = [self._copy(item) for item in cast("Sequence[Any]", value)]
+            items = [self.of(item) for item in cast("Sequence[Any]", value)]
             return items if isinstance(value, list) else tuple(items)
         return self._object(value)
 
@@ -151,14 +142,12 @@ class Substitution:
         new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
         self._copies[id(function)] = new  # before its cells: one of them may hold the function itself
         for cell, old in zip(cells, function.__closure__ or (), strict=True):
-            try:
-                cell.cell_contents = self._copy(old.cell_contents)
-            except ValueError:  # not filled yet
-                continue
+            with suppress(ValueError):  # not filled yet
+                cell.cell_contents = self.of(old.cell_contents)
         new.__kwdefaults__, new.__qualname__ = function.__kwdefaults__, function.__qualname__
         new.__module__, new.__doc__ = function.__module__, function.__doc__
         new.__annotations__ = function.__annotations__
-        vars(new).update({key: self._copy(item) for key, item in vars(function).items()})
+        vars(new).update({key: self.of(item) for key, item in vars(function).items()})
         return new
 
     def _object(self, value: Any) -> Any:
@@ -166,7 +155,7 @@ class Substitution:
         self._copies[id(value)] = new
         for name, part in _attributes(value).items():
             # Written past pydantic and properties: the copy is as valid as the original.
-            vars(new)[name] = self._copy(part)
+            vars(new)[name] = self.of(part)
         for name, part in [*vars(new).items()]:
             if isinstance(part, MethodType) and part.__self__ is value:
                 vars(new)[name] = MethodType(part.__func__, new)

@@ -73,10 +73,6 @@ class Ways:
                 raise UndeclaredFanOutError(self.sender, str(target), sent=1, declared=0)
             if self.known is not None and target not in {*self.known, END, self.again}:
                 raise UndeclaredJumpError(self.sender, str(target), sorted(self.known))
-        if self.fan_out:
-            self._count_sends(gotos)
-
-    def _count_sends(self, gotos: Sequence[Any]) -> None:
         sent = Counter(goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.fan_out)
         for node, tasks in sent.items():
             entered = tasks + (node in gotos)
@@ -124,11 +120,8 @@ class WatchedRouter(Runnable[Any, Any]):
         return self._checked(await self.bound.ainvoke(input, config, **kwargs), config)
 
     def _checked(self, result: Any, config: RunnableConfig | None) -> Any:
-        if (
-            isinstance(result, str)
-            and not self.ways.noted
-            and self._labels.get(result, result) in (self.ways.known or ())
-        ):
+        plain = isinstance(result, str) and not self.ways.noted
+        if plain and self._labels.get(result, result) in (self.ways.known or ()):
             return result  # most routers say one word: they pay for two look-ups
         words: Sequence[Any] = result if isinstance(result, list | tuple) else (result,)
         gotos = [word if isinstance(word, Send) else self._labels.get(word, word) for word in words]

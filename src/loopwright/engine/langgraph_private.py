@@ -16,7 +16,7 @@ from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
 from langgraph._internal._typing import MISSING as MISSING  # what an empty channel holds
 from langgraph.constants import TAG_HIDDEN
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel._write import ChannelWrite
 from langgraph.types import Command, Send
@@ -186,6 +186,9 @@ ROOT = "__root__"
 DEFAULT_HANDLER = "__default_error_handler__"
 """The node that LangGraph makes of a builder's default error handler when it compiles; `StateGraph` exports no name."""
 
+NODE_DEFAULTS = "_node_defaults"
+"""Where a builder keeps the defaults for retries, timeouts, caches and errors of its nodes; it has no public reader."""
+
 
 def replace_bound(compiled: Compiled, node: str, bound: Runnable[Any, Any]) -> None:
     """Put something else in the place of what a compiled node runs; what was learnt of it when it compiled stays.
@@ -200,13 +203,3 @@ def replace_bound(compiled: Compiled, node: str, bound: Runnable[Any, Any]) -> N
 def hide(compiled: Compiled, node: str) -> None:
     """Keep a node out of the streams ``updates``, ``tasks`` and ``debug``, as LangGraph keeps START out of them."""
     compiled.nodes[node].tags = [TAG_HIDDEN]
-
-
-def node_defaults(builder: StateGraph[Any, Any, Any, Any]) -> Any:
-    """The builder's defaults for retries, timeouts, caches and errors of its nodes; they have no public reader."""
-    return vars(builder).get("_node_defaults")
-
-
-def set_node_defaults(builder: StateGraph[Any, Any, Any, Any], defaults: Any) -> None:
-    """Set what `node_defaults` reads."""
-    vars(builder)["_node_defaults"] = defaults

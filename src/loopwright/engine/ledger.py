@@ -155,9 +155,5 @@ def fresh_books(loops: Sequence[Loop], channels: Container[str], *, structure: s
     books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": step}}, STOP_REASON: NO_STOP}
     fresh: dict[str, Any] = {SPENT: NOTHING_SPENT, REQUESTS: {}, VISITED: []}
     books |= {key: value for key, value in fresh.items() if key in channels}
-    for loop in loops:
-        if loop.counter and loop.counter_by == "engine":
-            books[loop.counter] = 0
-        if loop.history:
-            books[loop.history] = []
-    return books
+    books |= {loop.counter: 0 for loop in loops if loop.counter and loop.counter_by == "engine"}
+    return books | {loop.history: [] for loop in loops if loop.history}

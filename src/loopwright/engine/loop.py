@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, NotRequired, Protocol, TypedDict, cast
 
@@ -24,7 +24,6 @@ END = "__end__"
 
 RUN = "run"
 """The scope of a loop whose passes are counted over the whole run."""
-
 
 Decision = Literal["granted", "exhausted", "stalled", "over_budget"]
 """What a gate answers: another pass, no more passes, no use in another pass, or nothing left to spend on one."""
@@ -288,40 +287,38 @@ class Loop:
         for problem in self._problems():
             raise LoopDeclarationError(self.name, problem)
 
-    def _problems(self) -> list[str]:
-        problems = self._wrong_counts()
+    def _problems(self) -> Iterator[str]:
+        yield from self._wrong_counts()
         if not self.name or self.name[0] == "." or any(character in self.name for character in ":|\n"):
-            problems.append("the name must not be empty, begin with a dot, nor hold ':', '|' or a line break")
+            yield "the name must not be empty, begin with a dot, nor hold ':', '|' or a line break"
         if not self.sources:
-            problems.append("name at least one source: a node whose edge into the target goes round")
+            yield "name at least one source: a node whose edge into the target goes round"
         if self.scope == self.name:
-            problems.append("a loop cannot be its own scope; name the outer loop, or 'run'")
+            yield "a loop cannot be its own scope; name the outer loop, or 'run'"
         for what, by_source in (("exhausted", self.exhausted), ("messages.exhausted", self.messages.exhausted)):
             if not isinstance(by_source, str) and set(by_source) != set(self.sources):
-                problems.append(f"{what!r} by source must name exactly the sources {list(self.sources)}")
+                yield f"{what!r} by source must name exactly the sources {list(self.sources)}"
         for source in self.source_limits.keys() - {*self.sources}:
-            problems.append(f"'source_limits' names {source!r}, which is none of the sources {list(self.sources)}")
+            yield f"'source_limits' names {source!r}, which is none of the sources {list(self.sources)}"
         names = [rule.name for rule in self.stall_rules]
         if len(set(names)) < len(names):
-            problems.append(f"two stall rules have one name: {names}; each keeps its notes under its name")
+            yield f"two stall rules have one name: {names}; each keeps its notes under its name"
         if self.budget and self.budget.exhausted:
-            problems.append(
+            yield (
                 f"its budget names exhausted={self.budget.exhausted!r}, and a loop has one way out: its own "
                 "'exhausted', or the 'fallback' of a LoopMiddleware"
             )
-        return problems
 
-    def _wrong_counts(self) -> list[str]:
+    def _wrong_counts(self) -> Iterator[str]:
         limits = [self.limit.default, self.limit.ceiling] if isinstance(self.limit, StateLimit) else [self.limit]
-        if not all(map(is_count, limits)):
-            return [f"limit must be a whole number from 0 up, not {self.limit!r}"]
-        counts = {"warn_at": self.warn_at}
+        counts: dict[str, Any] = {} if all(map(is_count, limits)) else {"limit": self.limit}
+        counts |= {"warn_at": self.warn_at}
         counts |= {f"the limit of source {source!r}": most for source, most in self.source_limits.items()}
-        wrong = {what: count for what, count in counts.items() if not is_count(count)}
-        problems = [f"{what} must be a whole number from 0 up, not {count!r}" for what, count in wrong.items()]
+        for what, count in counts.items():
+            if not is_count(count):
+                yield f"{what} must be a whole number from 0 up, not {count!r}"
         if self.history_limit < 1:
-            problems.append(f"history_limit must be at least 1, not {self.history_limit}")
-        return problems
+            yield f"history_limit must be at least 1, not {self.history_limit}"
 
     @property
     def gate(self) -> str:
@@ -331,9 +328,8 @@ class Loop:
     @property
     def asks_by_source(self) -> bool:
         """Whether it matters which source asks for a pass."""
-        return bool(self.source_limits) or not (
-            isinstance(self.exhausted, str) and isinstance(self.messages.exhausted, str)
-        )
+        told = self.exhausted, self.messages.exhausted
+        return bool(self.source_limits) or not all(isinstance(each, str) for each in told)
 
     @property
     def ceiling(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from typing import Any, cast
+from typing import Any
 
 from loopwright.engine.nodes.redact import redacted
 
@@ -32,9 +32,7 @@ def wanted(state: Any, changed: Iterable[str] = ()) -> str:
     Returns:
         One line, without secrets; empty where nothing is known.
     """
-    held: Any = cast("Mapping[str, Any]", state).get(MESSAGES) if isinstance(state, Mapping) else getattr(
-        state, MESSAGES, None
-    )  # fmt: skip
+    held = state.get(MESSAGES) if isinstance(state, Mapping) else getattr(state, MESSAGES, None)
     asked = _last_calls(held) if isinstance(held, list | tuple) else []
     if asked:
         return _listed([call_text(call) for call in asked], "calls")
@@ -82,14 +80,11 @@ def shorten(text: str) -> str:
 
 def _last_calls(messages: Sequence[Any]) -> list[Mapping[str, Any]]:
     """The tool calls of the last message of a model."""
-    for message in reversed(messages):
-        if getattr(message, "type", None) in ("ai", "AIMessageChunk"):
-            return list(getattr(message, "tool_calls", None) or [])
-    return []
+    said = (message for message in reversed(messages) if getattr(message, "type", None) in ("ai", "AIMessageChunk"))
+    return [*(getattr(next(said, None), "tool_calls", None) or [])]
 
 
 def _listed(texts: Sequence[str], what: str, between: str = "; ") -> str:
     more = len(texts) - LISTED
-    return between.join(
-        [*texts[:LISTED], *([f"and {more} more {what if more > 1 else what[:-1]}"] if more > 0 else [])]
-    )
+    rest = [f"and {more} more {what if more > 1 else what[:-1]}"] if more > 0 else []
+    return between.join([*texts[:LISTED], *rest])

@@ -67,6 +67,12 @@ def test_every_unbounded_cycle_is_listed_once_from_its_first_node() -> None:
     assert certificate.max_supersteps is None and certificate.max_node_runs is None
 
 
+def test_a_cycle_of_a_graph_inside_is_named_by_the_node_that_it_is_in() -> None:
+    first, second = graph("START-x x?x x?END").compile(), graph("START-y y?y y?END").compile()
+    made = graph("START-one one-two", one={"action": first}, two={"action": second})
+    assert verify(made).unbounded_cycles == (("one/x",), ("two/y",))
+
+
 def test_a_cycle_of_edges_that_are_assumed_is_told_as_such() -> None:
     made = graph("START-a a-b c-END")
     made.add_conditional_edges("b", lambda s: s["log"][0])

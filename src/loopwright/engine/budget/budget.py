@@ -56,7 +56,6 @@ class Usage:
 PriceTable: TypeAlias = Callable[[str, Usage], float | None]
 """Gives the price of a usage of a model, in a currency of its own choice; None if it does not know the model."""
 
-
 Resource = Literal["model_calls", "tokens", "money", "seconds"]
 """What a budget can limit."""
 

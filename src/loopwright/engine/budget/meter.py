@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -165,15 +166,15 @@ class Meter(BaseCallbackHandler):
 
     def add(self, usage: Usage, model: str) -> None:
         """Count a usage that LangChain did not report, after the fact."""
-        self._spend({"model_calls": usage.calls, "tokens": usage.total_tokens, **self._money(model, usage)})
-        if self._allowance:
-            self._allowance.settle(uuid4(), model, usage)
+        self._spend(uuid4(), model, usage, usage.calls)
         if self.outer:
             self.outer.add(usage, model)
 
-    def _spend(self, amounts: Mapping[str, float]) -> None:
-        self._add(amounts)
+    def _spend(self, call: UUID, model: str, usage: Usage, calls: int = 0) -> None:
+        self._add({"model_calls": calls, "tokens": usage.total_tokens, **self._money(model, usage)})
         self._keep()
+        if self._allowance:
+            self._allowance.settle(call, model, usage)
 
     def _add(self, amounts: Mapping[str, float]) -> None:
         with self._lock:
@@ -184,15 +185,11 @@ class Meter(BaseCallbackHandler):
             self._note(self.total())
 
     def _money(self, model: str, usage: Usage) -> Spent:
-        if self._price is None:
-            return {}
-        price = self._price(model, usage)
-        if price is None:
-            if self.budget and self.budget.money is not None and self.refusal is None:
-                note = f"no price is known for model {model!r}, so its cost cannot be bounded"
-                self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
-            return {}
-        return {"money": price}
+        price = self._price(model, usage) if self._price else None
+        if price is None and self.budget and self.budget.money is not None and self.refusal is None:
+            note = f"no price is known for model {model!r}, so its cost cannot be bounded"
+            self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
+        return {} if price is None else {"money": price}
 
     # Refusing
 
@@ -200,9 +197,7 @@ class Meter(BaseCallbackHandler):
         """Resource -> how much of it the run may spend now."""
         if self.budget is None:
             return {}
-        if not self.closed:
-            return self.budget.limits_before_fallback(END)
-        return self.budget.limits_of_fallback(self.total())
+        return self.budget.limits_of_fallback(self.total()) if self.closed else self.budget.limits_before_fallback(END)
 
     def _overspent(self) -> Overspent | None:
         """What the run has used up, if anything; in the words of its whole budget."""
@@ -222,10 +217,6 @@ class Meter(BaseCallbackHandler):
         if self.refusal is None and (over := self._overspent()) and over.resource == "seconds":
             self.stop(over)
 
-    def _seconds_left(self) -> float | None:
-        limit = self.limits().get("seconds")
-        return None if limit is None else limit - self.total().get("seconds", 0.0)
-
     def stop_before_wait(self, seconds: float) -> bool:
         """Stop the run, or a run around it, if a wait would go beyond its seconds: what follows could not run any more.
 
@@ -233,9 +224,9 @@ class Meter(BaseCallbackHandler):
             Whether it would; then nobody should wait.
         """
         for meter in self.around():
-            left = meter._seconds_left()
-            if left is not None and meter.budget is not None and left < seconds:
-                limit, spent = meter.budget.limits["seconds"], meter.total()["seconds"]
+            spent = meter.total()["seconds"]
+            if meter.budget is not None and meter.limits().get("seconds", inf) - spent < seconds:
+                limit = meter.budget.limits["seconds"]
                 note = f"{spent:g} of {limit:g} seconds spent, and a wait of {seconds:g} more would go beyond"
                 meter.stop(Overspent("seconds", limit, spent, note))
                 return True
@@ -277,7 +268,9 @@ class Meter(BaseCallbackHandler):
         self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4, kwargs)
 
     def _start(self, run_id: UUID, model: str, prompt_tokens: int, given: Mapping[str, Any]) -> None:
-        meters = [*self._innermost().around()]
+        # That of the innermost run must agree before those around it count.
+        inner = _meter.get()
+        meters = [*(inner if inner is not None and self in inner.around() else self).around()]
         with _counting:  # one lock for all: of two calls at once that ask for the last one, only one is sent
             new = [meter for meter in meters if run_id not in meter._in_flight]
             refusals = ((meter, meter.refusal or meter._overspent()) for meter in new)
@@ -310,17 +303,10 @@ class Meter(BaseCallbackHandler):
         most = next((parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)), None)
         return self._allowance.reserve(call, model, prompt_tokens, most)
 
-    def _innermost(self) -> Meter:
-        """The meter to begin with: that of the innermost run, which must agree before those around it count."""
-        inner = _meter.get()
-        return inner if inner is not None and self in inner.around() else self
-
     def around(self) -> Iterator[Meter]:
         """This meter and those of the runs around it."""
-        meter: Meter | None = self
-        while meter is not None:
-            yield meter
-            meter = meter.outer
+        yield self
+        yield from self.outer.around() if self.outer else ()
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Count what a call took."""
@@ -338,9 +324,7 @@ class Meter(BaseCallbackHandler):
                 written = len(generation.text) // 4
                 found = Usage(input_tokens=prompt_tokens, output_tokens=written, total_tokens=prompt_tokens + written)
             usage += found
-        self._spend({"tokens": usage.total_tokens, **self._money(model, usage)})
-        if self._allowance:
-            self._allowance.settle(run_id, model, usage)
+        self._spend(run_id, model, usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Forget a call that failed; of a stream that was broken off, count what came of it."""
@@ -457,5 +441,4 @@ def price_of(loops: Sequence[Loop], budget: Budget | None) -> PriceTable | None:
 
 
 def _prices(loops: Sequence[Loop], budget: Budget | None) -> list[PriceTable]:
-    budgets = [budget, *(loop.budget for loop in loops)]
-    return [one.price for one in budgets if one and one.price]
+    return [one.price for one in (budget, *(loop.budget for loop in loops)) if one and one.price]

@@ -28,15 +28,10 @@ from loopwright.engine.loop import Decision
 T = TypeVar("T")
 
 
-def now() -> datetime:
-    """The present time, in UTC."""
-    return datetime.now(UTC)
-
-
 class _Event(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    at: datetime = Field(default_factory=now)
+    at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     """When it happened, UTC."""
 
 
@@ -306,27 +301,13 @@ class RunFailed(_Event):
 
 
 RunEvent = Annotated[
-    RunStarted
-    | NodeStarted
-    | NodeFinished
-    | NodeRetried
-    | NodeGaveUp
-    | ModelFellBack
-    | TextStreamed
-    | LoopDecided
-    | BudgetSpent
-    | StateSaved
-    | ModelCalled
-    | Told
-    | RunFinished
-    | RunFailed,
-    Field(discriminator="type"),
-]
+    RunStarted | NodeStarted | NodeFinished | NodeRetried | NodeGaveUp | ModelFellBack | TextStreamed | LoopDecided
+    | BudgetSpent | StateSaved | ModelCalled | Told | RunFinished | RunFailed, Field(discriminator="type"),
+]  # fmt: skip
 """Any event of a run."""
 
 run_event: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 """Validates and writes any `RunEvent`."""
-
 
 _TAGS = frozenset(kind.model_fields["type"].default for kind in get_args(get_args(RunEvent)[0]))
 
@@ -412,7 +393,7 @@ observers: list[Callable[[Any], Observer]] = []
 
 def observed(graph: Any, config: RunnableConfig) -> RunnableConfig:
     """A run's configuration with an observer of each kind, unless those of a run around it see this one too."""
-    if not observers or any(isinstance(handler, Observer) for handler in _handlers(config)):
+    if not observers or _observers_in(config):
         return config
     return merge_configs(config, {"callbacks": [make(graph) for make in observers]})
 
@@ -426,14 +407,13 @@ def show(event: Mapping[str, Any], config: RunnableConfig | None) -> None:
     """
     if observers and config:
         run_id = getattr(config.get("callbacks"), "parent_run_id", None)
-        for handler in _handlers(config):
-            if isinstance(handler, Observer):
-                handler.on_run_event(event, run_id)
+        for observer in _observers_in(config):
+            observer.on_run_event(event, run_id)
 
 
 def pausing(config: RunnableConfig) -> list[Callable[[], AbstractContextManager[None]]]:
     """What a run's stream is followed within where it has observers: they are told of each chunk that is given away."""
-    own = [handler for handler in _handlers(config) if isinstance(handler, Observer)] if observers else []
+    own = _observers_in(config) if observers else []
 
     @contextmanager
     def paused() -> Generator[None]:
@@ -446,9 +426,9 @@ def pausing(config: RunnableConfig) -> list[Callable[[], AbstractContextManager[
     return [paused] if own else []
 
 
-def _handlers(config: RunnableConfig) -> list[Any]:
+def _observers_in(config: RunnableConfig) -> list[Observer]:
     callbacks: Any = config.get("callbacks")
-    return getattr(callbacks, "handlers", callbacks) or []
+    return [each for each in getattr(callbacks, "handlers", callbacks) or [] if isinstance(each, Observer)]
 
 
 # Following a run's stream

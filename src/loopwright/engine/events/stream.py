@@ -16,25 +16,8 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
-from loopwright.engine.events.schema import (
-    Listener,
-    NodeFinished,
-    NodeStarted,
-    RunEvent,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    StateSaved,
-    TextStreamed,
-    Told,
-    afollowing,
-    closing,
-    following,
-    holding,
-    is_told,
-    listener,
-    run_event,
-)
+from loopwright.engine.events import schema
+from loopwright.engine.events.schema import RunEvent, afollowing, closing, following, holding
 from loopwright.engine.fingerprint import FORCE
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
@@ -59,14 +42,13 @@ class RunResult:
     @property
     def path(self) -> list[str]:
         """The nodes in the order in which they ran, gates and book-keeping left out."""
-        return [
-            event.node for event in self.events if isinstance(event, NodeStarted) and not is_engine_node(event.node)
-        ]
+        started = (event.node for event in self.events if isinstance(event, schema.NodeStarted))
+        return [node for node in started if not is_engine_node(node)]
 
     @property
     def seconds(self) -> float:
         """Wall time of the run."""
-        return next(event.seconds for event in reversed(self.events) if isinstance(event, RunFinished))
+        return next(event.seconds for event in reversed(self.events) if isinstance(event, schema.RunFinished))
 
 
 def run(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> RunResult:
@@ -93,7 +75,7 @@ async def arun(graph: BoundedGraph, input: Any, *, thread_id: str | None = None,
 
 def _result(events: list[RunEvent]) -> RunResult:
     *_, last = events
-    assert isinstance(last, RunFinished)  # a run that fails raises
+    assert isinstance(last, schema.RunFinished)  # a run that fails raises
     return RunResult(last.state, tuple(events))
 
 
@@ -106,11 +88,9 @@ def stream(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **o
         for chunk in following(chunks, watched.listening):
             yield from watched.events(chunk)
     except Exception as error:
-        yield from watched.heard()
-        yield watched.failed(error)
+        yield from watched.failed(error)
         raise
-    yield from watched.heard()
-    yield watched.finished()
+    yield from watched.finished()
 
 
 async def astream(
@@ -126,13 +106,11 @@ async def astream(
                 for event in watched.events(chunk):
                     yield event
     except Exception as error:
-        for event in watched.heard():
+        for event in watched.failed(error):
             yield event
-        yield watched.failed(error)
         raise
-    for event in watched.heard():
+    for event in watched.finished():
         yield event
-    yield watched.finished()
 
 
 def resume(graph: BoundedGraph, *, thread_id: str, force: bool = False, **options: Any) -> RunResult:
@@ -188,17 +166,17 @@ class _Watch:
         # Models inside graphs that are nodes are heard only where these graphs are streamed, too.
         self.options |= {"stream_mode": modes, "subgraphs": self._texts}
         self._pieces: dict[str, str] = {}
-        self.listener = Listener()
-        self.listening = partial(holding, listener, self.listener)
+        self.listener = schema.Listener()
+        self.listening = partial(holding, schema.listener, self.listener)
         self.values: dict[str, Any] = {}
-        self.start = RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
+        self.start = schema.RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
         self._began = time.perf_counter()
         self._interrupted = False
         self._visits: Counter[str] = Counter()
         self._running: dict[str, tuple[int, float]] = {}
 
     def heard(self) -> Iterator[RunEvent]:
-        yield from map(run_event.validate_python, self.listener.told())
+        yield from map(schema.run_event.validate_python, self.listener.told())
 
     def events(self, chunk: tuple[Any, ...]) -> Iterator[RunEvent]:
         yield from self.heard()
@@ -217,7 +195,7 @@ class _Watch:
             yield _saved(payload)
         elif mode == "custom":
             # What the engine tells only wakes us: it was heard. What a node of the user's writes is told here alone.
-            if not is_told(payload):
+            if not schema.is_told(payload):
                 yield from self._told(payload)
         else:
             yield self._task(payload)
@@ -228,10 +206,10 @@ class _Watch:
         place, within = "".join(f"{node}/" for node, _, _ in around), around[-1][2]
         if mode == "tasks":
             yield self._task(payload, place, within)
-        elif mode == "custom" and not is_told(payload):
+        elif mode == "custom" and not schema.is_told(payload):
             yield from self._told(payload)
         elif mode == "custom":
-            event = run_event.validate_python(payload)
+            event = schema.run_event.validate_python(payload)
             names = {name: place + getattr(event, name) for name in ("loop", "node") if hasattr(event, name)}
             for name in {"goto", "sources"} & {*type(event).model_fields}:
                 value = getattr(event, name)
@@ -241,7 +219,7 @@ class _Watch:
     def _told(self, payload: Any) -> Iterator[RunEvent]:
         if self._states:
             words = payload if isinstance(payload, str) else ""
-            yield Told(kind="progress", node=self._node, message=words, data={"custom": payload})
+            yield schema.Told(kind="progress", node=self._node, message=words, data={"custom": payload})
 
     def _written(self, message: Any, metadata: dict[str, Any]) -> Iterator[RunEvent]:
         if not isinstance(message, AIMessageChunk) or not message.text:
@@ -249,43 +227,43 @@ class _Watch:
         node = metadata["langgraph_checkpoint_ns"].partition(":")[0]
         self._pieces[node] = self._pieces.get(node, "") + message.text
         if len(self._pieces[node]) >= _PIECE:
-            yield TextStreamed(node=node, text=self._pieces.pop(node))
+            yield schema.TextStreamed(node=node, text=self._pieces.pop(node))
 
     def _rest(self) -> Iterator[RunEvent]:
         while self._pieces:
             node, text = self._pieces.popitem()
-            yield TextStreamed(node=node, text=text)
+            yield schema.TextStreamed(node=node, text=text)
 
     def _task(self, task: dict[str, Any], place: str = "", within: str = "") -> RunEvent:
-        node, now = place + task["name"], time.perf_counter()
+        node, task_id, now = place + task["name"], task["id"], time.perf_counter()
         if "triggers" in task:
             self._node = node
             self._visits[node] += 1
-            self._running[task["id"]] = (self._visits[node], now)
+            self._running[task_id] = (self._visits[node], now)
             given = task["input"] if SENT in task["triggers"] else None
-            return NodeStarted(node=node, task_id=task["id"], visit=self._visits[node], within=within, given=given)
+            return schema.NodeStarted(node=node, task_id=task_id, visit=self._visits[node], within=within, given=given)
         # An error handler's task is reported at its end only: it runs within the failed node's superstep.
-        visit, began = self._running.pop(task["id"], (0, now))
+        visit, began = self._running.pop(task_id, (0, now))
         if not visit:
             self._visits[node] += 1
             visit = self._visits[node]
-        return NodeFinished(
-            node=node, task_id=task["id"], visit=visit, seconds=now - began, update=dict(task["result"] or {}),
+        return schema.NodeFinished(
+            node=node, task_id=task_id, visit=visit, seconds=now - began, update=dict(task["result"] or {}),
             error=str(task["error"]) if task["error"] else None,
         )  # fmt: skip
 
-    def finished(self) -> RunEvent:
-        seconds = time.perf_counter() - self._began
-        return RunFinished(
-            seconds=seconds, stop_reason=self.values.get(STOP_REASON), interrupted=self._interrupted, state=self.values
-        )
+    def finished(self) -> Iterator[RunEvent]:
+        yield from self.heard()
+        seconds, stop = time.perf_counter() - self._began, self.values.get(STOP_REASON)
+        yield schema.RunFinished(seconds=seconds, stop_reason=stop, interrupted=self._interrupted, state=self.values)
 
-    def failed(self, error: Exception) -> RunEvent:
-        return RunFailed(kind=type(error).__name__, message=str(error))
+    def failed(self, error: Exception) -> Iterator[RunEvent]:
+        yield from self.heard()
+        yield schema.RunFailed(kind=type(error).__name__, message=str(error))
 
 
 def _saved(checkpoint: dict[str, Any]) -> RunEvent:
-    return StateSaved(
+    return schema.StateSaved(
         step=checkpoint["metadata"].get("step", -1),
         checkpoint_id=checkpoint["config"]["configurable"]["checkpoint_id"],
         next=[*checkpoint["next"]],

@@ -142,20 +142,16 @@ def _is_status(code: Any) -> TypeGuard[int]:
 
 
 def _headers(error: BaseException) -> dict[str, str]:
-    response = getattr(error, "response", None)
-    headers: Any = getattr(response, "headers", None) or getattr(error, "headers", None)
+    headers: Any = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None)
     items = headers.items() if hasattr(headers, "items") else ()
     return {str(name).lower(): str(value).strip() for name, value in items}
 
 
 def _asked(headers: Mapping[str, str], now: float) -> float | None:
-    milliseconds = _number(headers.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000
     asked = headers.get("retry-after", "")
-    seconds = _number(asked)
-    if seconds is not None:
-        return seconds
+    for text, in_a_second in ((headers.get("retry-after-ms", ""), 1000), (asked, 1)):
+        if (number := _number(text)) is not None:
+            return number / in_a_second
     try:
         return max(0.0, parsedate_to_datetime(asked).timestamp() - now)
     except (TypeError, ValueError, OverflowError):

@@ -16,24 +16,11 @@ from loopwright.engine.nodes.failures import PASSING, FailureKind, failure_kind,
 from loopwright.errors import ConfigError, GraphError, InputError, NodeFailed, NodeTimeout, unknown_name_message
 
 HOPELESS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ConfigError,
-    GraphError,
-    ImportError,
-    InputError,
-    LookupError,
-    NameError,
-    NodeTimeout,
-    NotImplementedError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AssertionError, AttributeError, ConfigError, GraphError, ImportError, InputError, LookupError,
+    NameError, NodeTimeout, NotImplementedError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
 """Errors that come again however often a node is run: wrong input and wrong code. A timeout is among them, because the
 first attempt may still be running."""
-
 
 LASTING: frozenset[FailureKind] = frozenset({"auth", "context_length", "not_found", "quota", "rejected"})
 """The kinds of failed requests that come again too."""
@@ -101,9 +88,7 @@ class Retry:
         """
         if isinstance(self.on, str):
             return failure_kind(error) == self.on
-        if isinstance(self.on, type | tuple):
-            return isinstance(error, self.on)
-        return self.on(error)
+        return isinstance(error, self.on) if isinstance(self.on, type | tuple) else self.on(error)
 
     def wait(self, attempt: int, asked: float = 0.0, chance: float = 0.0) -> float:
         """Seconds before a retry.

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,15 +23,7 @@ from langgraph.types import Command, RetryPolicy
 from loopwright.engine import clock
 from loopwright.engine.bind import Builder
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit, holding
-from loopwright.engine.nodes.policy import (
-    Granted,
-    NodePolicy,
-    TryAgain,
-    Visit,
-    cause_of,
-    current_visit,
-    objection,
-)
+from loopwright.engine.nodes.policy import Granted, NodePolicy, TryAgain, Visit, cause_of, current_visit, objection
 from loopwright.engine.nodes.redact import snapshot
 from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
 from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
@@ -52,19 +45,14 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
         policy: How it is run.
         **options: As for LangGraph's ``add_node``.
     """
-    calls = policy.max_model_calls
-    limits = {
-        "loopwright_max_seconds": policy.max_seconds,
-        "loopwright_max_model_calls": None if calls is None else calls * policy.max_attempts,
-    }
+    calls = policy.max_model_calls and policy.max_model_calls * policy.max_attempts
+    limits = {"loopwright_max_seconds": policy.max_seconds, "loopwright_max_model_calls": calls}
     builder.add_node(
-        name,
-        function,
-        retry_policy=_repeating(policy),
+        name, function, retry_policy=_repeating(policy),
         error_handler=_handler(policy) if policy.give_up else None,
         metadata={**{key: value for key, value in limits.items() if value is not None}, **options.pop("metadata", {})},
         **options,
-    )
+    )  # fmt: skip
     spec = builder.nodes[name]
     spec.runnable = cast("Any", Guarded(cast("Runnable[Any, Any]", spec.runnable), name, policy))
     if policy.give_up and spec.error_handler_node:
@@ -112,9 +100,8 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
         message = error_text(failure, remark)
         logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
         cause = failure.__cause__ or failure
-        event = NodeGaveUp(
-            node=failure.node, kind=type(cause).__name__, message=_with(str(cause)[:500], remark), goto=give_up.goto
-        )
+        said = _with(str(cause)[:500], remark)
+        event = NodeGaveUp(node=failure.node, kind=type(cause).__name__, message=said, goto=give_up.goto)
         emit(event.model_dump(mode="json"))
         return Command(goto=give_up.goto, update=give_up.update(state, message))
 
@@ -161,10 +148,8 @@ class Guarded(Runnable[Any, Any]):
         visit = self._enter(input)
         try:
             with holding(current_visit, visit):
-                if self.policy.timeout is None:
-                    result = self.bound.invoke(input, config, **kwargs)
-                else:
-                    result = in_thread(lambda: self.bound.invoke(input, config, **kwargs), self.policy.timeout)
+                call = partial(self.bound.invoke, input, config, **kwargs)
+                result = call() if self.policy.timeout is None else in_thread(call, self.policy.timeout)
             if self.check:
                 self.check(result)
         except Exception as error:
@@ -188,7 +173,7 @@ class Guarded(Runnable[Any, Any]):
             with holding(current_visit, visit):
                 async with deadline:
                     if self.policy.timeout is not None and _is_sync(self.bound):
-                        result = await from_thread(lambda: self.bound.invoke(input, config, **kwargs))
+                        result = await from_thread(partial(self.bound.invoke, input, config, **kwargs))
                     else:
                         result = await self.bound.ainvoke(input, config, **kwargs)
             if self.check:
@@ -207,16 +192,13 @@ class Guarded(Runnable[Any, Any]):
             debug_logger.debug("node %s: input %s", self.node, snapshot(state))
         if not self.policy.retries and not self.policy.give_up:
             return current_visit.get()
-        return self._failed_visits.pop(_key(), None) or Visit(
-            self.policy, outer=None if self.policy.give_up else current_visit.get()
-        )
+        outer = None if self.policy.give_up else current_visit.get()
+        return self._failed_visits.pop(_key(), None) or Visit(self.policy, outer)
 
     def _leave(self, result: Any, started: float) -> Any:
         if self.policy.debug:
-            update = result.update if isinstance(result, Command) else result
-            debug_logger.debug(
-                "node %s: finished in %.3f s, update %s", self.node, time.perf_counter() - started, snapshot(update)
-            )
+            seconds, update = time.perf_counter() - started, result.update if isinstance(result, Command) else result
+            debug_logger.debug("node %s: finished in %.3f s, update %s", self.node, seconds, snapshot(update))
         return result
 
     def _failed_attempt(
@@ -233,14 +215,12 @@ class Guarded(Runnable[Any, Any]):
         if isinstance(error, GraphBubbleUp | NodeFailed):
             return error
         info = get_runtime().execution_info
-        attempt = info.node_attempt if info else 1
+        attempt, shown = info.node_attempt if info else 1, snapshot(state)
         if isinstance(error, OutOfTime):
-            failure: NodeFailed = NodeTimeout(
-                self.node, self.policy.timeout or 0, attempt=attempt, snapshot=snapshot(state)
-            )
+            failure: NodeFailed = NodeTimeout(self.node, self.policy.timeout or 0, attempt=attempt, snapshot=shown)
         else:
             message = _with(f"{type(error).__name__}: {error}", objection(self.policy, error))
-            failure = NodeFailed(self.node, message, attempt=attempt, snapshot=snapshot(state))
+            failure = NodeFailed(self.node, message, attempt=attempt, snapshot=shown)
             failure.__cause__ = error
         if self.policy.debug:
             seconds = time.perf_counter() - started
@@ -249,9 +229,8 @@ class Guarded(Runnable[Any, Any]):
 
     def _retried(self, visit: Visit | None, failure: Exception) -> Granted | None:
         """Whether another attempt follows; if so, it is logged and an event."""
-        if visit is None or not self.policy.retries or isinstance(failure, GraphBubbleUp):
-            return None
-        granted = visit.grant(failure)
+        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp)
+        granted = visit.grant(failure) if visit and may_retry else None
         if granted is None:
             return None
         info, attempts = get_runtime().execution_info, self.policy.max_attempts

@@ -84,8 +84,7 @@ def _hook(builder: Any, name: str) -> tuple[Any, str]:
 
 def _least(owner: Any, builder: Any, run: str, thread: str) -> int | None:
     limits = [(owner.run_limit, run), (owner.thread_limit, thread)]
-    given = [max(0, limit) for limit, key in limits if limit is not None and _kept(builder, key)]
-    return min(given, default=None)
+    return min((max(0, limit) for limit, key in limits if limit is not None and _kept(builder, key)), default=None)
 
 
 def _kept(builder: Any, key: str, merged_by: str = "") -> bool:

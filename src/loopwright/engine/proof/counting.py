@@ -78,9 +78,8 @@ class Counted:
             if node == start or node not in why.level:
                 continue
             sources = alone.get(node, set())
-            entries = granted[node] + sum(
-                min(active[source] for source in starts) for starts in self.joins.get(node, ())
-            )
+            joined = (min(active[source] for source in starts) for starts in self.joins.get(node, ()))
+            entries = granted[node] + sum(joined)
             found = Counter({node: 1})
             springs[node] = entries
             if node in self.deferred:
@@ -105,9 +104,7 @@ class Counted:
             for origin, bits in lengths.get(node, {}).items():
                 everywhere[origin] |= bits
         supersteps = sum(springs[origin] * bits.bit_count() for origin, bits in everywhere.items())
-        if not self.deferred:
-            supersteps = min(supersteps, max(why.level.values()) + added)
-        return Count(runs, supersteps, why)
+        return Count(runs, supersteps if self.deferred else min(supersteps, max(why.level.values()) + added), why)
 
     def _granted(self) -> Iterator[Edge]:
         return (edge for edge in self.topology.edges if edge.kind == "granted" and self.passes[edge.label or ""])
@@ -124,13 +121,7 @@ class Counted:
 
 
 def _longest(start: str, gains: Sequence[tuple[str, str, int]], least: float = float("-inf")) -> dict[str, int]:
-    """Node -> the length of the longest path to it.
-
-    Args:
-        start: Where paths begin.
-        gains: Edges and their lengths; round no cycle are they more than nothing.
-        least: The least length of a path.
-    """
+    """Node -> the length of the longest path from `start` to it, at least `least`; round no cycle is any gained."""
     length, changed = {start: 0}, True
     while changed:
         changed = False

@@ -123,9 +123,8 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
 def jumps_out(runnable: Any) -> bool:
     """Whether a node is a graph, one of whose nodes makes a ``Command`` with a goto in the graph around it."""
     inner = unwrapped(runnable)
-    return isinstance(inner, CompiledStateGraph) and any(
-        jumps_out(spec.runnable) or _names_a_parent(reach_of(spec.runnable)) for spec in inner.builder.nodes.values()
-    )
+    specs = inner.builder.nodes.values() if isinstance(inner, CompiledStateGraph) else ()
+    return any(jumps_out(spec.runnable) or _names_a_parent(reach_of(spec.runnable)) for spec in specs)
 
 
 def _names_a_parent(reach: Reach) -> bool:
@@ -168,12 +167,8 @@ def _hands_on(function: Function) -> bool:
     kinds = {id(part) for root in annotations if root is not None for part in ast.walk(root)}
     made = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
     made |= {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}  # Command.PARENT
-    named = (node for node in ast.walk(function) if isinstance(node, ast.Name | ast.Attribute))
-    return any(
-        getattr(node, "id", getattr(node, "attr", "")) in ("Command", "Send")
-        for node in named
-        if id(node) not in made and id(node) not in kinds
-    )
+    others = (node for node in ast.walk(function) if id(node) not in made and id(node) not in kinds)
+    return any(getattr(node, "id", getattr(node, "attr", "")) in ("Command", "Send") for node in others)
 
 
 # Functions and their source

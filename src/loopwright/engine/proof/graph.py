@@ -151,18 +151,13 @@ def cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
 
 def shortest_path(follow: Mapping[str, Iterable[str]], start: str, goal: str) -> tuple[str, ...]:
     """A shortest way from a node to one that it can reach, both among its nodes."""
-    came: dict[str, str | None] = {start: None}
-    queue = [start]
+    came, queue = {start: start}, [start]
     for node in queue:
-        if goal in came:
-            break
-        for target in follow[node]:
-            if target not in came:
-                came[target] = node
-                queue.append(target)
-    path: list[str] = []
-    step: str | None = goal
-    while step is not None:
-        path.append(step)
-        step = came[step]
+        if goal not in came:
+            fresh = dict.fromkeys((target for target in follow[node] if target not in came), node)
+            came |= fresh
+            queue += fresh
+    path = [goal]
+    while path[-1] != start:
+        path.append(came[path[-1]])
     return tuple(reversed(path))

@@ -46,10 +46,9 @@ LIBRARIES = (
 
 def is_filled(cell: Any) -> bool:
     """Whether a closure's cell holds anything."""
-    try:
+    with suppress(ValueError):
         return cell.cell_contents is not None
-    except ValueError:
-        return False
+    return False
 
 
 def unwrapped(runnable: Any) -> Any:
@@ -76,11 +75,9 @@ def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
         yield from _functions(cast("Any", value).__wrapped__, seen)
     elif isinstance(value, FunctionType | MethodType | partial):
         yield value
-    elif isinstance(value, list | tuple):
-        for item in cast("tuple[Any, ...]", value):
+    elif isinstance(value, list | tuple | Mapping):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _functions(item, seen)
-    elif isinstance(value, Mapping):
-        yield from _functions([*cast("Mapping[Any, Any]", value).values()], seen)
     elif isinstance(value, Pregel):
         return
     elif isinstance(tools := getattr(value, "tools_by_name", None), dict):
@@ -91,12 +88,9 @@ def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
         inner = [part for name in PARTS if (part := getattr(value, name, None)) is not None]
         yield from _functions(inner, seen)
         yield from (_attribute(value, name) for name in _run_names(type(value)))
-    elif (
-        callable(value)
-        and not isinstance(value, type)
-        and isinstance(method := _attribute(value, "__call__"), MethodType)
-    ):
-        yield method
+    elif callable(value) and not isinstance(value, type):
+        method = _attribute(value, "__call__")
+        yield from [method] if isinstance(method, MethodType) else []
 
 
 @lru_cache(maxsize=4096)
@@ -259,7 +253,8 @@ def _follow(whole: Any, function: Any, plain: FunctionType, carried: list[Any], 
     defaults = [*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()]
     inside = [*cells, getattr(plain, "__wrapped__", None)]
     kept = [_attribute(owner, name) for name in names & _own(owner).keys()]
-    values = [*_values_of([*inside, *around, *defaults, *kept, *carried, *_imported(plain, reach)])]
+    held = [*inside, *around, *defaults, *kept, *carried, *_imported(plain, reach)]
+    values = [each for value in held for each in (value, *_parts_of(value))]
     for module in [value for value in values if isinstance(value, ModuleType)]:
         values += [vars(module)[name] for name in names & vars(module).keys()]
     kinds = [value if isinstance(value, type) else type(value) for value in values]
@@ -279,13 +274,6 @@ def _follow(whole: Any, function: Any, plain: FunctionType, carried: list[Any], 
     for value, kind in zip((*values, owner), (*kinds, type(owner)), strict=True):
         # What a package's function names is looked up in what this function holds, not in everything.
         reach.values += [(_attribute(value, name), package) for name in names & _class_names(kind)]
-
-
-def _values_of(values: list[Any]) -> Iterator[Any]:
-    """The values, and those that they hold as lists, tuples and dicts."""
-    for value in values:
-        yield value
-        yield from _parts_of(value)
 
 
 def _parts_of(value: Any) -> list[Any]:

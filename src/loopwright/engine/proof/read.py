@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -20,7 +20,6 @@ from loopwright.engine.proof.reach import unwrapped
 from loopwright.errors import GraphError
 
 Builder = StateGraph[Any, Any, Any, Any]
-
 
 Sender: TypeAlias = str | tuple[str, str]
 """A node by its name, or a router by its source and its name."""
@@ -94,26 +93,20 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
         edges.add(Edge(loop.gate, loop.target, "granted", loop.name))
         edges |= {Edge(loop.gate, route, "exhausted", loop.name) for route in loop.fallbacks}
     order = {node: place for place, node in enumerate([START, *builder.nodes, END])}
+    ordered = sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
     return Topology(
         name=name or getattr(graph, "name", None) or "LangGraph",
         nodes=tuple(builder.nodes),
-        edges=tuple(
-            sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
-        ),
+        edges=tuple(ordered),
         loops=loops,
         hidden=frozenset(hidden),
     )
 
 
 def _edges(builder: Builder) -> Iterator[Edge]:
-    for source, target in builder.edges:
-        yield Edge(source, target, "static")
-    for sources, target in builder.waiting_edges:
-        for source in sources:
-            yield Edge(source, target, "join")
-    for way in ways_of(builder):
-        for target, label in way.ends:
-            yield Edge(way.source, target, way.kind, label)
+    yield from (Edge(source, target, "static") for source, target in builder.edges)
+    yield from (Edge(source, target, "join") for sources, target in builder.waiting_edges for source in sources)
+    yield from (Edge(way.source, target, way.kind, label) for way in ways_of(builder) for target, label in way.ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +129,8 @@ def ways_of(builder: Builder) -> Iterator[Way]:
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
 
     def through(node: str, targets: frozenset[str] | None) -> tuple[tuple[str, None], ...]:
-        gates = gated.get(node, {})
-        return tuple(
-            (gates[end].gate if end in gates else end, None) for end in anywhere if targets is None or end in targets
-        )
+        gates, ends = gated.get(node, {}), (end for end in anywhere if targets is None or end in targets)
+        return tuple((gates[end].gate if end in gates else end, None) for end in ends)
 
     def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str, named: list[tuple[str, str | None]]) -> Way:
         labelled = {end for end, _ in named}
@@ -151,23 +142,16 @@ def ways_of(builder: Builder) -> Iterator[Way]:
         for name, branch in branches.items():
             named = [(str(end), None if label == end else str(label)) for label, end in (branch.ends or {}).items()]
             yield leads(source, "conditional", known[source, name], source, named)
-    handled: dict[str, list[str]] = {}
-    for node, spec in builder.nodes.items():
-        if spec.error_handler_node:
-            handled.setdefault(spec.error_handler_node, []).append(node)
     for node, spec in builder.nodes.items():
         # A handler runs in the superstep of the node that failed, so its jumps are that node's.
+        served = (failing for failing, its in builder.nodes.items() if its.error_handler_node == node)
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
         labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
-        for source in handled.get(node, []) if spec.is_error_handler else [node]:
+        for source in served if spec.is_error_handler else [node]:
             yield leads(source, kind, known.get(node, NOWHERE), node, [*labels.items()])
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
     """The nodes that are compiled graphs themselves, by name."""
-    found: dict[str, CompiledStateGraph[Any, Any, Any, Any]] = {}
-    for node, spec in builder.nodes.items():
-        inner = unwrapped(spec.runnable)
-        if isinstance(inner, CompiledStateGraph):
-            found[node] = cast("CompiledStateGraph[Any, Any, Any, Any]", inner)
-    return found
+    runnables = {node: unwrapped(spec.runnable) for node, spec in builder.nodes.items()}
+    return {node: inner for node, inner in runnables.items() if isinstance(inner, CompiledStateGraph)}

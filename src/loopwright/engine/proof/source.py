@@ -61,11 +61,9 @@ def returned_words(function: Function, values: Values, fixed: frozenset[str] = f
     Returns:
         Every string that it can return, alone, in a list or as the node of a ``Send``; None if that cannot be told.
     """
-    try:
-        words = _Reading(function, values, fixed).returned(_Reading.words)
-    except Unreadable:
-        return None
-    return frozenset(words) or None
+    with suppress(Unreadable):
+        return frozenset(_Reading(function, values, fixed).returned(_Reading.words)) or None
+    return None
 
 
 def sent_words(
@@ -85,10 +83,9 @@ def sent_words(
 
 def words_of(value: ast.expr, function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
     """The nodes that an expression within a function names; None if that cannot be told."""
-    try:
+    with suppress(Unreadable):
         return frozenset(_Reading(function, values, fixed).words(value))
-    except Unreadable:
-        return None
+    return None
 
 
 # Nodes
@@ -110,14 +107,12 @@ def command_words(
         The destinations, none if its source shows no ``Command`` with a goto; None if they cannot be told.
     """
     reading = _Reading(function, values, fixed, doubts)
-    try:
+    with suppress(Unreadable):
         words = reading.returned(_Reading.gotos)
-    except Unreadable:
-        return None
-    # A Command or Send that is handed on could be changed, or return by another way.
-    if any(all(call is not other for other in reading.read) for call in reading.commands):
-        return None
-    return frozenset(words)
+        # A Command or Send that is handed on could be changed, or return by another way.
+        if all(any(call is other for other in reading.read) for call in reading.commands):
+            return frozenset(words)
+    return None
 
 
 def commands_in(tree: ast.AST, values: Values) -> list[ast.Call]:
@@ -221,11 +216,14 @@ class _Reading:
 
     def returned(self, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of every value that the function returns."""
-        values = [*_returned(self.function)]
-        if _yields(self.function):
+        nodes = [*own_nodes(self.function)]
+        if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
             if part is _Reading.words or self.commands or self.doubts is None:
                 raise Unreadable
             return set()
+        # A bare return, or none at all, returns None, which is no destination.
+        values = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
+        values += [self.function.body] if isinstance(self.function, ast.Lambda) else []
         return set[str]().union(*(part(self, value) for value in values))
 
     def words(self, value: ast.expr) -> set[str]:
@@ -279,10 +277,8 @@ class _Reading:
                 return part(self, body) | part(self, other)
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.BoolOp(values=items):
                 return set[str]().union(*(part(self, item) for item in items))
-            case ast.ListComp(elt=inner) | ast.Await(value=inner) | ast.NamedExpr(value=inner):
-                return part(self, inner)
-            case ast.Starred(value=inner):
-                return part(self, inner)
+            case ast.ListComp(elt=it) | ast.Await(value=it) | ast.NamedExpr(value=it) | ast.Starred(value=it):
+                return part(self, it)
             case ast.BinOp(left=left, op=ast.Add(), right=right) if _is_list(left) or _is_list(right):
                 return part(self, left) | part(self, right)
             case _:
@@ -327,8 +323,7 @@ class _Reading:
             reading = reading.around[0] if reading.around else None
         if self.depth >= DEEPEST:
             raise Unreadable
-        inner = _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, arguments))
-        return inner.returned(part)
+        return _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, arguments)).returned(part)
 
     def helper(self, called: ast.expr) -> Helper | None:
         """The function that is called, if it is in sight."""
@@ -374,10 +369,8 @@ class _Reading:
         if found is None and (part is _Reading.words or self.doubts is None):
             raise Unreadable
         if found is None:
-            giving = (
-                node for node in own_nodes(self.function) if isinstance(node, ast.stmt) and name in _stored_in(node)
-            )
-            given = (pair for node in giving for pair in ast.iter_fields(node))
+            statements = (node for node in own_nodes(self.function) if isinstance(node, ast.stmt))
+            given = (pair for node in statements if name in _stored_in(node) for pair in ast.iter_fields(node))
             for field, inner in given:  # whatever is done to a table, it becomes no Command
                 told = field in ("target", "annotation") or isinstance(inner, ast.Dict | ast.Constant)
                 if isinstance(inner, ast.expr) and not told:
@@ -405,6 +398,11 @@ def parameters(function: Function) -> list[str]:
     return [argument.arg for argument in every if argument]
 
 
+def positional(function: Function) -> list[str]:
+    """The parameters that arguments without names are for."""
+    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+
+
 FILLED = frozenset({"config", "error", "previous", "runtime", "store", "writer"})
 """The parameters of a node or router that LangGraph fills beside the state; others keep their defaults."""
 
@@ -413,9 +411,7 @@ def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
     """Parameter -> the expression that a call hands over; none where ``*`` or ``**`` may change them."""
     if any(isinstance(value, ast.Starred) for value in call.args) or any(not word.arg for word in call.keywords):
         return {}
-    its = helper.node.args
-    places = [argument.arg for argument in (*its.posonlyargs, *its.args)][len(helper.fixed) :]
-    found = dict(zip(places, call.args, strict=False))
+    found = dict(zip(positional(helper.node)[len(helper.fixed) :], call.args, strict=False))
     return found | {word.arg: word.value for word in call.keywords if word.arg}
 
 
@@ -430,69 +426,55 @@ LOOKING = frozenset({
 @lru_cache(maxsize=4096)
 def values_given(function: Function, name: str) -> list[ast.expr] | None:
     """The values that a function gives to a name of its own, and what it adds to them; None if others may, too."""
-    found: list[ast.expr] = []
-    accounted = 0
-    lists = False
-    for node in own_nodes(function):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    if isinstance(target, ast.Name) and target.id == name:
-                        found.append(value)
-                        accounted += 1
-            case ast.AnnAssign(target=ast.Name(id=other), value=value) if other == name:
-                found += [value] if value else []
-                accounted += 1
-            case ast.NamedExpr(target=ast.Name(id=other), value=value) if other == name:
-                found.append(value)
-                accounted += 1
-            case ast.AugAssign(target=ast.Name(id=other), op=ast.Add(), value=value) if other == name and _is_list(
-                value
-            ):
-                found.append(value)
-                accounted += 1
-            case (
-                ast.For(target=ast.Name(id=other), iter=value)
-                | ast.comprehension(target=ast.Name(id=other), iter=value)
-            ) if other == name and isinstance(value, ast.List | ast.Tuple | ast.Name):
-                found.append(value)
-                accounted += 1
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=attr), args=args) if (
-                other == name and attr in _ADDING and args
-            ):
-                found.append(args[-1])
-                lists = True
-            case _:
-                pass
     if name in reassigned_inside(function) or name in parameters(function):
         return None
+    found: list[ast.expr] = []
+    accounted, lists = 0, False
+    for node in own_nodes(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=attr), args=[*_, last]) if (
+                other == name and attr in _ADDING
+            ):
+                found.append(last)
+                lists = True
+            case _:
+                values = [value for target, value in _given_in(node) if name in stored(target)]
+                accounted += len(values)
+                found += filter(None, values)
     stores = sum(name in stored(node) for node in own_nodes(function))
     if accounted != stores or not accounted:
         return None
     lists = lists or any(_is_list(value) or isinstance(value, ast.Dict) for value in found)
-    return None if _changed_elsewhere(function, name, lists) else found
+    return None if any(_changes(node, name, lists) for node in own_nodes(function)) else found
 
 
-def _changed_elsewhere(function: Function, name: str, lists: bool) -> bool:
-    """Whether an attribute or item of a function's own variable is changed, or a list by what it is handed to."""
-    for node in own_nodes(function):
-        match node:
-            case ast.Attribute(value=ast.Name(id=other), ctx=ast.Store()) if other == name:
-                return True
-            case ast.Call(func=called, args=args, keywords=keywords) if lists:
-                handed = any(
-                    isinstance(value, ast.Name) and value.id == name for value in (*args, *(k.value for k in keywords))
-                )
-                if handed and getattr(called, "id", getattr(called, "attr", None)) not in LOOKING:
-                    return True
-            case ast.Subscript(value=ast.Name(id=other), ctx=ast.Store()) if other == name:
-                return True
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                if any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node)):
-                    return True
-            case _:
-                pass
-    return False
+def _given_in(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
+    """What a piece of the syntax gives a value that can be read, and which: of a loop, the list of them."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            return [(target, value) for target in targets]
+        case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+            return [(target, value)]
+        case ast.AugAssign(target=target, op=ast.Add(), value=value) if _is_list(value):
+            return [(target, value)]
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            return [(target, value)] if isinstance(value, ast.List | ast.Tuple | ast.Name) else []
+        case _:
+            return []
+
+
+def _changes(node: ast.AST, name: str, lists: bool) -> bool:
+    """Whether an attribute or item of a variable is changed, or a list by what it is handed to."""
+    match node:
+        case ast.Attribute(value=owner, ctx=ast.Store()) | ast.Subscript(value=owner, ctx=ast.Store()):
+            return getattr(owner, "id", "") == name
+        case ast.Call(func=called, args=args, keywords=keywords):
+            handed = (getattr(value, "id", "") for value in (*args, *(word.value for word in keywords)))
+            return lists and name in handed and getattr(called, "id", getattr(called, "attr", "")) not in LOOKING
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
+        case _:
+            return False
 
 
 def _stored_in(statement: ast.stmt) -> Iterator[str]:
@@ -502,18 +484,6 @@ def _stored_in(statement: ast.stmt) -> Iterator[str]:
 
 
 # Scopes
-
-
-def _returned(function: Function) -> Iterator[ast.expr]:
-    """The values of a function's own returns; a bare one, or none at all, returns None, which is no destination."""
-    if isinstance(function, ast.Lambda):
-        yield function.body
-        return
-    yield from (node.value for node in own_nodes(function) if isinstance(node, ast.Return) and node.value is not None)
-
-
-def _yields(function: Function) -> bool:
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function))
 
 
 def _without_own_names(function: Function, values: Values, fixed: frozenset[str]) -> Values:

@@ -51,16 +51,10 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     left = apart.ways()
     inner = {node: verify(child) for node, child in subgraphs(builder).items() if node not in lost}
     cycles = [cycle for cycle in cycles_of(choose(left), left) if cycle[0] not in lost]
-    cycles += [
-        (f"{node}/{name}" for name in cycle) for node, child in inner.items() for cycle in child.unbounded_cycles
-    ]
+    cycles += (tuple(f"{node}/{name}" for name in one) for node, its in inner.items() for one in its.unbounded_cycles)
     if cycles:
-        found = tuple(tuple(cycle) for cycle in cycles)
-        return Certificate(
-            bounded=False,
-            unbounded_cycles=found,
-            assumptions=tuple(assumptions_of(builder, apart, read_fan_out(builder, apart))),
-        )
+        assumptions = tuple(assumptions_of(builder, apart, read_fan_out(builder, apart)))
+        return Certificate(bounded=False, unbounded_cycles=tuple(cycles), assumptions=assumptions)
     check_shape(topology)
     return worst_case(builder, apart, inner, limits)
 
@@ -71,14 +65,13 @@ def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int
         return bind(builder, loops, fan_out=fan_out)
     if isinstance(builder, BoundBuilder) and not fan_out:
         return builder
-    kept = vars(builder) if isinstance(builder, BoundBuilder) else {}
-    builder = copy_builder(builder)
-    for name in ("loops", "budget", "gated"):
-        if name in kept:
-            setattr(builder, name, kept[name])
     check_fan_out(builder, fan_out or {})
-    builder.fan_out = {**kept.get("fan_out", {}), **(fan_out or {})}
-    return builder
+    copy = copy_builder(builder)
+    if isinstance(builder, BoundBuilder):
+        copy.loops, copy.budget, copy.gated = builder.loops, builder.budget, builder.gated
+        fan_out = {**builder.fan_out, **(fan_out or {})}
+    copy.fan_out = dict(fan_out or {})
+    return copy
 
 
 def lost_nodes(topology: Topology) -> list[str]:

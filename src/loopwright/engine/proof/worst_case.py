@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -37,10 +37,7 @@ def waits_in_a_run(loops: Sequence[Loop]) -> float:
 
 
 def worst_case(
-    builder: Builder,
-    topology: Topology,
-    inner: Mapping[str, Certificate],
-    limits: Mapping[str, int],
+    builder: Builder, topology: Topology, inner: Mapping[str, Certificate], limits: Mapping[str, int]
 ) -> Certificate:
     """The certificate of a graph that is proven bounded.
 
@@ -53,9 +50,12 @@ def worst_case(
     loops = builder.loops if isinstance(builder, BoundBuilder) else ()
     budget = builder.budget if isinstance(builder, BoundBuilder) else None
     fan_out = read_fan_out(builder, topology)
+    joins: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for starts, end in builder.waiting_edges:
+        joins[end].append(starts)
     counted = Counted(
         topology=topology,
-        joins=_joins(builder),
+        joins=joins,
         passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
         deferred={node for node, spec in builder.nodes.items() if spec.defer},
         fan_out=fan_out,
@@ -68,36 +68,24 @@ def worst_case(
         runs.update(last.runs)
         supersteps += 1 + last.supersteps
         closing = last.why.level
-    handled = {node: spec.error_handler_node for node, spec in builder.nodes.items() if spec.error_handler_node}
-    for handler in set(handled.values()):
-        # A handler runs in the superstep of the node that failed; where several share it, once for each of them.
-        runs[handler] += sum(runs[node] for node, its in handled.items() if its == handler)
+    for node, spec in builder.nodes.items():
+        if spec.error_handler_node:  # which runs in the superstep of a node that failed, of each one that it serves
+            runs[spec.error_handler_node] += runs[node]
     nodes = [node for node in topology.nodes if node != DISPATCHER]
     by_node: dict[str, int | None] = {node: None if runs[node] == inf else runs[node] for node in nodes}
     seconds = _total(builder, by_node, inner, "seconds")
+    calls = _total(builder, by_node, inner, "model_calls"), budget and budget.model_calls
     return Certificate(
         bounded=True,
         max_supersteps=supersteps,
         max_runs_by_node=by_node,
         max_node_runs=_total(builder, by_node, inner, "node_runs"),
-        max_model_calls=_least(_total(builder, by_node, inner, "model_calls"), budget and budget.model_calls),
+        max_model_calls=min((most for most in calls if most is not None), default=None),
         max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
         max_tokens=budget and budget.tokens,
         assumptions=tuple(assumptions_of(builder, topology, fan_out, limits)),
         witness=count.why.model_copy(update={"closing": closing, "inner": dict(inner)}),
     )
-
-
-def _least(*bounds: float | None) -> Any:
-    """The smallest of the bounds that are known."""
-    return min((bound for bound in bounds if bound is not None), default=None)
-
-
-def _joins(builder: Builder) -> dict[str, list[tuple[str, ...]]]:
-    joins: dict[str, list[tuple[str, ...]]] = {}
-    for starts, end in builder.waiting_edges:
-        joins.setdefault(end, []).append(starts)
-    return joins
 
 
 def _written(builder: Builder) -> dict[str, Any]:
@@ -128,51 +116,43 @@ def _held(builder: Builder) -> bool:
 
 def assumptions_of(
     builder: Builder, topology: Topology, fan_out: FanOut, limits: Mapping[str, int] | None = None
-) -> list[str]:
+) -> Iterator[str]:
     """What a certificate rests on and the engine cannot check, one sentence each."""
     nodes = [*_written(builder)]
-    found = ["a node's own code ends: a loop inside a node, or in a graph that it makes while it runs, is not seen"]
-    if not _held(builder):
-        # What is compiled by `bounded` is held to it while it runs.
-        found.append("no router or node goes, or sends, where it does not declare and its source does not show it")
+    yield "a node's own code ends: a loop inside a node, or in a graph that it makes while it runs, is not seen"
+    if not _held(builder):  # what is compiled by `bounded` is held to it while it runs
+        yield "no router or node goes, or sends, where it does not declare and its source does not show it"
     onward = topology.hidden | {edge.source for edge in topology.edges}
     ends = [node for node in nodes if node not in onward]
     if ends:
-        found.append(f"{', '.join(ends)} has no way on: LangGraph ends that branch there")
+        yield f"{', '.join(ends)} has no way on: LangGraph ends that branch there"
     assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
     if assumed:
-        found.append(f"the routers of {', '.join(assumed)} name no destinations: any node is assumed")
+        yield f"the routers of {', '.join(assumed)} name no destinations: any node is assumed"
     unknown = sorted(node for node, senders in fan_out.widths.items() if inf in senders.values())
     if unknown:
-        found.append(
-            f"how many Sends reach {', '.join(unknown)} at once is not declared, so their runs are not counted"
-        )
-    for node, senders in fan_out.widths.items():
-        if node in unknown:
-            continue
+        yield f"how many Sends reach {', '.join(unknown)} at once is not declared, so their runs are not counted"
+    for node, senders in ((node, its) for node, its in fan_out.widths.items() if node not in unknown):
         sent = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
-        found.append(f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}")
+        yield f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}"
     if isinstance(builder, BoundBuilder) and builder.budget:
-        found.append(
+        yield (
             "what a budget counts is what LangChain or record_usage() reports; calls in flight can go over its tokens, "
             "money and seconds"
         )
     if isinstance(builder, BoundBuilder) and builder.metered:
-        found.append(
+        yield (
             "a model call from a thread that a node starts itself is counted if the thread is handed the node's "
             "config, or runs in a copy of its context; one that is handed neither is not"
         )
     for node, most in (limits or {}).items():
-        found.append(
-            f"{node} lets control go on at most {most} times (LangChain's own limit; a resume may begin it anew)"
-        )
+        yield f"{node} lets control go on at most {most} times (LangChain's own limit; a resume may begin it anew)"
     retried = [node for node in nodes if builder.nodes[node].retry_policy]
     if retried:
-        found.append(f"retries of {', '.join(retried)} are attempts of one run, not runs of their own")
+        yield f"retries of {', '.join(retried)} are attempts of one run, not runs of their own"
     for node, number in _calls(builder, ()):
-        found.append(f"{node} calls {number} graph(s) inside; their steps and passes are not counted here")
-    found.append("a resume or an interrupt's answer runs the tasks that were in flight again")
-    return found
+        yield f"{node} calls {number} graph(s) inside; their steps and passes are not counted here"
+    yield "a resume or an interrupt's answer runs the tasks that were in flight again"
 
 
 def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int]]:
