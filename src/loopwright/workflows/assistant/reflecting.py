@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -129,9 +130,8 @@ def steps(
     Yields:
         Steps whose queries may have been tried already.
     """
-    poor = [outcome.query for outcome in outcomes if len(outcome.hits) < config.search.enough] or [
-        outcome.query for outcome in outcomes
-    ]
+    few = [outcome for outcome in outcomes if len(outcome.hits) < config.search.enough]
+    poor = [outcome.query for outcome in few or outcomes]
     # Where nothing passes the conditions, no other words will find anything.
     yield from _fewer([each for each in poor if not search.catalogue.filtered(each.table, each.filters)], config)
     if question.topic or any(query.query_text for query in poor):
@@ -157,13 +157,11 @@ def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Sea
     """The same in the programme's own spelling, spelled out or shortened, or in another form of a word."""
     changed: dict[str, str] = {}
     for query in poor:
-        for match in _WORD.finditer(query.query_text):
-            other = next((each for each in search.vocabulary.others(match[0]) if each.kind == kind), None)
-            if other is not None:
-                changed[match[0]] = other.text
-        whole = next((each for each in search.vocabulary.others(query.query_text) if each.kind == kind), None)
-        if whole is not None and kind == "short form":
-            changed[query.query_text] = whole.text
+        whole = [query.query_text] if kind == "short form" else []
+        for said in [*_WORD.findall(query.query_text), *whole]:
+            others = (each.text for each in search.vocabulary.others(said) if each.kind == kind)
+            if other := next(others, ""):
+                changed[said] = other
     if not changed:
         return
     queries: list[PlannedQuery] = []
@@ -178,23 +176,21 @@ def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Sea
 
 def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Step]:
     """What comes near counts too: by its meaning alone, or as before."""
-    queries = [
-        query.model_copy(
-            update={"score_threshold": round(query.score_threshold * NEAR, 4), "by_meaning": strategy == "pivot"}
-        )
-        for query in poor
-        if query.query_text
-    ]
-    yield Step(name, strategy, tuple(queries), told)
+    queries = tuple(lowered(query, by_meaning=strategy == "pivot") for query in poor if query.query_text)
+    yield Step(name, strategy, queries, told)
+
+
+def lowered(query: PlannedQuery, **more: Any) -> PlannedQuery:
+    """A query for which what comes near counts too, with what else is changed."""
+    return query.model_copy(update={"score_threshold": round(query.score_threshold * NEAR, 4), **more})
 
 
 def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[Step]:
     for query in poor:
         for filters, gone in fewer_conditions(query.filters, keep_kind=not query.query_text):
-            wider = query.model_copy(
-                update={"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold}
-            )
-            yield Step("fewer conditions", "relax", (wider,), f"leave out that it is to be {gone}")
+            update = {"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold}
+            told = f"leave out that it is to be {gone}"
+            yield Step("fewer conditions", "relax", (query.model_copy(update=update),), told)
 
 
 def fewer_conditions(filters: Filters, *, keep_kind: bool = False) -> list[tuple[Filters, str]]:
