@@ -196,11 +196,7 @@ class Translator:
         """The client's events for one of the engine's."""
         if isinstance(event, LoopDecided):
             yield LoopEvent(
-                name=event.loop,
-                decision=event.decision,
-                passes=event.spent,
-                limit=event.limit,
-                reason=event.reason,
+                name=event.loop, decision=event.decision, passes=event.spent, limit=event.limit, reason=event.reason
             )
         elif isinstance(event, TextStreamed):
             yield Chunk(text=event.text)
