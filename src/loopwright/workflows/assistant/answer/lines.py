@@ -119,17 +119,11 @@ def _text(record: Record, telling: Telling) -> str:
     beginning = plain(shortened(own[0], _SNIPPET)) if own else ""
     if record.table is Table.EXHIBITORS:
         return beginning
-    said = _said(record, own, telling.topic)
+    shown = terms(" ".join([record.title, *record.values("track")]))
+    said = _quoted(own, [term for term in query_terms(telling.topic) if term not in shown])
     if record.table is Table.ATTENDEES:
         return f"{_sentence(beginning)} “{said}”" if said and said not in beginning else beginning
     return f"“{said}”" if said else beginning if telling.detail else ""
-
-
-def _said(record: Record, texts: Sequence[str], topic: str) -> str:
-    """A quotation with those words of the topic that the title and the track do not show."""
-    shown = terms(" ".join([record.title, *record.values("track")]))
-    unseen = [term for term in query_terms(topic) if term not in shown] if topic else []
-    return _quoted(texts, unseen)
 
 
 def _quoted(texts: Sequence[str], wanted: Sequence[str]) -> str:

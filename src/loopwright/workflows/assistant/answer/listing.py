@@ -56,6 +56,11 @@ _FEW = 3
 _AS_SURE = 0.8
 _IN_TIME: tuple[Operation, ...] = ("now", "next", "count")
 _ENDS = (".", "!", "?", ":")
+_LEADS: dict[Operation, str] = {
+    "first": "The first", "last": "The last", "longest": "The longest", "shortest": "The shortest", "now": "On now",
+    "next": "Next", "previous": "The last that is over",
+}  # fmt: skip
+"""What is to be done -> how the list of what was found begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,14 +139,10 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         head.insert(-1, f"I left out what is {left_out}.")
     further = told[NEAREST:] if status != "answered" and not question.unread else []
     told = told[: len(told) - len(further)]
-    after = [
-        _further(further),
-        _more(question, told, known) if status == "answered" else "",
-    ]
+    after = [_further(further), _more(question, told, known) if status == "answered" else ""]
     hits = [*hits, *told, *further]
-    text = "\n\n".join(
-        [" ".join(map(_stopped, filter(None, head))), *_groups(question, told, telling), *filter(None, after)]
-    )
+    begin = " ".join(map(_stopped, filter(None, head)))
+    text = "\n\n".join([begin, *_groups(question, told, telling), *filter(None, after)])
     return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
 
 
@@ -182,12 +183,9 @@ def chosen(
     related = [found for found in close.values() if found.score >= RELATED]
     if not related or question.operation in ("count", "most"):
         return "nothing_found", []
-    best = max(found.score for found in related)
-    if unproven and best < sure:
-        best = 0.0
-    return ("partial" if best >= NEAR else "nothing_found"), sorted(related, key=lambda found: -found.score)[
-        :DEFAULT_LIMIT
-    ]
+    nearest = sorted(related, key=lambda found: -found.score)[:DEFAULT_LIMIT]
+    close_enough = nearest[0].score >= (max(NEAR, sure) if unproven else NEAR)
+    return ("partial" if close_enough else "nothing_found"), nearest
 
 
 def _beside(question: Question, good: Sequence[Found], near: Sequence[Found], best: float) -> list[Found]:
@@ -233,14 +231,8 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
     if computed:
         return computed
     asked = _asked(question)
-    if question.operation in ("first", "last", "longest", "shortest"):
-        return f"The {question.operation}{asked}:"
-    if question.operation == "now":
-        return f"On now{asked}:"
-    if question.operation == "next":
-        return f"Next{asked}:"
-    if question.operation == "previous":
-        return f"The last that is over{asked}:"
+    if question.operation in _LEADS:
+        return f"{_LEADS[question.operation]}{asked}:"
     if question.query_mode == "profile" or (question.operation == "recommend" and not question.topic):
         return f"What may suit you{asked}:"
     persons = question.filters.values("person")
