@@ -51,18 +51,13 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     several = said & words("turns", "them") and not said & words("turns", "more")
     if cited and not on_those and (pointed := _pointed(question, sentence, said, content, cited, before)):
         return pointed
-    if not (
-        on_those
-        or (on_records and several)
-        or _continues(sentence, said, content, question)
-        or _within(question, before)
-    ):
+    goes_on = on_those or (on_records and several) or _continues(sentence, said, content, question)
+    if not goes_on and not _within(question, before):
         return question
-    topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
-    english = sentence.language == "en"
-    return _resumed(
-        question.model_copy(update={"topic": topic if english else question.topic}), before, cited, said, content
-    )
+    if sentence.language == "en":
+        topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
+        question = question.model_copy(update={"topic": topic})
+    return _resumed(question, before, cited, said, content)
 
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
@@ -83,11 +78,7 @@ def _content(sentence: Sentence, reader: Reader) -> list[int]:
 
 
 def _continues(sentence: Sentence, said: set[str], content: list[int], question: Question) -> bool:
-    opens = (
-        sentence.word(0) in words("turns", "opens")
-        or said & words("turns", "corrects")
-        or said & words("turns", "more")
-    )
+    opens = sentence.word(0) in words("turns", "opens") or said & (words("turns", "corrects") | words("turns", "more"))
     points = said & (words("turns", "it", "en") | words("turns", "person", "en"))
     short = len(sentence) <= _SHORT and question.operation == "find" and not (content and question.filters.include)
     whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
@@ -201,9 +192,8 @@ def _resumed(
     corrected = said & words("turns", "corrects")
     include = tuple(_without_old(each, before) if corrected else each for each in new.include)
     replaced = {each.slot for each in include}
-    if replaced & set(_TIMES):
-        replaced |= set(_TIMES)
-    if "day" in replaced and before.operation in ("now", "next", "previous"):
+    moved = "day" in replaced and before.operation in ("now", "next", "previous")
+    if moved or replaced & set(_TIMES):
         replaced |= set(_TIMES)
     if {"track", "type"} & replaced:
         replaced |= {"track", "type"}
@@ -220,27 +210,14 @@ def _resumed(
     more = bool(said & words("turns", "more")) and not include and not content
     topic = question.topic if content else "" if "track" in replaced and before.topic else before.topic
     exclude = (*old, *(each for each in new.exclude if each not in old), *([_none_of(cited)] if more and cited else []))
-    operation = question.operation if question.operation != "find" else before.operation
-    if {"day"} & replaced and before.operation in ("now", "next", "previous"):
-        operation = "find"
+    goes_on = question.operation == "find" and before.searches
+    operation = "find" if moved else before.operation if goes_on else question.operation
     elsewhere = question.tables != (Table.SESSIONS,)
-    return question.model_copy(
-        update={
-            "operation": operation if before.searches or question.operation != "find" else "find",
-            "topic": topic,
-            "tables": question.tables if elsewhere or not before.tables else before.tables,
-            "filters": Filters(
-                include=(*kept, *include),
-                exclude=exclude,
-                without=tuple(
-                    dict.fromkeys(each for each in (*before.filters.without, *new.without) if each not in welcome)
-                ),
-            ),
-            "by": question.by or before.by,
-            "unread": (),
-            "doubted": False,
-        }
-    )
+    tables = question.tables if elsewhere or not before.tables else before.tables
+    without = dict.fromkeys(each for each in (*before.filters.without, *new.without) if each not in welcome)
+    filters = Filters(include=(*kept, *include), exclude=exclude, without=tuple(without))
+    resumed = {"operation": operation, "topic": topic, "tables": tables, "filters": filters}
+    return question.model_copy(update={**resumed, "by": question.by or before.by, "unread": (), "doubted": False})
 
 
 def _without_old(condition: Condition, before: Question) -> Condition:

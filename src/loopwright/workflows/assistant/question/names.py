@@ -121,10 +121,8 @@ class Names:
     def record(self, quoted: str) -> Record | None:
         """The session whose title is quoted, or begins so."""
         wanted = _squashed(quoted)
-        if wanted in self.titles:
-            return self.titles[wanted]
-        begun = [record for title, record in self.titles.items() if len(wanted) > 11 and title.startswith(wanted)]
-        return begun[0] if begun else None
+        begun = (record for title, record in self.titles.items() if len(wanted) > 11 and title.startswith(wanted))
+        return self.titles.get(wanted) or next(begun, None)
 
     def track_of(self, wanted: list[str]) -> tuple[str, frozenset[str]] | None:
         """The track whose name some terms cover best, and the terms of it that they have."""
@@ -193,21 +191,19 @@ def _is_room(sentence: Sentence, place: int, word: str) -> bool:
 
 
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:
-    word = sentence.word(place)
+    word, raw = sentence.word(place), sentence.tokens[place].raw
     near = next((other for other in (place + 1, place - 1) if sentence.is_any(other, blocks)), None)
-    said = sentence.tokens[place].raw.isupper() and sentence.is_any(place - 1, _IN)  # "not in UB"
+    said = raw.isupper() and sentence.is_any(place - 1, _IN)  # "not in UB"
     if near is None and word in names.buildings and (said or word[-1].isdigit()):  # "UB2" is nothing else
         near = place
     if near is not None and word in names.buildings:
         first, last = min(place, near), max(place, near) + 1
-        sentence.ask(
-            first, last, "room", *names.buildings[word], said=f"the {sentence.tokens[place].raw.upper()} building"
-        )
+        sentence.ask(first, last, "room", *names.buildings[word], said=f"the {raw.upper()} building")
     elif re.fullmatch(r"[a-z]{1,3}\d?\.[\d.]+\w*", word):
         rooms = [room for each in names.buildings.values() for room in each if fold(room).startswith(word)]
         if not rooms:
-            sentence.notes.append(f"There is no room {sentence.tokens[place].raw}")
-        sentence.ask(place, place + 1, "room", *(dict.fromkeys(rooms) or (sentence.tokens[place].raw,)))
+            sentence.notes.append(f"There is no room {raw}")
+        sentence.ask(place, place + 1, "room", *(dict.fromkeys(rooms) or (raw,)))
 
 
 def read_kinds(sentence: Sentence, names: Names) -> None:
@@ -220,11 +216,8 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
             _read_track(sentence, place, names)
         for length in (2, 1):
             squashed = _squashed("".join(token.word for token in sentence.tokens[place : place + length]))
-            if (
-                sentence.free(place, place + length)
-                and squashed in names.types
-                and squashed not in ("talk", "session", "devroom", "event")
-            ):
+            known = squashed in names.types and squashed not in ("talk", "session", "devroom", "event")
+            if known and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "type", names.types[squashed])
                 break
         code = NAMES.get(word)
@@ -285,12 +278,9 @@ def read_persons(sentence: Sentence, names: Names) -> None:
         spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
         if sentence.word(place) in STOP_WORDS:
             continue
-        last = place + 2 + (sentence.word(place + 1) in _PARTICLES)
-        last = _hyphened(sentence, last)
+        last = _hyphened(sentence, place + 2 + (sentence.word(place + 1) in _PARTICLES))
         both = sentence.free(place, last) and sentence.named(last - 1) if last <= len(sentence) else False
-        written = (
-            both and sentence.tokens[place].raw[0].isupper() and not re.search(r"\S", sentence.tokens[last - 1].gap)
-        )
+        written = both and sentence.tokens[place].raw[0].isupper() and not sentence.tokens[last - 1].gap.strip()
         nobody = not any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
         rare = all(share(term) < _USUAL for term in terms(sentence.word(last - 1)))
         if spoken and written and nobody and rare and not all(map(str.isupper, sentence.raw(place, last).split())):
@@ -377,21 +367,14 @@ def _is_asker(sentence: Sentence, place: int) -> bool:
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:
     """Whether one name alone means a person: it is rarely written otherwise, or somebody is said to speak."""
-    word = sentence.word(place).removesuffix("'s")
-    if len(word) < _SHORTEST_NAME and not sentence.named(place):
-        return False
-    if (
-        share(word) >= _USUAL
-        and not sentence.named(place)
-        and not any(sentence.is_any(near, SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
-    ):
+    word, named = sentence.word(place).removesuffix("'s"), sentence.named(place)
+    beside = any(sentence.is_any(near, SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
+    if not named and (len(word) < _SHORTEST_NAME or (share(word) >= _USUAL and not beside)):
         return False
     have, written = len(names.persons[word]), names.said[word]
     spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
-    return (
-        have / (have + max(0, written - have)) + 0.25 * spoken + 0.1 * sentence.named(place) >= 0.55
-        and written <= 8 + 8 * spoken
-    )
+    sure = have / max(have, written) + 0.25 * spoken + 0.1 * named >= 0.55
+    return sure and written <= 8 + 8 * spoken
 
 
 def _can_name(word: str) -> bool:

@@ -77,9 +77,8 @@ def unread(sentence: Sentence) -> list[str]:
             token = sentence.tokens[place]
             cue = place and cue_at(sentence, place) and token.word not in weak and "any" not in token.word
             timed = token.word.isdigit() and any(sentence.is_any(near, _TIMED) for near in (place - 1, place + 1))
-            often = sentence.is_any(place, words("time", "often")) and (
-                token.word != "times" or sentence.word(place - 1) in numbers()
-            )
+            counted = token.word != "times" or sentence.word(place - 1) in numbers()
+            often = counted and sentence.is_any(place, words("time", "often"))
             if not token.taken and (cue or timed or often):
                 found.append(sentence.raw(place, min(last, place + _SAID)))
                 break

@@ -9,6 +9,9 @@ from functools import cache
 from itertools import pairwise
 from math import inf
 
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import (
@@ -293,9 +296,7 @@ class Reader:
         known = {place: weights[place] for place in rest if self.search.vocabulary.knows(sentence.word(place))}
         named = max((known.get(place, 0.0) for place in asked), default=0.0)
         marked = any(known.get(place, 0.0) >= SUBJECT and _marked(sentence, place) for place in asked)
-        points = any(
-            sentence.word(place) in words("turns", "it") and sentence.asks_at(place) for place in range(len(sentence))
-        )
+        points = any(sentence.is_any(n, words("turns", "it")) and sentence.asks_at(n) for n in range(len(sentence)))
         if (marked and not points) or named >= max(SUBJECT, 0.8 * max(known.values(), default=0.0)):
             rest = asked
         english = self._in_english(sentence, rest)
@@ -373,14 +374,13 @@ class Reader:
             if sentence.word(place) == "talk" and sentence.word(place + 1) in ("to", "with")
         }
         asked = {token.word for place, token in enumerate(sentence.tokens) if place not in talking}
-        if (asked & words("things", "meet", "en") or (talking and not found)) and not asked & words(
-            "things", "sessions"
-        ):
+        sessions = asked & words("things", "sessions")
+        if (asked & words("things", "meet", "en") or (talking and not found)) and not sessions:
             found |= dict.fromkeys((Table.SESSIONS, Table.SPEAKERS, Table.EXHIBITORS, Table.ATTENDEES))
         speakers = sentence.tokens and sentence.word(0) in words("things", "speakers")
-        if not found and speakers and not sentence.asks("person") and not asked & words("things", "sessions"):
+        if not found and speakers and not sentence.asks("person") and not sessions:
             found = {Table.SESSIONS: None, Table.SPEAKERS: None}
-        if not found or (found.keys() <= {Table.EXHIBITORS} and asked & words("things", "sessions")):
+        if not found or (found.keys() <= {Table.EXHIBITORS} and sessions):
             found = {Table.SESSIONS: None, **found}
         present = [kind for kind in found if self.search.catalogue.of_table(kind)]
         return tuple(present or found)
@@ -396,9 +396,8 @@ class Reader:
                 or word in known
                 or word in self.search.vocabulary.spread
                 or word in self.names.persons
+                or word in _rule_words()
             ):
-                continue
-            if word in _rule_words():
                 continue
             own = _rule_words() & (spoken(sentence.language) | spoken("en"))
             rules = [each for each in (*own, *self.names.types) if len(each) > 4]
@@ -473,14 +472,10 @@ class Reader:
         days = [value for each in include if each.slot == "day" for value in each.values]
         if operation == "recommend" and not days and today in self.names.days:
             return now.conditions("start", None)
-        if (
-            days == [today]
-            and operation in ("find", "recommend")
-            and not any(each.slot in ("person", "record", "on") for each in include)
-            and not any(each.most is not None and each.most <= now.minute for each in include)
-        ):
-            return (Condition(slot="end", least=now.minute, said=""),)
-        return ()
+        over = any(each.most is not None and each.most <= now.minute for each in include)
+        named = any(each.slot in ("person", "record", "on") for each in include)
+        still = days == [today] and operation in ("find", "recommend") and not over and not named
+        return (Condition(slot="end", least=now.minute),) if still else ()
 
     def _listed(self, sentence: Sentence) -> str:
         """What is to be listed, as "which rooms", if not records."""
@@ -521,9 +516,8 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
             found[condition.slot] = condition
         else:
             values = tuple(dict.fromkeys((*known.values, *condition.values)))
-            found[condition.slot] = known.model_copy(
-                update={"values": values, "said": f"{known.said} or {condition.said}"}
-            )
+            update = {"values": values, "said": f"{known.said} or {condition.said}"}
+            found[condition.slot] = known.model_copy(update=update)
     return (*found.values(), *rest)
 
 
@@ -584,20 +578,17 @@ def _is_thing(word: str) -> bool:
     )
 
 
-_RULES = ("days", "today", "tomorrow", "morning", "afternoon", "evening", "noon", "now", "before", "after", "between")
+_RULES = ("today", "tomorrow", "morning", "afternoon", "evening", "noon", "now", "before", "after", "between")
 
 
 @cache
 def _rule_words() -> frozenset[str]:
     named = [words("things", kind, "en") for kind in table("things")["en"]]
     denying = (word for phrase in cues() for word in phrase)
-    return frozenset(days()).union(denying, *(words("time", key) for key in _RULES if key != "days"), *named)
+    return frozenset(days()).union(denying, *(words("time", key) for key in _RULES), *named)
 
 
 def _nearest(word: str, known: Collection[str]) -> str:
     """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
     near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 7))
     return near[0] if near and near[0][0] == word[0] else ""

@@ -32,7 +32,7 @@ _JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o", "and
 """What stands between two things, the clearest first."""
 _SIDES = ("type", "track", "person")
 """What a side of a comparison may ask for itself."""
-_TABLES = (Table.SESSIONS,)
+_ANOTHER = ("one", "where", "something", "another")
 _ANCHORS = 0.5
 """The evidence from which a session is the one that was named."""
 _OWN = re.compile(
@@ -172,7 +172,7 @@ def _follows(sentence: Sentence, place: int) -> int:
 
 
 def _others(sentence: Sentence) -> list[int]:
-    return [place for place in range(1, len(sentence)) if _another(sentence.word(place - 1), sentence.word(place))]
+    return [n for n in range(1, len(sentence)) if sentence.word(n - 1) == "and" and sentence.is_any(n, _ANOTHER)]
 
 
 def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condition]:
@@ -196,13 +196,10 @@ def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condi
 
 def _apart(sentence: Sentence, reader: Reader) -> list[int]:
     """Where one need ends and another begins: on either side something else is asked of the same slot, and a topic."""
+    joining = frozenset[str]().union(*_JOINS)
     told = sum(sentence.begins(place) for place in range(len(sentence))) > 2
     for place in range(1, 0 if told else len(sentence)):  # what is told at length is no list of needs
-        joins = (
-            any(sentence.word(place - 1) in each for each in _JOINS)
-            or "," in sentence.tokens[place].gap
-            or sentence.begins(place)
-        )
+        joins = sentence.is_any(place - 1, joining) or "," in sentence.tokens[place].gap or sentence.begins(place)
         sides = [
             {span.condition.slot: span.condition.values for span in sentence.spans if first <= span.first < last}
             for first, last in ((0, place), (place, len(sentence)))
@@ -216,20 +213,13 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
     return []
 
 
-def _another(before: str, word: str) -> bool:
-    return before == "and" and word in ("one", "where", "something", "another")
-
-
 def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
     """Each side of what is compared: a session whose title is quoted, a track, a person, the best for a subject."""
     sentence = reader.sentence(question.text)
     others = tuple(each for each in question.filters.include if each.slot not in ("record", *_SIDES))
     shared = {"operation": "find", "parts": ()}
-    parts = [
-        question.model_copy(update={**shared, "topic": "", "filters": Filters(include=(record,))})
-        for value in question.filters.values("record")
-        for record in (Condition(slot="record", values=(value,), said=""),)
-    ]
+    records = (Condition(slot="record", values=(value,)) for value in question.filters.values("record"))
+    parts = [question.model_copy(update={**shared, "topic": "", "filters": Filters(include=(one,))}) for one in records]
     run: list[int] = []
     began, titled = 0, False
     named = any(token.word in words("things", "sessions") for token in sentence.tokens)
@@ -247,10 +237,8 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
                 # "Do Rust and Ada clash?" is asked of all of them, unless a talk is said.
                 if not named and track and not own and track[1] == reader.names.tracks[track[0]]:
                     own, topic = (Condition(slot="track", values=track[:1]),), ""
-                filters = Filters(include=(*others, *own))
-                parts.append(
-                    question.model_copy(update={**shared, "tables": _TABLES, "topic": topic, "filters": filters})
-                )
+                side = {"tables": (Table.SESSIONS,), "topic": topic, "filters": Filters(include=(*others, *own))}
+                parts.append(question.model_copy(update={**shared, **side}))
             run, began = [], place
             titled = place < len(sentence) and sentence.tokens[place].taken == "record"
         elif quoted or (not sentence.tokens[place].taken and reader.is_subject(sentence, place)):
