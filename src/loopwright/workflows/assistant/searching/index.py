@@ -137,14 +137,11 @@ class TableIndex:
         # In a long message a word that nobody uses here is one of many; in a short one it is the point.
         share_of = min(1.0, 5 / max(1, sum(each.weight > _PLAIN for each in found.values())))
         about = any(each.known and each.weight >= _ALONE for each in found.values())
-        read = [
-            each
-            if each.known or each.word[0].isupper()
-            else replace(
-                each, weight=_APART * _PLAIN if about and len(each.word) <= _SHORTHAND else each.weight * share_of
-            )
-            for each in found.values()
-        ]
+        for key, each in found.items():
+            if not each.known and not each.word[0].isupper():
+                short = about and len(each.word) <= _SHORTHAND
+                found[key] = replace(each, weight=_APART * _PLAIN if short else each.weight * share_of)
+        read = [*found.values()]
         if max((each.weight for each in read), default=1.0) >= _PLAIN:
             return read
         return [replace(each, weight=max(each.weight, self._plain(each.key))) for each in read]

@@ -62,14 +62,7 @@ _LARGE = 3.74
 _STANDS_OUT, _SPREAD, _MOST = 1.0, 5.6, 0.8
 """Evidence begins so far above the mean, and is at its most so much farther; on labelled questions the best record was
 2.9 to 4 above where there was no answer, and 4 to 8 where the words of the answer were there too."""
-_COUNTS: dict[str, float] = {
-    "track": 0.6,
-    "topics": 0.6,
-    "role": 0.6,
-    "subtitle": 0.8,
-    "biography": 0.8,
-    "seeking": 0.8,
-}
+_COUNTS = {"track": 0.6, "topics": 0.6, "role": 0.6, "subtitle": 0.8, "biography": 0.8, "seeking": 0.8}
 """What likeness to some passages counts: the name of a track says less than a text, and all of it less than a title."""
 
 
@@ -262,13 +255,8 @@ class Search:
 
 def _is_of(term: str, wanted: str) -> bool:
     """Whether a term is one of another with something put to it, as "cephfs" of "ceph"."""
-    return (
-        len(wanted) > 3
-        and term != wanted
-        and term.startswith(wanted)
-        and share(term) == 0
-        and share(wanted) < COMMON / 100
-    )
+    longer = len(term) > len(wanted) > 3 and term.startswith(wanted)
+    return longer and share(term) == 0 and share(wanted) < COMMON / 100
 
 
 def _told(words: Sequence[Term]) -> float:
@@ -314,14 +302,12 @@ def _picked(records: Sequence[Record], pick: Pick) -> list[int]:
         return list(range(len(records)))
     if pick in ("longest", "shortest"):
         known = {
-            place: (each.end - each.start).total_seconds()
-            for place, each in enumerate(records)
-            if each.start and each.end
+            n: (each.end - each.start).total_seconds() for n, each in enumerate(records) if each.start and each.end
         }
     else:
-        known = {place: each.start.timestamp() for place, each in enumerate(records) if each.start}
+        known = {n: each.start.timestamp() for n, each in enumerate(records) if each.start}
     edge = (max if pick in ("last", "longest") else min)(known.values(), default=None)
-    return [place for place, measured in known.items() if measured == edge]
+    return [n for n, measured in known.items() if measured == edge]
 
 
 def _found(index: TableIndex, words: Sequence[Term], place: int, score: float) -> Found:
