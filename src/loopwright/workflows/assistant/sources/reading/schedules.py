@@ -118,11 +118,7 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     except ValueError as error:
         raise DocumentError(str(path), str(error)) from None
     read = _Known(zone, sheet.about.get("day_change") or NIGHT_ENDS, list(sheet.problems))
-    sessions = [
-        session
-        for place, values in sheet.rows
-        if (session := _session(values, read, f"{path.name}, {place}")) is not None
-    ]
+    sessions = [*filter(None, (_session(values, read, f"{path.name}, {place}") for place, values in sheet.rows))]
     if not sessions:
         raise DocumentError(str(path), "holds no session")
     speakers = (_speaker(*known) for known in read.people.values())
