@@ -42,7 +42,7 @@ for version in "${supported[@]}"; do
   fi
   found=$("$place/bin/python" -c 'from importlib.metadata import version; print(version("langgraph"))')
   status=0
-  "$place/bin/python" -m pytest -q -m "not slow" "${tests[@]}" >"$log" 2>&1 || status=$?
+  "$place/bin/python" -m pytest -q -m "not slow" -n auto --dist loadfile "${tests[@]}" >"$log" 2>&1 || status=$?
   echo "LangGraph $found: $(tail -1 "$log")"
   if [ $status -ne 0 ]; then
     failed=1

@@ -509,6 +509,11 @@ BUILT_OTHERWISE = {
         "g.add_conditional_edges('jump', check, {n: n for n in ['work']} | {'x': END})",
         "unbounded",
     ),
+    "what a function keeps": (
+        "import functools\nclass P:\n    to = END\n@functools.lru_cache(maxsize=1)\ndef kept(): return P()\n"
+        "p = kept()\np.to = 'work'\ng.add_edge('jump', kept().to)",
+        "unbounded",
+    ),
     "a list that gets shorter": ("ends = [END, 'work']\ndel ends[0]\ng.add_edge('jump', ends[0])", "not read"),
 }
 

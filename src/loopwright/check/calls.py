@@ -77,6 +77,7 @@ class Calls(ABC):
         self.kept: list[GraphValue] = []
         """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
         self.trail: list[Changed] = []
+        self._results: dict[ast.AST, list[tuple[list[Any], Any]]] = {}
         self._owner: Any = None
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
@@ -130,7 +131,7 @@ class Calls(ABC):
             case Symbol():
                 return self._known(function, node, given, frame)
             case FunctionValue() if not function.unread:
-                return self._inline(function, given)
+                return self._kept(function, given) if function.is_cached else self._inline(function, given)
             case ClassValue():
                 return self._object(function, node, given, frame)
             case Made(of="functools.partial", given=(Symbol() as name, *_)):
@@ -313,6 +314,16 @@ class Calls(ABC):
         elif name not in ("get", "index", "count", "copy"):
             fill(value, *given.given)
         return unknown(value)
+
+    def _kept(self, function: FunctionValue, given: Arguments) -> Any:
+        """What a function returns that keeps what it once returned: asked again, the same object."""
+        asked = [function.bound, given.given, given.named]
+        kept = self._results.setdefault(function.node, [])
+        if given.complete and (found := [value for before, value in kept if before == asked]):
+            return found[0]
+        value = self._inline(function, given)
+        kept.append((asked, value))
+        return value
 
     def _inline(self, function: FunctionValue, given: Arguments | None, values: Sequence[Any] = ()) -> Any:
         """What a function of the project returns; what it does to graphs is done.

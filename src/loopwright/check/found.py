@@ -184,5 +184,5 @@ def _jumps(
 ) -> list[tuple[Edge, Place]]:
     if words is not None and not words:
         return []
-    kind = "assumed" if words is None else kind
+    kind = "assumed" if words is None and kind != "handler" else kind
     return [(Edge(name, target, kind), place) for target in anywhere if words is None or target in words]

@@ -145,6 +145,12 @@ class FunctionValue:
         return "property" in self.decorators or "cached_property" in self.decorators
 
     @property
+    def is_cached(self) -> bool:
+        """Whether it keeps what it once returned: ``functools.cache``, ``st.cache_resource`` and their like."""
+        names = (str(getattr(made, "of", made)).rpartition(".")[2] for made in self.decorators)
+        return any("cache" in name and name != "cached_property" for name in names)
+
+    @property
     def fixed(self) -> frozenset[str]:
         """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
         first = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)][:1]

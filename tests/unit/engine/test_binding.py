@@ -14,7 +14,7 @@ import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import CachePolicy, Send
+from langgraph.types import CachePolicy, Command, Send
 from pydantic import BaseModel, ConfigDict
 from shapes import State, note
 from typing_extensions import TypedDict
@@ -219,6 +219,21 @@ async def test_the_builder_s_node_defaults_hold_for_its_nodes_and_not_for_gates(
     graph: Any = made.compile() if compiled else made
     app = bounded(graph, [loop(sources=("back",), limit=1)])
     assert (await app.ainvoke({"log": []}))["log"] == ["work", "handled"]
+
+
+def test_error_handlers_that_may_go_anywhere_are_bounded() -> None:
+    def fail(_state: State) -> dict[str, Any]:
+        raise RuntimeError("broken")
+
+    def handle(state: State) -> Command[Any]:
+        return Command(goto=state["log"][0], update={"log": ["handled"]})
+
+    made = shapes.graph("START-work work-check check-END", check=fail)
+    made.set_node_defaults(error_handler=handle)
+    app = bounded(made, limit=2)
+    final = app.invoke({"log": ["work"]})
+    assert final["log"].count("handled") == 3
+    assert final["stop_reason"]["loop"] == "work"
 
 
 # A gate in a running graph

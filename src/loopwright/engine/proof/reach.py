@@ -39,6 +39,7 @@ _MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 
 LIBRARIES = (
     *{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")},
+    *(path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")),  # the user's, the system's
     str(Path(__file__).parents[2]),  # ours too where it is not installed but lies in a checkout
 )
 

@@ -123,7 +123,7 @@ class Way:
     source: str
     """The node that control leaves."""
     kind: EdgeKind
-    """``conditional``, ``command`` or ``handler``; ``assumed`` where nothing says where it goes."""
+    """``conditional``, ``command`` or ``handler``; ``assumed`` where nothing says where a router or node goes."""
     ends: tuple[tuple[str, str | None], ...]
     """The nodes that it leads to, each with its label."""
     sends: bool
@@ -144,7 +144,8 @@ def ways_of(builder: Builder) -> Iterator[Way]:
     def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str, named: list[tuple[str, str | None]]) -> Way:
         labelled = {end for end, _ in named}
         more = (way for way in through(node, sender.jumps) if way[0] not in labelled)
-        return Way(source, "assumed" if sender.jumps is None else kind, (*named, *more), sender.sends)
+        unknown = sender.jumps is None and kind != "handler"
+        return Way(source, "assumed" if unknown else kind, (*named, *more), sender.sends)
 
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
