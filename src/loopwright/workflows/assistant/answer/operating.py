@@ -83,7 +83,9 @@ def compared(sessions: Sequence[Record]) -> str:
     longest = max(timed, key=minutes_of)
     same, minutes = len({minutes_of(each) for each in timed}) == 1, minutes_of(longest)
     lengths = f"Both take {minutes} minutes" if same else f"{titled(longest)} is longer, with {minutes} minutes"
-    return f"{lengths}. {clashing([[each] for each in timed])}"
+    first, second, *_ = sorted(timed, key=lambda each: each.start or datetime.max)
+    order = f"{titled(first)} is earlier. " if first.start != second.start else ""
+    return f"{lengths}. {order}{clashing([[each] for each in timed])}"
 
 
 def until(record: Record, now: datetime | None) -> str:

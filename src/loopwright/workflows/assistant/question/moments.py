@@ -120,7 +120,7 @@ def _compound(word: str) -> tuple[str, str] | None:
     for name in (*days(), *words("time", "tomorrow")):
         if len(name) > 4 and word.startswith(name) and len(word) > len(name):
             rest = "" if word[len(name) :] in ("s", "'s") else word[len(name) :]
-            part = next((part for part in PARTS if rest in words("time", part)), "")
+            part = next((part for part in PARTS if rest in words("time", part)), "morning" * (rest == "morgen"))
             if part or not rest:
                 return name, part
     return None
@@ -193,7 +193,8 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
         if word in words("time", moment):
             return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
     match = _CLOCK.fullmatch(word)
-    if match is None and word not in numbers():
+    counts = sentence.is_any(after, words("things", "room") | words("things", "sessions"))  # "one room"
+    if match is None and (word not in numbers() or counts):
         return None
     hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
     if sentence.word(after) in ("am", "pm"):

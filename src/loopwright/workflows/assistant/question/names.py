@@ -15,7 +15,7 @@ from loopwright.workflows.assistant.question.languages import CODES, NAMES, code
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
-from loopwright.workflows.assistant.searching.lexicon import function_words, numbers, words
+from loopwright.workflows.assistant.searching.lexicon import function_words, glossary, numbers, words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 
 _NAME = re.compile(r"[^\W\d_]{2,}")
@@ -82,6 +82,7 @@ class Names:
         """Exhibitor's name, squashed -> the exhibitor."""
         titled = Counter(term for record in self.stands.values() for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
+        self._titled = [{*_NAME.findall(fold(record.title))} for record in sessions]
         self.titles = {_squashed(record.title): record for record in sessions}
         """Session's title, squashed -> the session."""
 
@@ -90,7 +91,8 @@ class Names:
         starts: dict[str, list[str]] = defaultdict(list)
         for room in dict.fromkeys(rooms):
             inside = re.findall(r"\(([^)]*)\)", room)
-            for alias in (room, re.sub(r"\([^)]*\)", "", room), *inside):
+            plain = re.sub(r"\([^)]*\)", "", room)
+            for alias in (room, plain, " ".join(each for each in plain.split() if not _is_place(fold(each))), *inside):
                 if phrase := _phrase(alias):
                     found[phrase].append(room)
             for alias in (room, *inside):
@@ -101,7 +103,7 @@ class Names:
             if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
                 firsts[phrase[0]].append(room)
         for word, several in firsts.items():
-            if len(several) > 1 and word not in starts:
+            if len(several) > 1 and word not in starts and not _is_place(word):
                 found.setdefault((word,), several)
         self.rooms = {phrase: tuple(dict.fromkeys(named)) for phrase, named in found.items()}
         self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
@@ -117,6 +119,10 @@ class Names:
             (token.raw[0].isupper() or share(token.word) < _USUAL / 10) and self._stands.intersection(terms(token.word))
             for token in sentence.tokens
         )
+
+    def calls(self, word: str) -> bool:
+        """Whether a session has a word in its title."""
+        return any(word in title for title in self._titled)
 
     def record(self, quoted: str) -> Record | None:
         """The session whose title is quoted, or begins so."""
@@ -216,6 +222,7 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
             _read_track(sentence, place, names)
         for length in (2, 1):
             squashed = _squashed("".join(token.word for token in sentence.tokens[place : place + length]))
+            squashed = _squashed(glossary(word, sentence.language)) if squashed not in names.types else squashed
             known = squashed in names.types and squashed not in ("talk", "session", "devroom", "event")
             if known and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "type", names.types[squashed])
@@ -224,6 +231,7 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
         # "I don't speak French" denies the whole of what it says.
         first = place - sentence.is_any(place - 1, _UNDERSTAND)
         said = sentence.is_any(place - 1, _LANGUAGE) or sentence.is_any(place + 1, words("things", "sessions"))
+        said = said or _joined_to(sentence, place, "language")
         if code and sentence.free(place, place + 1) and (said or first < place):
             if code not in names.languages:
                 sentence.notes.append(f"The programme has nothing in {CODES[code]}")
@@ -371,10 +379,21 @@ def _alone(sentence: Sentence, place: int, names: Names) -> bool:
     beside = any(sentence.is_any(near, SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
     if not named and (len(word) < _SHORTEST_NAME or (share(word) >= _USUAL and not beside)):
         return False
+    if _joined_to(sentence, place, "person"):
+        return True
     have, written = len(names.persons[word]), names.said[word]
     spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
     sure = have / max(have, written) + 0.25 * spoken + 0.1 * named >= 0.55
     return sure and written <= 8 + 8 * spoken
+
+
+def _is_place(word: str) -> bool:
+    return word in words("things", "room") or word in words("things", "building")
+
+
+def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
+    """Whether a word is joined to one that was read so: "Moser or Hofer"."""
+    return sentence.is_any(place - 1, _AND) and sentence.tokens[place - 2].taken == what
 
 
 def _can_name(word: str) -> bool:

@@ -19,6 +19,7 @@ TIMES: frozenset[Slot] = frozenset({"day", "start", "end", "on"})
 """What is asked of times, whose denial `read_presence` reads."""
 _ANY = frozenset({"any", "anything"})
 _BE = frozenset("i'm am we're".split())
+_IF = frozenset("if wenn falls si als".split())
 _MOST_BETWEEN = 6
 _READ = TIMES | {"correction", "told"}
 """What a cue may have been read as already: "no wait", "I can't be there before 1 pm"."""
@@ -45,7 +46,11 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
         if length and sentence.tokens[place].taken not in _READ:
             weak = sentence.word(place) in words("negation", "weak") | words("negation", "outer")
             at_once = not is_verbal(sentence, place, length)
-            found, subjects, end = _behind(sentence, place + length, weight, weak=weak, at_once=at_once)
+            start = place + length
+            if not at_once:  # "I don't give a damn about X"
+                near = range(start, min(len(sentence), start + _MOST_BETWEEN))
+                start = next((other + 1 for other in near if sentence.word(other) == "about"), start)
+            found, subjects, end = _behind(sentence, start, weight, weak=weak, at_once=at_once)
             spans += found
             topics += subjects
             if found or subjects:
@@ -93,6 +98,8 @@ def asked_until(sentence: Sentence, first: int, last: int) -> int:
 
 def cue_at(sentence: Sentence, place: int) -> int:
     """How many words a cue has that stands at a place; 0 for none."""
+    if sentence.is_any(place - 1, _IF):  # "or if not, about X"
+        return 0
     for phrase in cues():
         if sentence.match(place, phrase):
             after = place + len(phrase)

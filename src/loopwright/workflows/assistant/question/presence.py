@@ -101,6 +101,8 @@ def _denies_time(sentence: Sentence, place: int, time: int, weight: Callable[[in
     """Whether what is denied is the time that follows, and no subject before it."""
     length = _denial(sentence, place)
     helps = sentence.word(place).endswith("n't") or sentence.is_any(place, words("negation", "weak"))
+    if not helps and any(place < span.first < time for span in sentence.spans if span.condition.slot not in TIMES):
+        return False  # "no workshops on Sunday"
     if helps or is_verbal(sentence, place, length):
         return time - place <= _FAR
     behind = place + length

@@ -34,12 +34,14 @@ from loopwright.workflows.assistant.question.names import (
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
 from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
 from loopwright.workflows.assistant.question.presence import read_presence
-from loopwright.workflows.assistant.question.tokens import Sentence, Span
+from loopwright.workflows.assistant.question.tokens import Sentence, Span, Token
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Slot, Table
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, spoken, table, words
 from loopwright.workflows.assistant.searching.search import Search
 
+_PARTED = 3
+"""The fewest letters of a part of a word that was written as two."""
 MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
@@ -98,6 +100,7 @@ class Reader:
             sentence.spans.append(
                 Span(place, place + 1, Condition(slot="record", values=tuple(each.id for each in records)))
             )
+        self._meals(sentence)
         read_days(sentence, catalogue.info, names.days, self.now)
         read_places(sentence, names)
         read_times(sentence, self.now)
@@ -111,6 +114,15 @@ class Reader:
             if self.names.called.intersection(terms(token.word)):
                 sentence.take(place, place + 1, "conference")
         return sentence
+
+    def _meals(self, sentence: Sentence) -> None:
+        """A meal that the programme has by name is asked for itself, unless it only says when: "after lunch"."""
+        when = frozenset[str]().union(*(words("time", key) for key in ("at", "before", "after", "during", "to")))
+        for place in range(len(sentence)):
+            meal = sentence.is_any(place, words("time", "noon") | words("time", "dinner"))
+            called = glossary(sentence.word(place), sentence.language) or sentence.word(place)
+            if meal and not sentence.is_any(place - 1, when) and self.names.calls(called):
+                sentence.take(place, place + 1, "title")
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
         """What a few words ask of time, place, kind and persons; what the programme does not have is left out."""
@@ -165,7 +177,8 @@ class Reader:
             operation, by, topic, whole = "about", listed, "", False
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
-        doubted |= whole and not any(marked)
+        plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in self._known(sentence))
+        doubted |= whole and not plain and not any(marked)
         filters = self._filters(sentence, operation, spans, excluded)
         include, unwanted = filters.include, [value for span in spans for value in span.condition.values]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
@@ -246,7 +259,7 @@ class Reader:
     def weight(self, sentence: Sentence, place: int) -> float:
         """How much a word says of a subject."""
         word = sentence.word(place)
-        if _is_thing(word) or word in STOP_WORDS:
+        if _is_thing(word) or _is_filler(word):
             return 0.0
         index = self.index
         raw = sentence.tokens[place].raw
@@ -377,7 +390,8 @@ class Reader:
         sessions = asked & words("things", "sessions")
         if (asked & words("things", "meet", "en") or (talking and not found)) and not sessions:
             found |= dict.fromkeys((Table.SESSIONS, Table.SPEAKERS, Table.EXHIBITORS, Table.ATTENDEES))
-        speakers = sentence.tokens and sentence.word(0) in words("things", "speakers")
+        asking = words("things", "speakers", "en") | words("things", "speakers", sentence.language)
+        speakers = sentence.is_any(0, asking)  # "wie" asks for persons in Dutch alone
         if not found and speakers and not sentence.asks("person") and not sessions:
             found = {Table.SESSIONS: None, Table.SPEAKERS: None}
         if not found or (found.keys() <= {Table.EXHIBITORS} and sessions):
@@ -388,6 +402,14 @@ class Reader:
     def _mend(self, sentence: Sentence) -> None:
         """Mend slips in the words that rules go by, and in names; what a subject was meant to be is for the search."""
         known = english_words()
+        for place in range(len(sentence) - 1):  # "sql lite"
+            one, other = sentence.word(place), sentence.word(place + 1)
+            joined = one + other
+            apart = min(len(one), len(other)) < _PARTED or {one, other} & STOP_WORDS
+            spread = self.search.vocabulary.spread
+            if not apart and sentence.tokens[place + 1].gap == " " and other not in spread:
+                if meant := joined if joined in spread else self.search.vocabulary.spelled(joined):
+                    sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
         for place, token in enumerate(sentence.tokens):
             word = token.word
             if (
@@ -430,7 +452,8 @@ class Reader:
     def _unread(self, sentence: Sentence) -> list[int]:
         """The words that say something, were read as nothing, and stand in no example of a search."""
         rest = sentence.rest() if sentence.language == "en" else []
-        return [place for place in rest if not _only_asks(sentence.word(place).partition("'")[0])]
+        said = {place: sentence.word(place) for place in rest if not _is_filler(sentence.word(place))}
+        return [place for place, word in said.items() if not _only_asks(word.partition("'")[0])]
 
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
@@ -568,7 +591,12 @@ def _marked(sentence: Sentence, place: int) -> bool:
 
 
 def _only_asks(word: str) -> bool:
-    return word in STOP_WORDS or _is_thing(word) or bool(asked_with().intersection(terms(word)))
+    return _is_filler(word) or _is_thing(word) or bool(asked_with().intersection(terms(word)))
+
+
+def _is_filler(word: str) -> bool:
+    """Whether a word says nothing by itself: "the", "pls", "couldn't"."""
+    return word in STOP_WORDS or word.endswith("n't") or word in words("turns", "filler")
 
 
 def _is_thing(word: str) -> bool:

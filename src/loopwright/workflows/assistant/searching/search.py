@@ -16,7 +16,7 @@ from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import fold, terms
-from loopwright.workflows.assistant.schemas import Found, Pick, PlannedQuery, Record, SearchOutcome, Table
+from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
 from loopwright.workflows.assistant.searching.lexicon import same_as, synonyms
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
@@ -276,7 +276,7 @@ def _outcome(
     fits = ranked[: int((rounded >= query.score_threshold).sum())]
     near = ranked[len(fits) :][:NEAR_MISSES]
     records = [index.records[place] for place, _ in fits]
-    chosen = [fits[n] for n in _picked(records, query.pick)]
+    chosen = [fits[n] for n in _picked(records, query)]
     counted = _COUNTED if query.limit > _SEEN else ()
     return SearchOutcome(
         query=query,
@@ -296,8 +296,9 @@ def _may_name(word: str) -> bool:
     return len(word) > 3 or not word.islower()
 
 
-def _picked(records: Sequence[Record], pick: Pick) -> list[int]:
+def _picked(records: Sequence[Record], query: PlannedQuery) -> list[int]:
     """Which of some records are asked for: all, or those at one end."""
+    pick = query.pick
     if not pick:
         return list(range(len(records)))
     if pick in ("longest", "shortest"):
@@ -305,7 +306,10 @@ def _picked(records: Sequence[Record], pick: Pick) -> list[int]:
             n: (each.end - each.start).total_seconds() for n, each in enumerate(records) if each.start and each.end
         }
     else:
-        known = {n: each.start.timestamp() for n, each in enumerate(records) if each.start}
+        # Of what is over, the last is what ended last.
+        over = any(each.slot == "end" and each.least is None for each in query.filters.include)
+        times = ((each.end or each.start) if over else each.start for each in records)
+        known = {n: moment.timestamp() for n, moment in enumerate(times) if moment}
     edge = (max if pick in ("last", "longest") else min)(known.values(), default=None)
     return [n for n, measured in known.items() if measured == edge]
 
