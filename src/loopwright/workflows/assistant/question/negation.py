@@ -43,7 +43,7 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
     while place < len(sentence):
         length = cue_at(sentence, place)
         if length and sentence.tokens[place].taken not in _READ:
-            weak = sentence.word(place) in words("negation", "weak") | words("negation", "outer")
+            weak = sentence.word(place) in words("negation", "weak outer")
             at_once = not is_verbal(sentence, place, length)
             found, subjects, end = _behind(sentence, place + length, weight, weak=weak, at_once=at_once)
             spans += found
@@ -163,12 +163,8 @@ def _behind(  # noqa: C901 - one case after the other
         if spans and word not in OPENING and word not in words("things", "sessions"):
             break
         said = weight(place)
-        if (
-            not weak
-            and not spans
-            and not sentence.tokens[place].taken
-            and (said > 0.7 or (((at_once and place == first) or listed) and said > 0.05))
-        ):
+        least = 0.05 if listed or (at_once and place == first) else 0.7
+        if said > least and not (weak or spans or sentence.tokens[place].taken):
             run.append(place)
             listed = False
         elif run and (word in OPENING or place - run[-1] > 1):
