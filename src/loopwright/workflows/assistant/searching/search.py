@@ -33,9 +33,7 @@ def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutco
     Returns:
         Table -> what was found, best first; equal scores in the order in which they came. `results` stays as it is.
     """
-    best: dict[str, dict[str, Found]] = {
-        table: {each.record.id: each for each in found} for table, found in results.items()
-    }
+    best = {table: {each.record.id: each for each in found} for table, found in results.items()}
     for outcome in outcomes:
         found = best.setdefault(outcome.query.table.value, {})
         for hit in outcome.hits:
