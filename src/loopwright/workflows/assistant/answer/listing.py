@@ -106,7 +106,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     notes = [plain(note) for note in question.notes]
     left_out = excluded(question.filters)
     if not told:
-        nothing = f"I found no {_things(question)}{_asked(question)}{_of(known.info)}"
+        where = f" of {plain(known.info.title)}" if known.info and known.info.title else ""
+        nothing = f"I found no {_things(question)}{_asked(question)} in the programme{where}"
         widely = ", also when I searched more widely" if known.thinking else ""
         computed = _computed(question, [], known) if question.operation in ("count", "most") else ""
         said = [
@@ -277,10 +278,6 @@ def _all_asked(question: Question) -> Filters:
 def _things(question: Question) -> str:
     things = joined((NOUNS[table][1] for table in question.tables or (Table.SESSIONS,)), "or")
     return f"other {things}" if any(each.slot == "record" for each in question.filters.exclude) else things
-
-
-def _of(info: ConferenceInfo | None) -> str:
-    return f" in the programme of {plain(info.title)}" if info and info.title else " in the programme"
 
 
 def _advice(question: Question) -> str:
