@@ -222,14 +222,12 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
         if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
             return f"I do not know what to make of {unread}; this is all{_asked(question)}:"
-        one = len(told) == 1
-        near = f"{'This comes' if one else 'These come'} nearest"
+        near = f"{'This comes' if len(told) == 1 else 'These come'} nearest"
         differs = f", {joined(telling.shared)} than asked" if telling.shared else ""
         begin = "I found no" if telling.shared or status == "nothing_found" else "I am not sure that I found"
         things = _things(question) if begin == "I found no" else "anything"
         return f"{begin} {things}{_asked(question)}. {near}{differs}:"
-    computed = _computed(question, told, known)
-    if computed:
+    if computed := _computed(question, told, known):
         return computed
     asked = _asked(question)
     if question.operation in _LEADS:

@@ -96,8 +96,7 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
         word = sentence.word(place)
         if sentence.tokens[place].taken:
             continue
-        compound = _compound(word)
-        name, part = compound or (word, "")
+        name, part = _compound(word) or (word, "")
         if name in days() and (part or len(name) > 3 or _is_short_day(sentence, place)):
             _ask_weekday(sentence, place, days()[name], held)
         elif now and (away := _away(sentence, place, name)) is not None:

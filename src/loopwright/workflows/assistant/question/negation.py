@@ -105,8 +105,7 @@ def cue_at(sentence: Sentence, place: int) -> int:
         anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in _ANY)
         if (other := next(anything, 0)) and not any(map(sentence.begins, range(place + 1, other + 1))):
             return other + 1 - place
-    before = [sentence.word(other) for other in range(place - 3, place)]
-    everything = words("things", "any") & set(before)
+    everything = words("things", "any") & {sentence.word(other) for other in range(place - 3, place)}
     return int(bool(sentence.word(place) in words("negation", "but") and everything))
 
 

@@ -92,8 +92,7 @@ class Reader:
         catalogue, names = self.search.catalogue, self.names
         sentence = Sentence.of(text[:MAX_QUESTION])
         self._mend(sentence)
-        records = read_titles(sentence, names)
-        if records:
+        if records := read_titles(sentence, names):
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
             named = Condition(slot="record", values=tuple(each.id for each in records))
             sentence.spans.append(Span(place, place + 1, named))

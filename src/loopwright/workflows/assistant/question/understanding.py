@@ -96,9 +96,8 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         end = next(ends, len(sentence))
         telling: tuple[Slot, ...] = ("type", "record", "person") if beside == "during" else ("type", "record")
         named = any(place < span.first < end for span in sentence.spans if span.condition.slot in telling)
-        if not named and words("things", "sessions").isdisjoint(
-            token.word for token in sentence.tokens[place + 1 : end]
-        ):
+        things = words("things", "sessions") & {token.word for token in sentence.tokens[place + 1 : end]}
+        if not named and not things:
             continue
         anchors = reader.read(sentence.written(place + 1, end))
         query = PlannedQuery(table=Table.SESSIONS, query_text=anchors.topic, filters=anchors.filters)
