@@ -577,5 +577,7 @@ def _rule_words() -> frozenset[str]:
 
 def _nearest(word: str, known: Collection[str]) -> str:
     """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
+    # Of words that are as near, the same in every process, whatever the order of a set.
+    known = sorted(known, key=lambda each: (each[0] != word[0], each))
     near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 7))
     return near[0] if near and near[0][0] == word[0] else ""
