@@ -48,6 +48,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("présentations dimanche", "day", (SUNDAY,)),
         ("lezingen op zondagochtend", "day", (SUNDAY,)),
         ("talks on 18 April", "day", (SUNDAY,)),
+        ("talks about radio on sonday", "day", (SUNDAY,)),
         ("talks on Sunday before 11", "start", (None, 660)),
         ("talks after 3pm", "start", (900, None)),
         ("from 14:30 on", "start", (870, None)),

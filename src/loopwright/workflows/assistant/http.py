@@ -65,8 +65,7 @@ async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId =
     if last_event_id is not None:
         run_id, _number = position(last_event_id)
         return await event_stream(context, run_id, "client", last_event_id)
-    run = await _start(asked, context)
-    return await event_stream(context, run.id, "client")
+    return await event_stream(context, (await _start(asked, context)).id, "client")
 
 
 @chat.post("", operation_id="chat", responses={status: PROBLEM for status in (404, 500, 503)})

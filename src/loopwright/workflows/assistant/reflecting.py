@@ -13,14 +13,7 @@ from pydantic import BaseModel
 from loopwright.retrieval.text import fold
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answer.listing import SURE
-from loopwright.workflows.assistant.answer.wording import (
-    NOUNS,
-    condition_said,
-    described,
-    excluded,
-    shortened,
-    subject,
-)
+from loopwright.workflows.assistant.answer.wording import NOUNS, condition_said, described, excluded, shortened, subject
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.schemas import (
     Filters,
@@ -146,11 +139,7 @@ def steps(
         yield from _fewer(poor, config)
 
 
-_KINDS = {
-    "spelling": "take it as {}",
-    "short form": "look for {} as well",
-    "form": "look for {} as well",
-}
+_KINDS = {"spelling": "take it as {}", "short form": "look for {} as well", "form": "look for {} as well"}
 
 
 def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Search) -> Iterator[Step]:
@@ -262,10 +251,7 @@ def reflect(
 
 
 def shown_search(
-    question: Question,
-    outcomes: Sequence[SearchOutcome],
-    attempts: Sequence[Sequence[PlannedQuery]],
-    search: Search,
+    question: Question, outcomes: Sequence[SearchOutcome], attempts: Sequence[Sequence[PlannedQuery]], search: Search
 ) -> dict[str, str]:
     """The values of the prompt ``reflect_and_replan`` beside the question, each safe to put into it.
 
@@ -276,17 +262,16 @@ def shown_search(
     tried = [_shown_query(query, counts.get(query)) for plan in attempts for query in plan]
     seen = {found.record.id: found for outcome in outcomes for found in (*outcome.hits, *outcome.near_misses)}
     near = sorted(seen.values(), key=lambda found: -found.score)[:_SHOWN_NEAR]
-    words = [
-        (word, [each.text for each in search.vocabulary.others(word)]) for word in question.topic.split()[:_SHOWN_WORDS]
-    ]
+    words = question.topic.split()[:_SHOWN_WORDS]
+    others = ((word, [each.text for each in search.vocabulary.others(word)]) for word in words)
+    vocabulary = "; ".join(f"{word}: {', '.join(found)}" for word, found in others if found)
     asked = described(question.filters)
     without = excluded(question.filters)
     return {
         "topic": _line(question.topic) or "no topic",
         "filters": untrusted_line("; ".join(filter(None, (asked, f"not {without}" if without else "")))) or "nothing",
         "tables": ", ".join(table.value for table in Table if search.catalogue.of_table(table)) or "none",
-        "vocabulary": untrusted_line("; ".join(f"{word}: {', '.join(others)}" for word, others in words if others))
-        or "none",
+        "vocabulary": untrusted_line(vocabulary) or "none",
         "tried": _listed(tried),
         "near": _listed(f"{each.score:.2f} {each.record.table.value}: {each.record.title}" for each in near),
     }

@@ -58,10 +58,8 @@ class Telling:
 def line_of(found: Found, telling: Telling) -> str:
     """A record with its mark, when and where, who, and what it says of what was asked."""
     record = found.record
-    said = _talks(record, telling) or _text(record, telling)
-    described = [_facts(record), said]
-    differs = [part for part in differences(record, telling.filters) if part not in telling.shared]
-    if differs:
+    described = [_facts(record), _talks(record, telling) or _text(record, telling)]
+    if differs := [part for part in differences(record, telling.filters) if part not in telling.shared]:
         described.append(f"But {joined(differs)} than asked")
     told = " ".join(_sentence(part) for part in described if part)
     return f"- **{plain(record.title)}** {mark(record.id)}{': ' if told else ''}{told}"

@@ -106,7 +106,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     notes = [plain(note) for note in question.notes]
     left_out = excluded(question.filters)
     if not told:
-        nothing = f"I found no {_things(question)}{_asked(question)}{_of(known.info)}"
+        where = f" of {plain(known.info.title)}" if known.info and known.info.title else ""
+        nothing = f"I found no {_things(question)}{_asked(question)} in the programme{where}"
         widely = ", also when I searched more widely" if known.thinking else ""
         computed = _computed(question, [], known) if question.operation in ("count", "most") else ""
         said = [
@@ -221,14 +222,12 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
         if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
             return f"I do not know what to make of {unread}; this is all{_asked(question)}:"
-        one = len(told) == 1
-        near = f"{'This comes' if one else 'These come'} nearest"
+        near = f"{'This comes' if len(told) == 1 else 'These come'} nearest"
         differs = f", {joined(telling.shared)} than asked" if telling.shared else ""
         begin = "I found no" if telling.shared or status == "nothing_found" else "I am not sure that I found"
         things = _things(question) if begin == "I found no" else "anything"
         return f"{begin} {things}{_asked(question)}. {near}{differs}:"
-    computed = _computed(question, told, known)
-    if computed:
+    if computed := _computed(question, told, known):
         return computed
     asked = _asked(question)
     if question.operation in _LEADS:
@@ -277,10 +276,6 @@ def _all_asked(question: Question) -> Filters:
 def _things(question: Question) -> str:
     things = joined((NOUNS[table][1] for table in question.tables or (Table.SESSIONS,)), "or")
     return f"other {things}" if any(each.slot == "record" for each in question.filters.exclude) else things
-
-
-def _of(info: ConferenceInfo | None) -> str:
-    return f" in the programme of {plain(info.title)}" if info and info.title else " in the programme"
 
 
 def _advice(question: Question) -> str:

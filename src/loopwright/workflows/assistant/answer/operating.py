@@ -11,7 +11,6 @@ from loopwright.workflows.assistant.answer.wording import NOUNS, day_named, join
 from loopwright.workflows.assistant.schemas import Found, Question, Record, SearchOutcome, Table
 
 _MOST_COMPARED = 4
-_MINUTES = 60
 
 
 def counted(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
@@ -95,7 +94,7 @@ def until(record: Record, now: datetime | None) -> str:
     left = int((record.start - (now if now.tzinfo else now.replace(tzinfo=record.start.tzinfo))).total_seconds() // 60)
     if left < 0:
         return f"{titled(record)} has begun: {when(record)}."
-    hours, minutes = divmod(left, _MINUTES)
+    hours, minutes = divmod(left, 60)
     told = [f"{hours} hour{'s' * (hours != 1)}"] if hours else []
     told += [f"{minutes} minutes"] if minutes or not hours else []
     return f"{titled(record)} begins in {joined(told)}."

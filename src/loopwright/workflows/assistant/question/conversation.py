@@ -71,9 +71,7 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
     """The words of a turn that can be a subject, without those that only join it to what was before."""
-    joining = frozenset[str]().union(
-        *(words("turns", key) for key in ("opens", "corrects", "it", "person", "more", "after", "before", "what"))
-    )
+    joining = words("turns", "opens corrects it person more after before what")
     asking = SPEAKING | frozenset(
         "exactly long take takes room time start starts begin begins end ends said speaker presents tell show".split()
     )
@@ -120,8 +118,8 @@ def _kept(
 
 
 def _continues(sentence: Sentence, said: set[str], content: list[int], question: Question) -> bool:
-    opens = sentence.word(0) in words("turns", "opens") or said & (words("turns", "corrects") | words("turns", "more"))
-    points = said & (words("turns", "it", "en") | words("turns", "person", "en"))
+    opens = sentence.word(0) in words("turns", "opens") or said & words("turns", "corrects more")
+    points = said & words("turns", "it person", "en")
     short = len(sentence) <= _SHORT and question.operation == "find" and not (content and question.filters.include)
     whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
     whole = whole and not said & words("turns", "them")
@@ -131,12 +129,9 @@ def _continues(sentence: Sentence, said: set[str], content: list[int], question:
 
 def _within(question: Question, before: Question) -> bool:
     """Whether a subject is asked for within the time that was told before: "I come on Sunday" - "what about Go?"."""
-    told = before.operation == question.operation == "find" and not before.topic and before.filters.include
-    return (
-        bool(told)
-        and not question.filters.include
-        and all(each.slot == "day" or each.slot in _TIMES for each in before.filters.include)
-    )
+    bare = before.operation == question.operation == "find" and not before.topic and not question.filters.include
+    slots = {each.slot for each in before.filters.include}
+    return bare and bool(slots) and slots <= {"day", *_TIMES}
 
 
 def _pointed(
@@ -219,9 +214,8 @@ def _beside(question: Question, anchor: Record, after: bool, *, anywhere: bool) 
     room = [] if anywhere else [Condition(slot="room", values=anchor.values("room"), said="the same room")]
     operation = "first" if after else "last"
     filters = Filters(include=(*around(anchor, "after" if after else "before"), *room), exclude=(_none_of([anchor]),))
-    return question.model_copy(
-        update={"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
-    )
+    asked = {"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
+    return question.model_copy(update=asked)
 
 
 def around(anchor: Record, beside: Beside) -> tuple[Condition, Condition]:

@@ -96,8 +96,7 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
         word = sentence.word(place)
         if sentence.tokens[place].taken:
             continue
-        compound = _compound(word)
-        name, part = compound or (word, "")
+        name, part = _compound(word) or (word, "")
         if name in days() and (part or len(name) > 3 or _is_short_day(sentence, place)):
             _ask_weekday(sentence, place, days()[name], held)
         elif now and (away := _away(sentence, place, name)) is not None:
@@ -129,9 +128,9 @@ def _compound(word: str) -> tuple[str, str] | None:
 def _is_short_day(sentence: Sentence, place: int) -> bool:
     """Whether "sat" or "sun" is a day here: before a time or a sign, or after "on"."""
     before, after = sentence.word(place - 1), sentence.word(place + 1)
-    parts = (words("time", part) for part in (*PARTS, "noon", "after", "before"))
-    timed = after in ("am", "pm", "") or after[:1].isdigit() or any(after in part for part in parts)
-    return before not in _BE and (timed or before in ("on", "this", "both", "by") or sentence.begins(place + 1))
+    timed = after in words("time", "morning afternoon evening noon after before") or after in ("am", "pm", "")
+    begun = before in ("on", "this", "both", "by") or after[:1].isdigit() or sentence.begins(place + 1)
+    return before not in _BE and (timed or begun)
 
 
 def _ask_weekday(sentence: Sentence, place: int, weekday: int, held: tuple[str, ...]) -> None:
@@ -193,7 +192,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
         if word in words("time", moment):
             return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
     match = _CLOCK.fullmatch(word)
-    counts = sentence.is_any(after, words("things", "room") | words("things", "sessions"))  # "one room"
+    counts = sentence.is_any(after, words("things", "room sessions"))  # "one room"
     if match is None and (word not in numbers() or counts):
         return None
     hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
@@ -270,7 +269,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     if now and (after := _from_now(sentence, place, now)):
         return after
     first = clock_at(sentence, place + 1 + (sentence.word(place + 1) == "than"))
-    opens = word in words("time", "between") | words("time", "after")
+    opens = word in words("time", "between after")
     if opens and first and sentence.is_any(first[2], words("time", "to")):
         if second := clock_at(sentence, first[2] + 1):
             return _window(sentence, place, second[2], first[0], second[0])
@@ -391,7 +390,7 @@ def read_lengths(sentence: Sentence) -> None:
             sentence.ask(place, last, "minutes", least=length, most=length, said=f"of {length} minutes")
         # A word that says how long something may be compares nothing else.
         for other in places:
-            if sentence.is_any(other, words("time", "longer") | words("time", "shorter")):
+            if sentence.is_any(other, words("time", "longer shorter")):
                 sentence.take(other, other + 1, "minutes")
 
 
@@ -400,14 +399,13 @@ def read_number(sentence: Sentence) -> int:
     for place in range(len(sentence)):
         said = sentence.word(place)
         number = int(said) if said.isdecimal() and len(said) < 3 else numbers().get(said, 0)
-        before = {sentence.word(other) for other in range(place - 2, place)}
-        compared = before & (words("time", "longer") | words("time", "shorter"))
+        compared = words("time", "longer shorter") & {sentence.word(other) for other in range(place - 2, place)}
         if number < 2 or compared or sentence.tokens[place].taken:
             continue
         for other in range(place + 1, min(len(sentence), place + _COUNTED + 1)):
             if sentence.begins(other) or "," in sentence.tokens[other].gap:
                 break
-            thing = sentence.is_any(other, words("things", "sessions") | words("things", "thing"))
+            thing = sentence.is_any(other, words("things", "sessions thing"))
             if sentence.tokens[other].taken == "type" or thing:
                 sentence.take(place, place + 1, "number")
                 return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from rapidfuzz.distance import OSA
@@ -323,19 +323,16 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
     if most == 1:
         last = place + 1
         following = sentence.word(last)
-        if (
-            sentence.free(last, last + 1)
-            and sentence.named(last)
-            and not _SIGNS.search(sentence.tokens[last].gap)
-            and (following not in names.said or all(share(term) < _USUAL for term in terms(following)))
-        ):
+        rare = following not in names.said or all(share(term) < _USUAL for term in terms(following))
+        beside = sentence.free(last, last + 1) and not _SIGNS.search(sentence.tokens[last].gap)
+        if beside and rare and sentence.named(last):
             last = _hyphened(sentence, last + 1)
             full = sentence.written(place, last)
             sentence.notes.append(f"The programme has nobody called {full}")
             sentence.ask(place, last, "person", full)
             return last
     persons = sorted(person for person, count in votes.items() if count == most)
-    while sentence.free(place - 1, place) and _misspelt(sentence.word(place - 1), Counter(persons)):
+    while sentence.free(place - 1, place) and _misspelt(sentence.word(place - 1), persons):
         place -= 1
     sentence.ask(place, last, "person", *persons, said=f"with {persons[0]}" if len(persons) == 1 else "")
     return last
@@ -348,14 +345,14 @@ def _hyphened(sentence: Sentence, last: int) -> int:
     return last
 
 
-def _misspelt(word: str, votes: Counter[str]) -> set[str]:
+def _misspelt(word: str, persons: Iterable[str]) -> set[str]:
     """Who of those already meant has a name that differs from a word by a slip."""
     if len(word) < 5:
         return set()
     slips = 1 + (len(word) > 6)
     return {
         person
-        for person in votes
+        for person in persons
         if any(0 < OSA.distance(own, word, score_cutoff=slips) <= slips for own in _NAME.findall(fold(person)))
     }
 
@@ -397,10 +394,8 @@ def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
 
 
 def _can_name(word: str) -> bool:
-    return len(word) > 1 and word not in STOP_WORDS and not any(word in words("things", kind) for kind in _KINDS)
-
-
-_KINDS = ("sessions", "speakers", "first", "last", "any", "room", "track")
+    kinds = words("things", "sessions speakers first last any room track")
+    return len(word) > 1 and word not in STOP_WORDS and word not in kinds
 
 
 def _squashed(text: str) -> str:

@@ -44,7 +44,7 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
     while place < len(sentence):
         length = cue_at(sentence, place)
         if length and sentence.tokens[place].taken not in _READ:
-            weak = sentence.word(place) in words("negation", "weak") | words("negation", "outer")
+            weak = sentence.word(place) in words("negation", "weak outer")
             at_once = not is_verbal(sentence, place, length)
             start = place + length
             if not at_once:  # "I don't give a damn about X"
@@ -112,8 +112,7 @@ def cue_at(sentence: Sentence, place: int) -> int:
         anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in _ANY)
         if (other := next(anything, 0)) and not any(map(sentence.begins, range(place + 1, other + 1))):
             return other + 1 - place
-    before = [sentence.word(other) for other in range(place - 3, place)]
-    everything = words("things", "any") & set(before)
+    everything = words("things", "any") & {sentence.word(other) for other in range(place - 3, place)}
     return int(bool(sentence.word(place) in words("negation", "but") and everything))
 
 
@@ -170,12 +169,8 @@ def _behind(  # noqa: C901 - one case after the other
         if spans and word not in OPENING and word not in words("things", "sessions"):
             break
         said = weight(place)
-        if (
-            not weak
-            and not spans
-            and not sentence.tokens[place].taken
-            and (said > 0.7 or (((at_once and place == first) or listed) and said > 0.05))
-        ):
+        least = 0.05 if listed or (at_once and place == first) else 0.7
+        if said > least and not (weak or spans or sentence.tokens[place].taken):
             run.append(place)
             listed = False
         elif run and (word in OPENING or place - run[-1] > 1):

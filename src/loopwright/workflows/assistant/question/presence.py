@@ -41,7 +41,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
     if not sentence.asks(*TIMES):
         return
     weight, model = cache(weight), model_of("times")
-    things, idle = words("things", "sessions") | words("things", "any"), MARKS | JOINING
+    things, idle = words("things", "sessions any"), MARKS | JOINING
     before = "asked"
     days = {span.condition.values for span in sentence.spans if span.condition.slot == "day"}
     for first, last in _parts(sentence, weight):

@@ -94,12 +94,10 @@ class Reader:
         catalogue, names = self.search.catalogue, self.names
         sentence = Sentence.of(text[:MAX_QUESTION])
         self._mend(sentence)
-        records = read_titles(sentence, names)
-        if records:
+        if records := read_titles(sentence, names):
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
-            sentence.spans.append(
-                Span(place, place + 1, Condition(slot="record", values=tuple(each.id for each in records)))
-            )
+            named = Condition(slot="record", values=tuple(each.id for each in records))
+            sentence.spans.append(Span(place, place + 1, named))
         self._meals(sentence)
         read_days(sentence, catalogue.info, names.days, self.now)
         read_places(sentence, names)
@@ -119,7 +117,7 @@ class Reader:
         """A meal that the programme has by name is asked for itself, unless it only says when: "after lunch"."""
         when = frozenset[str]().union(*(words("time", key) for key in ("at", "before", "after", "during", "to")))
         for place in range(len(sentence)):
-            meal = sentence.is_any(place, words("time", "noon") | words("time", "dinner"))
+            meal = sentence.is_any(place, words("time", "noon dinner"))
             called = glossary(sentence.word(place), sentence.language) or sentence.word(place)
             if meal and not sentence.is_any(place - 1, when) and self.names.calls(called):
                 sentence.take(place, place + 1, "title")
@@ -267,10 +265,10 @@ class Reader:
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if found and self.names.own.issuperset(found):
             return 0.0
-        if sentence.language != "en" and word in spoken(sentence.language):
-            # What puts in order stands in no example of an operation in another language.
-            if not (word in words("things", "first") or word in words("things", "last")):
-                return 0.0
+        foreign = sentence.language != "en" and word in spoken(sentence.language)
+        # What puts in order stands in no example of an operation in another language.
+        if foreign and word not in words("things", "first last"):
+            return 0.0
         if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
             return SUBJECT
         if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
@@ -342,9 +340,8 @@ class Reader:
 
     def _belongs(self, sentence: Sentence, place: int, subjects: Collection[int]) -> bool:
         """Whether a word right behind a subject is a part of it, as "learning" of "machine learning"."""
-        return (
-            place - 1 in subjects and sentence.tokens[place].gap == " " and self.weight(sentence, place) > SUBJECT / 2
-        )
+        beside = place - 1 in subjects and sentence.tokens[place].gap == " "
+        return beside and self.weight(sentence, place) > SUBJECT / 2
 
     def is_stray(self, sentence: Sentence, place: int) -> bool:
         """Whether nobody here uses a word, and it is no subject: other words say what is wanted, and none marks it."""
@@ -381,11 +378,8 @@ class Reader:
                 if named and sentence.tokens[place].taken in ("", "negation"):
                     found.setdefault(kind)
                     sentence.take(place, place + 1, "kind")
-        talking = {
-            place
-            for place in range(len(sentence))
-            if sentence.word(place) == "talk" and sentence.word(place + 1) in ("to", "with")
-        }
+        pairs = pairwise(token.word for token in sentence.tokens)
+        talking = {place for place, (one, other) in enumerate(pairs) if one == "talk" and other in ("to", "with")}
         asked = {token.word for place, token in enumerate(sentence.tokens) if place not in talking}
         sessions = asked & words("things", "sessions")
         if (asked & words("things", "meet", "en") or (talking and not found)) and not sessions:
@@ -481,10 +475,8 @@ class Reader:
             return ()
         today = self.now.day.isoformat()
         past = tuple(day for day in self.names.days if day < today)
-        return (
-            *([Condition(slot="start", values=past)] if past else []),
-            Condition(slot="start", values=(today,), most=self.now.minute + 1),
-        )
+        begun = Condition(slot="start", values=(today,), most=self.now.minute + 1)
+        return (Condition(slot="start", values=past), begun) if past else (begun,)
 
     def _still(self, include: tuple[Condition, ...], operation: Operation) -> tuple[Condition, ...]:
         """Of today only what has not ended; and of what is only recommended, what is still to come today."""
@@ -600,23 +592,20 @@ def _is_filler(word: str) -> bool:
 
 
 def _is_thing(word: str) -> bool:
-    return any(
-        word in words("things", kind)
-        for kind in ("sessions", "speakers", "exhibitors", "attendees", "track", "any", "room", "building")
-    )
-
-
-_RULES = ("today", "tomorrow", "morning", "afternoon", "evening", "noon", "now", "before", "after", "between")
+    return word in words("things", "sessions speakers exhibitors attendees track any room building")
 
 
 @cache
 def _rule_words() -> frozenset[str]:
-    named = [words("things", kind, "en") for kind in table("things")["en"]]
+    named = words("things", " ".join(table("things")["en"]), "en")
+    timed = words("time", "today tomorrow morning afternoon evening noon now before after between")
     denying = (word for phrase in cues() for word in phrase)
-    return frozenset(days()).union(denying, *(words("time", key) for key in _RULES), *named)
+    return named.union(timed, denying, days())
 
 
 def _nearest(word: str, known: Collection[str]) -> str:
     """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
+    # Of words that are as near, the same in every process, whatever the order of a set.
+    known = sorted(known, key=lambda each: (each[0] != word[0], each))
     near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 7))
     return near[0] if near and near[0][0] == word[0] else ""

@@ -104,9 +104,9 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         end = next(ends, len(sentence))
         telling: tuple[Slot, ...] = ("type", "record", "person") if beside == "during" else ("type", "record")
         named = any(place < span.first < end for span in sentence.spans if span.condition.slot in telling)
-        named |= any(sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, end))
+        named |= bool(words("things", "sessions") & {token.word for token in sentence.tokens[place + 1 : end]})
         anchors = reader.read(sentence.written(place + 1, end))
-        plain = at_once or sentence.is_any(place, words("turns", "after") | words("turns", "before"))
+        plain = at_once or sentence.is_any(place, words("turns", "after before"))
         if not named and not (plain and _titled(anchors.topic, reader)):
             continue
         asked = reader.read(f"{sentence.written(0, place)} {sentence.written(end, len(sentence))}")
@@ -186,7 +186,8 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
     if not question.searches or question.operation != "find":
         return ()
     following = {place: length for place in range(1, len(sentence)) if (length := _follows(sentence, place))}
-    places = [*following, *_others(sentence)] or _apart(sentence, reader)
+    others = [n for n in range(1, len(sentence)) if sentence.word(n - 1) == "and" and sentence.is_any(n, _ANOTHER)]
+    places = [*following, *others] or _apart(sentence, reader)
     bounds = sorted({0, *places, len(sentence)})
     texts = [sentence.written(first + following.get(first, 0), last) for first, last in pairwise(bounds)]
     parts = [part for part in map(reader.read, texts) if part.searches and (part.topic or part.filters.include)]
@@ -213,10 +214,6 @@ def _follows(sentence: Sentence, place: int) -> int:
     if sentence.is_any(place, words("turns", "after")) and sentence.is_any(place + 1, words("turns", "it")):
         return 2
     return int(sentence.is_any(place, words("turns", "then", "en")))
-
-
-def _others(sentence: Sentence) -> list[int]:
-    return [n for n in range(1, len(sentence)) if sentence.word(n - 1) == "and" and sentence.is_any(n, _ANOTHER)]
 
 
 def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condition]:

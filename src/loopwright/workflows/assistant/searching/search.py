@@ -18,7 +18,7 @@ from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
-from loopwright.workflows.assistant.searching.lexicon import same_as, synonyms
+from loopwright.workflows.assistant.searching.lexicon import same_as
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
 
@@ -33,9 +33,7 @@ def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutco
     Returns:
         Table -> what was found, best first; equal scores in the order in which they came. `results` stays as it is.
     """
-    best: dict[str, dict[str, Found]] = {
-        table: {each.record.id: each for each in found} for table, found in results.items()
-    }
+    best = {table: {each.record.id: each for each in found} for table, found in results.items()}
     for outcome in outcomes:
         found = best.setdefault(outcome.query.table.value, {})
         for hit in outcome.hits:
@@ -199,7 +197,7 @@ class Search:
         passing = np.array([index.place[each.id] for each in made.catalogue.filtered(query.table, query.filters)], int)
         for topic in query.filters.without:
             passing = passing[~self._related(made, query.table, topic)[passing]]
-        words = index.read(query.query_text, synonyms)
+        words = index.read(query.query_text)
         scores = self._scores(made, query, words) if words else np.ones(len(index.records), np.float32)
         return _outcome(index, query, words, scores, passing)
 
@@ -262,8 +260,8 @@ def _is_of(term: str, wanted: str) -> bool:
 def _told(words: Sequence[Term]) -> float:
     """How far likeness in meaning counts: little for a name, more the more is told in words that the programme has."""
     heavy = max((each.weight for each in words), default=0.0)
-    strange = any(each.weight == heavy and not each.known for each in words)
-    named = any(each.weight == heavy and not each.known and each.word[0].isupper() for each in words)
+    strange = [each for each in words if each.weight == heavy and not each.known]
+    named = any(each.word[0].isupper() for each in strange)
     return 0.4 if named or (strange and len(words) < TOLD) else 1.0
 
 

@@ -41,7 +41,7 @@ class Vocabulary:
         self._short: dict[str, dict[str, None]] = defaultdict(dict)
         for record in records:
             text = " ".join([record.title, *record.texts.values()])
-            self.spread.update(set(_WORD.findall(fold(text))))
+            self.spread.update([*dict.fromkeys(_WORD.findall(fold(text)))])
             for match in _ACRONYM.finditer(text):
                 if long := _spelled_out(text[max(0, match.start() - _BEFORE) : match.start()], match[1]):
                     self._short[fold(match[1])].setdefault(long)
