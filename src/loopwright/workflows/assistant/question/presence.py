@@ -139,6 +139,8 @@ def _said(
         ):
             said.append("NOT")
             denying |= {*range(place, place + length)}
+        elif length:
+            said.append("X")  # denies something else
         elif sentence.word(place) not in OPENING:
             said.append(sentence.word(place).partition("'")[0])  # of "I'm" the person
         place += max(1, length)

@@ -81,7 +81,10 @@ def understand(
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
-    if question.operation in ("find", "recommend", "next", "now", "clash"):
+    pointed = any(
+        each.said.startswith(tuple(f"{beside} “" for beside in get_args(Beside))) for each in question.filters.include
+    )
+    if question.operation in ("find", "recommend", "next", "now", "clash") and not pointed:
         sides = _compared(question, reader) if question.operation == "clash" else ()
         question = (len(sides) < 2 and _beside_session(question, reader)) or question
         if question.operation == "clash" and len(sides) == 1 and (sides[0].topic or sides[0].filters.values("record")):
@@ -249,6 +252,8 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
             continue
         parts = [reader.read(sentence.written(0, place)), reader.read(sentence.written(place, len(sentence)))]
         named = [part.topic or part.filters.values("person") for part in parts]
+        if any("person" in side and not part.filters.values("person") for side, part in zip(sides, parts, strict=True)):
+            continue  # "Moser or Hofer": only beside the other is it a name
         if all(named) and all(part.operation == "find" and not part.filters.exclude for part in parts):
             return [place]
     return []
