@@ -48,6 +48,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("présentations dimanche", "day", (SUNDAY,)),
         ("lezingen op zondagochtend", "day", (SUNDAY,)),
         ("talks on 18 April", "day", (SUNDAY,)),
+        ("talks about radio on sonday", "day", (SUNDAY,)),
         ("talks on Sunday before 11", "start", (None, 660)),
         ("talks after 3pm", "start", (900, None)),
         ("from 14:30 on", "start", (870, None)),
@@ -307,6 +308,73 @@ def test_a_later_turn_points_at_what_was_cited() -> None:
     assert read("the second one, where is it?", *before).filters.values("record") == (records[1].id,)
     after = read("and after that?", *before)
     assert after.operation == "first" and after.filters.values("room") == records[0].values("room")
+
+
+WASHING, BAMBOO, GOATS = "sessions:1042", "sessions:1217", "sessions:1182"
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        ("not the first one", {WASHING}),
+        ("all but the second", {BAMBOO}),
+        ("drop the goats one", {GOATS}),
+        ("without the bamboo one please", {BAMBOO}),
+        ("not that", {WASHING}),
+    ],
+)
+def test_what_a_later_turn_refuses_of_the_shown_is_left_out_and_the_rest_asked_for(
+    text: str, left_out: set[str]
+) -> None:
+    before = turns("what is on Saturday between 14:20 and 15:00?", WASHING, BAMBOO, GOATS)
+    question = read(text, *before)
+    assert {key for values in barred(question, "record") for key in values} == left_out
+    assert asked(question, "day") == [(SATURDAY,)] and not question.filters.values("record")
+    # It stays so in the turns that follow.
+    later = read("and in the Great Hall?", *before, *turns(text, WASHING))
+    assert {key for values in barred(later, "record") for key in values} == left_out
+
+
+def test_a_later_turn_points_at_one_of_several_and_at_what_is_on_beside_it() -> None:
+    before = turns("what is on Saturday between 14:20 and 15:00?", WASHING, BAMBOO, GOATS)
+    assert read("no not the goats, the other one", *turns("x", BAMBOO, GOATS)).filters.values("record") == (BAMBOO,)
+    assert read("the second one: tell me more", *before).filters.values("record") == (BAMBOO,)
+    beside = read("anything at the same time as the second one that's not a workshop?", *before)
+    assert (asked(beside, "on"), barred(beside, "type")) == ([(870, 910)], [("workshop",)])
+    assert read("what would I miss if I went there?", *before).filters.exclude[0].values == (WASHING,)
+    assert read("is there a video of it?", *before).operation == "outside"
+    assert read("any exhibitors on that?", *turns("goats", GOATS)).tables == (Table.EXHIBITORS,)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the second keynote", {"sessions:1014"}),
+        ("Noor Haddad's second talk", {"sessions:1280"}),
+        ("what is on after Seagrass meadows in the Great Hall?", {"sessions:1035", "sessions:1042", "sessions:1049"}),
+        ("which talks overlap with the walk along the harbour?", {"sessions:1028", "sessions:1084"}),
+        ("everything by Kwame Asante or Lobo", {"sessions:1168", "sessions:1175", "sessions:1189"}),
+        ("when is dinner?", {"sessions:1070"}),
+        ("a talk on sea grass", {"sessions:1028"}),
+    ],
+)
+def test_what_is_named_by_its_place_its_neighbour_or_its_name_is_found(text: str, found: set[str]) -> None:
+    assert found <= {*said(text).referenced_ids}
+
+
+def test_words_of_plain_speech_beside_a_day_are_no_subject() -> None:
+    for text in ("pls list Sunday", "Sunday morning thx", "a quick overview of Sunday", "um, Sunday ok?"):
+        question = read(text)
+        assert (question.topic, asked(question, "day")) == ("", [(SUNDAY,)]), text
+    assert read("I couldn't care less about soil, what is on Sunday?").topic == ""
+
+
+def test_what_is_denied_beside_a_time_is_what_stands_behind_the_cue() -> None:
+    for text in ("anything except workshops on Sunday", "something on Sunday that is not a workshop"):
+        question = read(text)
+        assert (asked(question, "day"), barred(question, "type")) == ([(SUNDAY,)], [("workshop",)]), text
+    assert read("a talk on eels, or if not on soil").filters.without == ()
+    assert read("I don't give a damn about soil, what is on Sunday?").filters.without == ("soil",)
 
 
 def test_what_was_told_of_a_time_holds_for_the_subject_that_follows() -> None:

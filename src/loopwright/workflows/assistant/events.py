@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from loopwright import errors
+from loopwright.engine import Usage
 from loopwright.engine.events.schema import (
     LoopDecided,
     NodeFinished,
@@ -189,18 +190,14 @@ class Translator:
         """Node -> when its attempt that goes on began, and whether a model may be asked in it."""
         self._failed: dict[str, str] = {}
         """Node -> why rules stand in for it."""
-        self._before: Counter[str | None] = Counter()
-        self._tokens: Counter[str | None] = Counter()
+        self._before: dict[str, Usage] = {}
+        """Node -> what its earlier visits used."""
 
     def translate(self, event: RunEvent) -> Iterator[ChatEvent]:
         """The client's events for one of the engine's."""
         if isinstance(event, LoopDecided):
             yield LoopEvent(
-                name=event.loop,
-                decision=event.decision,
-                passes=event.spent,
-                limit=event.limit,
-                reason=event.reason,
+                name=event.loop, decision=event.decision, passes=event.spent, limit=event.limit, reason=event.reason
             )
         elif isinstance(event, TextStreamed):
             yield Chunk(text=event.text)
@@ -263,11 +260,9 @@ class Translator:
         )
 
     def _used(self, node: str) -> NodeUsage:
-        total = self._usage.by_node().get(node)
-        calls, tokens = (total.calls, total.total_tokens) if total else (0, 0)
-        used = NodeUsage(calls=calls - self._before[node], tokens=tokens - self._tokens[node])
-        self._before[node], self._tokens[node] = calls, tokens
-        return used
+        total, before = self._usage.by_node().get(node, Usage()), self._before.get(node, Usage())
+        self._before[node] = total
+        return NodeUsage(calls=total.calls - before.calls, tokens=total.total_tokens - before.total_tokens)
 
 
 def told_of(kind: str, message: str) -> str:

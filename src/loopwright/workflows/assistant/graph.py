@@ -44,9 +44,7 @@ settings = AssistantSection()
 """What `should_retry` goes by; a run goes by its own configuration."""
 
 
-def should_retry(
-    state: AssistantState,
-) -> Literal["reflect_and_replan", "relax_and_retry", "generate_response"]:
+def should_retry(state: AssistantState) -> Literal["reflect_and_replan", "relax_and_retry", "generate_response"]:
     """Wish and bound in one, as the requirement names it: which retry follows, if any.
 
     The wired graph has one of the two variants only, and its gate bounds the wish; with the default settings both agree

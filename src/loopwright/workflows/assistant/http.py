@@ -39,7 +39,7 @@ FAILED = "error"
 MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 
 chat = APIRouter(prefix="/api/chat", tags=["chat"])
-remembered = APIRouter(prefix="/api", tags=["memory"])
+remembered = APIRouter(prefix="/api", tags=["memory"], responses=MISSING)
 
 
 class ChatAnswer(Ending):
@@ -65,8 +65,7 @@ async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId =
     if last_event_id is not None:
         run_id, _number = position(last_event_id)
         return await event_stream(context, run_id, "client", last_event_id)
-    run = await _start(asked, context)
-    return await event_stream(context, run.id, "client")
+    return await event_stream(context, (await _start(asked, context)).id, "client")
 
 
 @chat.post("", operation_id="chat", responses={status: PROBLEM for status in (404, 500, 503)})
@@ -102,7 +101,7 @@ class Conversation(BaseModel):
     """The last of its turns, oldest first."""
 
 
-@remembered.get("/profiles/{user_id}", operation_id="get_profile", responses=MISSING)
+@remembered.get("/profiles/{user_id}", operation_id="get_profile")
 async def profile(user_id: Name, context: Here) -> Profile:
     """What is known of a person."""
     found = await memory_of(context).profile(user_id)
@@ -111,7 +110,7 @@ async def profile(user_id: Name, context: Here) -> Profile:
     return found
 
 
-@remembered.put("/profiles/{user_id}", operation_id="keep_profile", responses=MISSING)
+@remembered.put("/profiles/{user_id}", operation_id="keep_profile")
 async def keep_profile(user_id: Name, fields: ProfileInput, context: Here) -> Profile:
     """Keep what is known of a person, in place of what was known before."""
     kept = Profile(user_id=user_id, **fields.model_dump(), updated_at=datetime.now(UTC))
@@ -119,14 +118,14 @@ async def keep_profile(user_id: Name, fields: ProfileInput, context: Here) -> Pr
     return kept
 
 
-@remembered.delete("/profiles/{user_id}", status_code=204, operation_id="delete_profile", responses=MISSING)
+@remembered.delete("/profiles/{user_id}", status_code=204, operation_id="delete_profile")
 async def delete_profile(user_id: Name, context: Here) -> Response:
     """Forget a person, with all of the person's conversations."""
     await memory_of(context).delete_profile(user_id)
     return Response(status_code=204)
 
 
-@remembered.get("/conversations/{conversation_id}", operation_id="get_conversation", responses=MISSING)
+@remembered.get("/conversations/{conversation_id}", operation_id="get_conversation")
 async def conversation(
     conversation_id: Name, context: Here, user_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Conversation:
@@ -138,9 +137,7 @@ async def conversation(
     return Conversation(conversation_id=conversation_id, turns=tuple(turns))
 
 
-@remembered.delete(
-    "/conversations/{conversation_id}", status_code=204, operation_id="delete_conversation", responses=MISSING
-)
+@remembered.delete("/conversations/{conversation_id}", status_code=204, operation_id="delete_conversation")
 async def delete_conversation(conversation_id: Name, context: Here, user_id: Name | None = None) -> Response:
     """Forget a conversation."""
     await memory_of(context).delete_conversation(conversation_id, user_id=user_id)

@@ -6,20 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from pydantic import BaseModel
 
 from loopwright.retrieval.text import fold
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answer.listing import SURE
-from loopwright.workflows.assistant.answer.wording import (
-    NOUNS,
-    condition_said,
-    described,
-    excluded,
-    shortened,
-    subject,
-)
+from loopwright.workflows.assistant.answer.wording import NOUNS, condition_said, described, excluded, shortened, subject
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.schemas import (
     Filters,
@@ -129,9 +123,8 @@ def steps(
     Yields:
         Steps whose queries may have been tried already.
     """
-    poor = [outcome.query for outcome in outcomes if len(outcome.hits) < config.search.enough] or [
-        outcome.query for outcome in outcomes
-    ]
+    few = [outcome for outcome in outcomes if len(outcome.hits) < config.search.enough]
+    poor = [outcome.query for outcome in few or outcomes]
     # Where nothing passes the conditions, no other words will find anything.
     yield from _fewer([each for each in poor if not search.catalogue.filtered(each.table, each.filters)], config)
     if question.topic or any(query.query_text for query in poor):
@@ -146,24 +139,18 @@ def steps(
         yield from _fewer(poor, config)
 
 
-_KINDS = {
-    "spelling": "take it as {}",
-    "short form": "look for {} as well",
-    "form": "look for {} as well",
-}
+_KINDS = {"spelling": "take it as {}", "short form": "look for {} as well", "form": "look for {} as well"}
 
 
 def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Search) -> Iterator[Step]:
     """The same in the programme's own spelling, spelled out or shortened, or in another form of a word."""
     changed: dict[str, str] = {}
     for query in poor:
-        for match in _WORD.finditer(query.query_text):
-            other = next((each for each in search.vocabulary.others(match[0]) if each.kind == kind), None)
-            if other is not None:
-                changed[match[0]] = other.text
-        whole = next((each for each in search.vocabulary.others(query.query_text) if each.kind == kind), None)
-        if whole is not None and kind == "short form":
-            changed[query.query_text] = whole.text
+        whole = [query.query_text] if kind == "short form" else []
+        for said in [*_WORD.findall(query.query_text), *whole]:
+            others = (each.text for each in search.vocabulary.others(said) if each.kind == kind)
+            if other := next(others, ""):
+                changed[said] = other
     if not changed:
         return
     queries: list[PlannedQuery] = []
@@ -178,23 +165,21 @@ def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Sea
 
 def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Step]:
     """What comes near counts too: by its meaning alone, or as before."""
-    queries = [
-        query.model_copy(
-            update={"score_threshold": round(query.score_threshold * NEAR, 4), "by_meaning": strategy == "pivot"}
-        )
-        for query in poor
-        if query.query_text
-    ]
-    yield Step(name, strategy, tuple(queries), told)
+    queries = tuple(lowered(query, by_meaning=strategy == "pivot") for query in poor if query.query_text)
+    yield Step(name, strategy, queries, told)
+
+
+def lowered(query: PlannedQuery, **more: Any) -> PlannedQuery:
+    """A query for which what comes near counts too, with what else is changed."""
+    return query.model_copy(update={"score_threshold": round(query.score_threshold * NEAR, 4), **more})
 
 
 def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[Step]:
     for query in poor:
         for filters, gone in fewer_conditions(query.filters, keep_kind=not query.query_text):
-            wider = query.model_copy(
-                update={"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold}
-            )
-            yield Step("fewer conditions", "relax", (wider,), f"leave out that it is to be {gone}")
+            update = {"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold}
+            told = f"leave out that it is to be {gone}"
+            yield Step("fewer conditions", "relax", (query.model_copy(update=update),), told)
 
 
 def fewer_conditions(filters: Filters, *, keep_kind: bool = False) -> list[tuple[Filters, str]]:
@@ -266,10 +251,7 @@ def reflect(
 
 
 def shown_search(
-    question: Question,
-    outcomes: Sequence[SearchOutcome],
-    attempts: Sequence[Sequence[PlannedQuery]],
-    search: Search,
+    question: Question, outcomes: Sequence[SearchOutcome], attempts: Sequence[Sequence[PlannedQuery]], search: Search
 ) -> dict[str, str]:
     """The values of the prompt ``reflect_and_replan`` beside the question, each safe to put into it.
 
@@ -280,17 +262,16 @@ def shown_search(
     tried = [_shown_query(query, counts.get(query)) for plan in attempts for query in plan]
     seen = {found.record.id: found for outcome in outcomes for found in (*outcome.hits, *outcome.near_misses)}
     near = sorted(seen.values(), key=lambda found: -found.score)[:_SHOWN_NEAR]
-    words = [
-        (word, [each.text for each in search.vocabulary.others(word)]) for word in question.topic.split()[:_SHOWN_WORDS]
-    ]
+    words = question.topic.split()[:_SHOWN_WORDS]
+    others = ((word, [each.text for each in search.vocabulary.others(word)]) for word in words)
+    vocabulary = "; ".join(f"{word}: {', '.join(found)}" for word, found in others if found)
     asked = described(question.filters)
     without = excluded(question.filters)
     return {
         "topic": _line(question.topic) or "no topic",
         "filters": untrusted_line("; ".join(filter(None, (asked, f"not {without}" if without else "")))) or "nothing",
         "tables": ", ".join(table.value for table in Table if search.catalogue.of_table(table)) or "none",
-        "vocabulary": untrusted_line("; ".join(f"{word}: {', '.join(others)}" for word, others in words if others))
-        or "none",
+        "vocabulary": untrusted_line(vocabulary) or "none",
         "tried": _listed(tried),
         "near": _listed(f"{each.score:.2f} {each.record.table.value}: {each.record.title}" for each in near),
     }

@@ -2,6 +2,7 @@
 
 # No "from __future__ import annotations" here: with it, Python 3.11 does not see NotRequired.
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -137,13 +138,11 @@ def moment(now: Any) -> datetime | None:
     """
     if now is None:
         return None
-    try:
+    with suppress(TypeError, ValueError):
         moment = now if isinstance(now, datetime) else datetime.fromisoformat(now)
         # In any zone, and with some days before and after it.
         if MINYEAR < moment.year < MAXYEAR:
             return moment
-    except (TypeError, ValueError):
-        pass
     raise InputError(f"now is {now!r}: give an ISO time, for example 2025-02-01T14:00:00+01:00")
 
 

@@ -144,10 +144,7 @@ class AssistantWorkflow(Workflow[Services]):
     state_schema = AssistantState
     examples = (
         Example(title="Answered at the first search", input={"message": "Which keynotes are there?"}),
-        Example(
-            title="Thought over twice, and answered in part",
-            input={"message": "Which booth repairs bicycles?"},
-        ),
+        Example(title="Thought over twice, and answered in part", input={"message": "Which booth repairs bicycles?"}),
         Example(
             title="Looked for at other times, and answered in part",
             input={"message": "Are there talks about gardening on Saturday morning?"},
@@ -378,11 +375,7 @@ def _citation(record: Record) -> Citation:
 
 
 def chat(
-    message: str,
-    *,
-    user_context: UserContext | None = None,
-    services: Services,
-    run_id: str | None = None,
+    message: str, *, user_context: UserContext | None = None, services: Services, run_id: str | None = None
 ) -> ChatResult:
     """Answer one message.
 
@@ -405,30 +398,18 @@ def chat(
 
 
 async def achat(
-    message: str,
-    *,
-    user_context: UserContext | None = None,
-    services: Services,
-    run_id: str | None = None,
+    message: str, *, user_context: UserContext | None = None, services: Services, run_id: str | None = None
 ) -> ChatResult:
     """Answer one message without blocking the event loop; see `chat`."""
     run, events = _begun(message, user_context, services, run_id)
-    result = None
-    async for event in events:
-        if isinstance(event, RunResult):
-            result = event
-    if result is None:
-        raise RuntimeError("the run ended without a result")
+    *_, last = [event async for event in events]
+    result = cast("RunResult", last)
     await run.ended(result)
     return run.result(result)
 
 
 async def astream_chat(
-    message: str,
-    *,
-    user_context: UserContext | None = None,
-    services: Services,
-    run_id: str | None = None,
+    message: str, *, user_context: UserContext | None = None, services: Services, run_id: str | None = None
 ) -> AsyncIterator[ChatEvent]:
     """Answer one message and yield what a client sees, as it happens; the last event is ``done`` or ``error``.
 

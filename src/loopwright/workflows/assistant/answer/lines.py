@@ -58,10 +58,8 @@ class Telling:
 def line_of(found: Found, telling: Telling) -> str:
     """A record with its mark, when and where, who, and what it says of what was asked."""
     record = found.record
-    said = _talks(record, telling) or _text(record, telling)
-    described = [_facts(record), said]
-    differs = [part for part in differences(record, telling.filters) if part not in telling.shared]
-    if differs:
+    described = [_facts(record), _talks(record, telling) or _text(record, telling)]
+    if differs := [part for part in differences(record, telling.filters) if part not in telling.shared]:
         described.append(f"But {joined(differs)} than asked")
     told = " ".join(_sentence(part) for part in described if part)
     return f"- **{plain(record.title)}** {mark(record.id)}{': ' if told else ''}{told}"
@@ -119,17 +117,11 @@ def _text(record: Record, telling: Telling) -> str:
     beginning = plain(shortened(own[0], _SNIPPET)) if own else ""
     if record.table is Table.EXHIBITORS:
         return beginning
-    said = _said(record, own, telling.topic)
+    shown = terms(" ".join([record.title, *record.values("track")]))
+    said = _quoted(own, [term for term in query_terms(telling.topic) if term not in shown])
     if record.table is Table.ATTENDEES:
         return f"{_sentence(beginning)} “{said}”" if said and said not in beginning else beginning
     return f"“{said}”" if said else beginning if telling.detail else ""
-
-
-def _said(record: Record, texts: Sequence[str], topic: str) -> str:
-    """A quotation with those words of the topic that the title and the track do not show."""
-    shown = terms(" ".join([record.title, *record.values("track")]))
-    unseen = [term for term in query_terms(topic) if term not in shown] if topic else []
-    return _quoted(texts, unseen)
 
 
 def _quoted(texts: Sequence[str], wanted: Sequence[str]) -> str:

@@ -56,6 +56,11 @@ _FEW = 3
 _AS_SURE = 0.8
 _IN_TIME: tuple[Operation, ...] = ("now", "next", "count")
 _ENDS = (".", "!", "?", ":")
+_LEADS: dict[Operation, str] = {
+    "first": "The first", "last": "The last", "longest": "The longest", "shortest": "The shortest", "now": "On now",
+    "next": "Next", "previous": "The last that is over",
+}  # fmt: skip
+"""What is to be done -> how the list of what was found begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +106,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     notes = [plain(note) for note in question.notes]
     left_out = excluded(question.filters)
     if not told:
-        nothing = f"I found no {_things(question)}{_asked(question)}{_of(known.info)}"
+        where = f" of {plain(known.info.title)}" if known.info and known.info.title else ""
+        nothing = f"I found no {_things(question)}{_asked(question)} in the programme{where}"
         widely = ", also when I searched more widely" if known.thinking else ""
         computed = _computed(question, [], known) if question.operation in ("count", "most") else ""
         said = [
@@ -134,14 +140,10 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         head.insert(-1, f"I left out what is {left_out}.")
     further = told[NEAREST:] if status != "answered" and not question.unread else []
     told = told[: len(told) - len(further)]
-    after = [
-        _further(further),
-        _more(question, told, known) if status == "answered" else "",
-    ]
+    after = [_further(further), _more(question, told, known) if status == "answered" else ""]
     hits = [*hits, *told, *further]
-    text = "\n\n".join(
-        [" ".join(map(_stopped, filter(None, head))), *_groups(question, told, telling), *filter(None, after)]
-    )
+    begin = " ".join(map(_stopped, filter(None, head)))
+    text = "\n\n".join([begin, *_groups(question, told, telling), *filter(None, after)])
     return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
 
 
@@ -182,12 +184,9 @@ def chosen(
     related = [found for found in close.values() if found.score >= RELATED]
     if not related or question.operation in ("count", "most"):
         return "nothing_found", []
-    best = max(found.score for found in related)
-    if unproven and best < sure:
-        best = 0.0
-    return ("partial" if best >= NEAR else "nothing_found"), sorted(related, key=lambda found: -found.score)[
-        :DEFAULT_LIMIT
-    ]
+    nearest = sorted(related, key=lambda found: -found.score)[:DEFAULT_LIMIT]
+    close_enough = nearest[0].score >= (max(NEAR, sure) if unproven else NEAR)
+    return ("partial" if close_enough else "nothing_found"), nearest
 
 
 def _beside(question: Question, good: Sequence[Found], near: Sequence[Found], best: float) -> list[Found]:
@@ -223,24 +222,16 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
         if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
             return f"I do not know what to make of {unread}; this is all{_asked(question)}:"
-        one = len(told) == 1
-        near = f"{'This comes' if one else 'These come'} nearest"
+        near = f"{'This comes' if len(told) == 1 else 'These come'} nearest"
         differs = f", {joined(telling.shared)} than asked" if telling.shared else ""
         begin = "I found no" if telling.shared or status == "nothing_found" else "I am not sure that I found"
         things = _things(question) if begin == "I found no" else "anything"
         return f"{begin} {things}{_asked(question)}. {near}{differs}:"
-    computed = _computed(question, told, known)
-    if computed:
+    if computed := _computed(question, told, known):
         return computed
     asked = _asked(question)
-    if question.operation in ("first", "last", "longest", "shortest"):
-        return f"The {question.operation}{asked}:"
-    if question.operation == "now":
-        return f"On now{asked}:"
-    if question.operation == "next":
-        return f"Next{asked}:"
-    if question.operation == "previous":
-        return f"The last that is over{asked}:"
+    if question.operation in _LEADS:
+        return f"{_LEADS[question.operation]}{asked}:"
     if question.query_mode == "profile" or (question.operation == "recommend" and not question.topic):
         return f"What may suit you{asked}:"
     persons = question.filters.values("person")
@@ -285,10 +276,6 @@ def _all_asked(question: Question) -> Filters:
 def _things(question: Question) -> str:
     things = joined((NOUNS[table][1] for table in question.tables or (Table.SESSIONS,)), "or")
     return f"other {things}" if any(each.slot == "record" for each in question.filters.exclude) else things
-
-
-def _of(info: ConferenceInfo | None) -> str:
-    return f" in the programme of {plain(info.title)}" if info and info.title else " in the programme"
 
 
 def _advice(question: Question) -> str:

@@ -24,7 +24,7 @@ def shown_hits(shown: Sequence[Found]) -> str:
     if not shown:
         return "none"
     most = min(_MOST_RECORD, _MOST_SHOWN // len(shown))
-    lines = "\n".join(f"{mark(found.record.id)} {_flat(_told(found.record, most))}" for found in shown)
+    lines = "\n".join(f"{mark(found.record.id)} {_told(found.record, most)}" for found in shown)
     return quote_untrusted(lines, source="the conference's programme")
 
 
@@ -43,11 +43,7 @@ def _told(record: Record, most: int) -> str:
             if text not in told
         ),
     ]
-    return shortened(" | ".join(part for part in parts if part), most)
-
-
-def _flat(text: str) -> str:
-    return untrusted_line(text).translate(BRACKETS)
+    return untrusted_line(shortened(" | ".join(part for part in parts if part), most)).translate(BRACKETS)
 
 
 def offered(query_results: Mapping[str, Sequence[Found]], limit: int) -> list[Found]:

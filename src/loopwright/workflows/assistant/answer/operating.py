@@ -11,7 +11,6 @@ from loopwright.workflows.assistant.answer.wording import NOUNS, day_named, join
 from loopwright.workflows.assistant.schemas import Found, Question, Record, SearchOutcome, Table
 
 _MOST_COMPARED = 4
-_MINUTES = 60
 
 
 def counted(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> str:
@@ -53,7 +52,8 @@ def clashing(sides: Sequence[Sequence[Record]]) -> str:
     """Whether sessions of different sides are on at the same time; of one side, any two."""
     timed = [[each for each in side if each.start and each.end] for side in sides]
     timed = [side for side in timed if side]
-    pairs = [*combinations(timed[0], 2)] if len(timed) == 1 else _across(timed)
+    across = (pair for one, other in combinations(timed, 2) for pair in product(one, other))
+    pairs = [*(combinations(timed[0], 2) if len(timed) == 1 else across)]
     if not pairs:
         return "I found only one of them, so I cannot tell whether they clash."
     at_once = [pair for pair in pairs if _overlap(*pair)]
@@ -65,10 +65,6 @@ def clashing(sides: Sequence[Sequence[Record]]) -> str:
         return f"Yes, {'they' if len(pairs) == 1 else 'some of them'} overlap: {times}{more}."
     apart = all(one.values("day") != other.values("day") for one, other in pairs)
     return f"No, they do not clash{', they are on different days' if apart else ''}: {times}{more}."
-
-
-def _across(sides: Sequence[Sequence[Record]]) -> list[tuple[Record, Record]]:
-    return [pair for one, other in combinations(sides, 2) for pair in product(one, other)]
 
 
 def _overlap(one: Record, other: Record) -> bool:
@@ -84,13 +80,11 @@ def compared(sessions: Sequence[Record]) -> str:
     if len(timed) < 2:
         return "I found only one of them, so I cannot compare."
     longest = max(timed, key=minutes_of)
-    same = len({minutes_of(each) for each in timed}) == 1
-    lengths = (
-        f"Both take {minutes_of(longest)} minutes"
-        if same
-        else f"{titled(longest)} is longer, with {minutes_of(longest)} minutes"
-    )
-    return f"{lengths}. {clashing([[each] for each in timed])}"
+    same, minutes = len({minutes_of(each) for each in timed}) == 1, minutes_of(longest)
+    lengths = f"Both take {minutes} minutes" if same else f"{titled(longest)} is longer, with {minutes} minutes"
+    first, second, *_ = sorted(timed, key=lambda each: each.start or datetime.max)
+    order = f"{titled(first)} is earlier. " if first.start != second.start else ""
+    return f"{lengths}. {order}{clashing([[each] for each in timed])}"
 
 
 def until(record: Record, now: datetime | None) -> str:
@@ -100,7 +94,7 @@ def until(record: Record, now: datetime | None) -> str:
     left = int((record.start - (now if now.tzinfo else now.replace(tzinfo=record.start.tzinfo))).total_seconds() // 60)
     if left < 0:
         return f"{titled(record)} has begun: {when(record)}."
-    hours, minutes = divmod(left, _MINUTES)
+    hours, minutes = divmod(left, 60)
     told = [f"{hours} hour{'s' * (hours != 1)}"] if hours else []
     told += [f"{minutes} minutes"] if minutes or not hours else []
     return f"{titled(record)} begins in {joined(told)}."

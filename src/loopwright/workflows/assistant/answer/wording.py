@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, time
+from datetime import date
 
 from loopwright.retrieval.text import STOP_WORDS, fold
 from loopwright.workflows.assistant.question.languages import CODES
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.searching.lexicon import words
 
-NOUNS: dict[Table, tuple[str, str]] = {
-    Table.SESSIONS: ("session", "sessions"),
-    Table.SPEAKERS: ("speaker", "speakers"),
-    Table.EXHIBITORS: ("exhibitor", "exhibitors"),
-    Table.ATTENDEES: ("attendee", "attendees"),
-}
+NOUNS = {table: (table.value.removesuffix("s"), table.value) for table in Table}
 """Table -> what one of its records is called, and several."""
 
-# strftime follows the locale of the machine, and the answer is English.
+# The names of strftime follow the locale of the machine, and the answer is English.
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MARKDOWN = re.compile(r"([\\`*<>|])|((?<!\w)_|_(?!\w))")
@@ -34,19 +29,14 @@ def day_named(day: date) -> str:
     return f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
 
 
-def clock(moment: datetime | time) -> str:
-    """A time of day, for example ``14:00``, in the moment's own time zone."""
-    return f"{moment.hour:02}:{moment.minute:02}"
-
-
 def when(record: Record) -> str:
     """When a record is on, for example ``Sun 2 Feb, 14:00-14:50 (50 min)``; empty without a time."""
     if record.start is None:
         return ""
     day = f"{_DAYS[record.start.weekday()][:3]} {record.start.day} {_MONTHS[record.start.month - 1]}"
     if record.end is None:
-        return f"{day}, {clock(record.start)}"
-    return f"{day}, {clock(record.start)}-{clock(record.end)} ({minutes_of(record)} min)"
+        return f"{day}, {record.start:%H:%M}"
+    return f"{day}, {record.start:%H:%M}-{record.end:%H:%M} ({minutes_of(record)} min)"
 
 
 def minutes_of(record: Record) -> int:
@@ -56,7 +46,7 @@ def minutes_of(record: Record) -> int:
 
 def begins(record: Record) -> str:
     """When a record begins, in the fewest words, for example ``Sun 14:00``; empty without a time."""
-    return f"{_DAYS[record.start.weekday()][:3]} {clock(record.start)}" if record.start else ""
+    return f"{_DAYS[record.start.weekday()][:3]} {record.start:%H:%M}" if record.start else ""
 
 
 def joined(items: Iterable[str], word: str = "and") -> str:

@@ -48,70 +48,41 @@ def _unknown(state: AssistantState, _services: Services) -> dict[str, Any]:
 
 DECLARATIONS: tuple[NodeDeclaration, ...] = (
     NodeDeclaration(
-        work=fetching.fetch_data,
-        label="Fetch data",
-        icon="📥",
+        work=fetching.fetch_data, label="Fetch data", icon="📥",
         without=(names.GENERATE_ACKNOWLEDGMENT, _unknown),
     ),
     NodeDeclaration(
-        work=fetching.update_profile,
-        label="Update profile",
-        icon="👤",
-        has_llm=True,
-        progress="Noting what you told me about yourself…",
-        without=(names.GENERATE_ACKNOWLEDGMENT, _nothing),
+        work=fetching.update_profile, label="Update profile", icon="👤", has_llm=True,
+        progress="Noting what you told me about yourself…", without=(names.GENERATE_ACKNOWLEDGMENT, _nothing),
     ),
     NodeDeclaration(
-        work=fetching.generate_acknowledgment,
-        label="Acknowledge",
-        icon="👋",
-        has_llm=True,
+        work=fetching.generate_acknowledgment, label="Acknowledge", icon="👋", has_llm=True,
         without=(names.PLAN_QUERIES, _nothing),
     ),
     NodeDeclaration(
-        work=planning.plan_queries,
-        label="Plan queries",
-        icon="🗺️",
-        has_llm=True,
-        progress="Working out what to look for…",
-        without=(names.EXECUTE_QUERIES, planning.planned_by_rules),
+        work=planning.plan_queries, label="Plan queries", icon="🗺️", has_llm=True,
+        progress="Working out what to look for…", without=(names.EXECUTE_QUERIES, planning.planned_by_rules),
     ),
     NodeDeclaration(
-        work=searching.execute_queries,
-        label="Execute queries",
-        icon="🔎",
-        progress="Searching the programme…",
+        work=searching.execute_queries, label="Execute queries", icon="🔎", progress="Searching the programme…",
     ),
     NodeDeclaration(work=searching.check_results, label="Check results", icon="✅"),
     NodeDeclaration(
-        work=searching.relax_and_retry,
-        label="Relax & retry",
-        icon="🔁",
-        progress="Looking a little more widely…",
+        work=searching.relax_and_retry, label="Relax & retry", icon="🔁", progress="Looking a little more widely…",
     ),
     NodeDeclaration(
-        work=searching.reflect_and_replan,
-        label="Reflect & Replan",
-        icon="🤔",
-        has_llm=True,
+        work=searching.reflect_and_replan, label="Reflect & Replan", icon="🤔", has_llm=True,
         without=(names.EXECUTE_QUERIES, searching.reflected_by_rules),
     ),
     NodeDeclaration(
-        work=answering.generate_response,
-        label="Generate response",
-        icon="✍️",
-        has_llm=True,
-        progress="Writing the answer…",
-        without=(names.EVALUATE, answering.written_by_rules),
+        work=answering.generate_response, label="Generate response", icon="✍️", has_llm=True,
+        progress="Writing the answer…", without=(names.EVALUATE, answering.written_by_rules),
     ),
     NodeDeclaration(
-        work=answering.evaluate,
-        label="Evaluate",
-        icon="⚖️",
-        has_llm=True,
+        work=answering.evaluate, label="Evaluate", icon="⚖️", has_llm=True,
         without=("__end__", answering.judged_by_rules),
     ),
-)
+)  # fmt: skip
 """Every node, in the order in which a question meets them."""
 
 NODES: dict[str, NodeDeclaration] = {node.name: node for node in DECLARATIONS}

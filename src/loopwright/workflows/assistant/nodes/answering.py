@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk
 
 from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.errors import ModelError
@@ -52,22 +52,19 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     if chat is None or computed or not any(found.values()):
         return written_by_rules(state, services)
     shown = _offered(state, services)
-    text = (
-        services.prompts()
-        .get(GENERATE_RESPONSE)
-        .render(
-            question=untrusted_line(question_of(state)),
-            records=shown_hits(shown),
-            notes="\n".join(f"- {untrusted_line(note)}" for note in asked_of(state).notes) or "none",
-        )
+    prompt = services.prompts().get(GENERATE_RESPONSE)
+    text = prompt.render(
+        question=untrusted_line(question_of(state)),
+        records=shown_hits(shown),
+        notes="\n".join(f"- {untrusted_line(note)}" for note in asked_of(state).notes) or "none",
     )
     name = model_name(chat)
     ids = [each.record.id for each in shown]
     telling = Telling(ids)
-    whole: BaseMessage | None = None
+    whole: AIMessageChunk | None = None
     try:
         async for piece in chat.astream(text):
-            whole = piece if whole is None else _joined(whole, piece)
+            whole = piece if whole is None else whole + piece
             telling.add(piece.text)
     except Exception:
         services.usage.record_failure(model=name, node=GENERATE_RESPONSE)
@@ -139,12 +136,7 @@ def _by_rules(state: AssistantState) -> Evaluation:
 
 
 def _judged(evaluation: Evaluation) -> dict[str, Any]:
-    return {
-        "evaluation": evaluation,
-        "quality_score": evaluation.quality_score,
-        "confidence_score": evaluation.confidence_score,
-        "faithfulness_score": evaluation.faithfulness_score,
-    }
+    return {"evaluation": evaluation, **evaluation.model_dump(exclude={"issues"})}
 
 
 def _answered(draft: Draft) -> dict[str, Any]:
@@ -159,10 +151,6 @@ def _answered(draft: Draft) -> dict[str, Any]:
 def _offered(state: AssistantState, services: Services) -> list[Found]:
     found: dict[str, list[Found]] = state.get("query_results") or {}
     return offered(found, services.config.assistant.search.limit)
-
-
-def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:
-    return whole + piece if isinstance(whole, AIMessageChunk) and isinstance(piece, AIMessageChunk) else piece
 
 
 class Telling:
@@ -191,7 +179,6 @@ class Telling:
             Everything that was told: the answer.
         """
         self._tell(self._kept.rstrip())
-        self._kept = ""
         return self._told
 
     def _tell(self, text: str) -> None:

@@ -46,10 +46,8 @@ async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any
     if profile is None and user:
         profile = await services.memory.profile(user)
     history = []
-    conversation = (state.get("user_context") or {}).get("conversation_id")
-    if conversation:
-        wanted = services.config.assistant.history_turns
-        history = await services.memory.turns(conversation, wanted, user_id=user)
+    if conversation := (state.get("user_context") or {}).get("conversation_id"):
+        history = await services.memory.turns(conversation, services.config.assistant.history_turns, user_id=user)
     needed = forgets_all(question_of(state)) or _says_of_itself(question_of(state), services)
     return {**fresh_state(), "profile": profile, "profile_needs_update": needed, "history": history}
 

@@ -12,16 +12,7 @@ from loopwright.workflows.assistant.constants import PLAN_QUERIES
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.schemas import (
-    Condition,
-    Filters,
-    Operation,
-    PlannedQuery,
-    QueryMode,
-    Question,
-    Table,
-    Turn,
-)
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, QueryMode, Question, Table, Turn
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, asked_at, question_of
 
@@ -159,7 +150,7 @@ def _read(state: AssistantState, services: Services, standalone: str | None = No
 
 
 def _planned(question: Question, state: AssistantState, services: Services) -> dict[str, Any]:
-    queries: list[PlannedQuery] = plan(question, services.config.assistant, state.get("profile"))
+    queries = plan(question, services.config.assistant, state.get("profile"))
     return {
         "question": question,
         "intent": question.operation,

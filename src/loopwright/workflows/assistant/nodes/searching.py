@@ -9,8 +9,8 @@ from typing import Any
 
 from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.reflecting import (
-    NEAR,
     ReflectionReply,
+    lowered,
     reflect,
     reflection_of,
     shown_search,
@@ -78,12 +78,7 @@ async def relax_and_retry(state: AssistantState, services: Services) -> dict[str
     least = max(1, services.config.assistant.search.enough)
     pairs = zip(planned, state.get("outcomes") or [], strict=False)
     poor = [query for query, outcome in pairs if len(outcome.hits) < least] or planned
-    wider = (
-        query.model_copy(
-            update={"score_threshold": round(query.score_threshold * NEAR, 4), "limit": min(MAX_LIMIT, query.limit * 2)}
-        )
-        for query in poor
-    )
+    wider = (lowered(query, limit=min(MAX_LIMIT, query.limit * 2)) for query in poor)
     queries = list(untried(wider, attempts))
     return {
         "planned_queries": queries,

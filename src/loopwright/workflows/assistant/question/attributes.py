@@ -58,9 +58,8 @@ def _itself(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
     place = ", ".join(part for part in (info.venue, info.city) if part)
     where = f"{info.title} is {'at' if info.venue else 'in'} {place}." if place else ""
     if _WHERE & set(question.text.lower().strip("?!. ").split()):
-        return (
-            where or f"The schedule does not say where {info.title} is; it has {len(catalogue.values('room'))} rooms.",
-        )
+        rooms = len(catalogue.values("room"))
+        return (where or f"The schedule does not say where {info.title} is; it has {rooms} rooms.",)
     told = [f"{info.title} is on {span}.", where] if not question.filters.values("day") else []
     for day in question.filters.values("day") or sorted(catalogue.values("day")):
         held = [record for record in catalogue.of_table(Table.SESSIONS) if day in record.values("day") and record.start]

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.names import SPEAKING
+from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, Question, Record, Slot, Table, Turn
@@ -17,6 +18,10 @@ from loopwright.workflows.assistant.sources.catalogue import clock_of
 _TIMES: tuple[Slot, ...] = ("start", "end", "on")
 Beside: TypeAlias = Literal["after", "before", "during"]
 """How something lies in time to a session."""
+POSITIONS = {word: place for place, word in enumerate("first second third fourth fifth".split())}
+"""Word -> the place in a row that it says, from zero."""
+_ORDERED = words("things", "last") | POSITIONS.keys()
+_ONES = frozenset({"one", "ones"})
 _SHORT = 7
 _ON_RECORDS = ("count", "first", "last", "longest", "shortest")
 
@@ -30,7 +35,9 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
         if turn.role == "user":
             question = _next(turn.text, before, cited, reader)
             # What points at what was shown, asks for nothing else than before: "and on Sunday?" is of the same subject.
-            pointed = any(each.slot == "record" for each in (*question.filters.include, *question.filters.exclude))
+            filters = question.filters
+            same = before is not None and (before.topic, before.filters.include) == (question.topic, filters.include)
+            pointed = filters.values("record") or (not same and any(each.slot == "record" for each in filters.exclude))
             before = question if before is None or (question.searches and not pointed) else before
         elif turn.referenced_ids:
             cited = [records[each] for each in turn.referenced_ids if each in records]
@@ -39,7 +46,7 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
 
 def _next(text: str, before: Question | None, cited: Sequence[Record], reader: Reader) -> Question:
     question = reader.read(text)
-    if before is None or question.smalltalk:
+    if before is None or question.smalltalk or question.operation == "outside":
         return question
     sentence = reader.last
     said = {token.word for token in sentence.tokens}
@@ -49,46 +56,70 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     on_records = question.operation in _ON_RECORDS and not content and not elsewhere
     on_those = on_records and not said & words("things", "sessions")
     several = said & words("turns", "them") and not said & words("turns", "more")
+    if cited and (kept := _kept(question, sentence, said, cited, before, reader)):
+        return kept
     if cited and not on_those and (pointed := _pointed(question, sentence, said, content, cited, before)):
         return pointed
-    if not (
-        on_those
-        or (on_records and several)
-        or _continues(sentence, said, content, question)
-        or _within(question, before)
-    ):
+    goes_on = on_those or (on_records and several) or _continues(sentence, said, content, question)
+    if not goes_on and not _within(question, before):
         return question
-    topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
-    english = sentence.language == "en"
-    return _resumed(
-        question.model_copy(update={"topic": topic if english else question.topic}), before, cited, said, content
-    )
+    if sentence.language == "en":
+        topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
+        question = question.model_copy(update={"topic": topic})
+    return _resumed(question, before, cited, said, content)
 
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
     """The words of a turn that can be a subject, without those that only join it to what was before."""
-    joining = frozenset[str]().union(
-        *(words("turns", key) for key in ("opens", "corrects", "it", "person", "more", "after", "before", "what"))
-    )
+    joining = words("turns", "opens corrects it person more after before what")
     asking = SPEAKING | frozenset(
-        "exactly long take takes room time start starts begin begins end ends said speaker presents".split()
+        "exactly long take takes room time start starts begin begins end ends said speaker presents tell show".split()
     )
     return [
         place
         for place in sentence.rest()
         if sentence.word(place) not in joining | asking
+        and not (sentence.is_any(place, _ORDERED) and _ends_at(sentence, place + 1))
         and reader.weight(sentence, place) >= SUBJECT
         and not reader.is_stray(sentence, place)
     ]
 
 
+def _ends_at(sentence: Sentence, place: int) -> bool:
+    """Whether nothing is named from a word on: "the second", "the second one"."""
+    return sentence.begins(place) or sentence.is_any(place, _ONES) or bool(sentence.tokens[place].gap.strip())
+
+
+def _kept(
+    question: Question, sentence: Sentence, said: set[str], cited: Sequence[Record], before: Question, reader: Reader
+) -> Question | None:
+    """The question before, without what of the shown is refused: "not the first one", "drop the npm one"."""
+    for place in range(len(sentence)):
+        length = 0 if sentence.word(place) in ("no", "nothing") else cue_at(sentence, place)
+        end = next((other for other in range(place + 1, len(sentence)) if _ends_at(sentence, other)), len(sentence))
+        behind = range(place + length, end)
+        ordinals = [POSITIONS[sentence.word(other)] for other in behind if sentence.is_any(other, POSITIONS)]
+        points = bool(ordinals) or (said & _ONES and sentence.is_any(end, _ONES)) or bool(said & {"other"})
+        points = points or (len(behind) == 1 and sentence.is_any(behind[0], words("turns", "it", "en")))
+        if not length or not points or question.filters.include:
+            continue
+        named = {term for other in behind for term in terms(sentence.word(other)) if reader.weight(sentence, other)}
+        refused = [each for n, each in enumerate(cited) if n in ordinals or named.intersection(terms(each.title))]
+        if not (refused or named or ordinals):
+            refused = [*(cited if said & words("turns", "them", "en") - {"one"} else cited[:1])]
+        rest = [each for each in cited if each not in refused]
+        if refused and rest and "other" in said:
+            return _about(question, rest)
+        if refused:
+            exclude = (*before.filters.exclude, _none_of(refused))
+            filters = before.filters.model_copy(update={"exclude": exclude})
+            return before.model_copy(update={"text": question.text, "filters": filters})
+    return None
+
+
 def _continues(sentence: Sentence, said: set[str], content: list[int], question: Question) -> bool:
-    opens = (
-        sentence.word(0) in words("turns", "opens")
-        or said & words("turns", "corrects")
-        or said & words("turns", "more")
-    )
-    points = said & (words("turns", "it", "en") | words("turns", "person", "en"))
+    opens = sentence.word(0) in words("turns", "opens") or said & words("turns", "corrects more")
+    points = said & words("turns", "it person", "en")
     short = len(sentence) <= _SHORT and question.operation == "find" and not (content and question.filters.include)
     whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
     whole = whole and not said & words("turns", "them")
@@ -98,12 +129,9 @@ def _continues(sentence: Sentence, said: set[str], content: list[int], question:
 
 def _within(question: Question, before: Question) -> bool:
     """Whether a subject is asked for within the time that was told before: "I come on Sunday" - "what about Go?"."""
-    told = before.operation == question.operation == "find" and not before.topic and before.filters.include
-    return (
-        bool(told)
-        and not question.filters.include
-        and all(each.slot == "day" or each.slot in _TIMES for each in before.filters.include)
-    )
+    bare = before.operation == question.operation == "find" and not before.topic and not question.filters.include
+    slots = {each.slot for each in before.filters.include}
+    return bare and bool(slots) and slots <= {"day", *_TIMES}
 
 
 def _pointed(
@@ -116,27 +144,36 @@ def _pointed(
 ) -> Question | None:
     """A question about what was cited: one of them, its neighbours in the room, or others of its persons."""
     sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
-    positions = {word: place for place, word in enumerate("first second third fourth fifth".split())}
-    ordinal = next((positions[token.word] for token in sentence.tokens if token.word in positions), None)
+    ordinal = next((POSITIONS[token.word] for token in sentence.tokens if token.word in POSITIONS), None)
     if said & words("things", "last") and "one" in said:
         ordinal = len(sessions) - 1
     it, more = said & words("turns", "it"), said & words("turns", "more")
+    more = more and not any(sentence.match(place, ("more", "about")) for place in range(len(sentence)))
     person = said & words("turns", "person", "en" if sentence.language == "en" else "")
     slots = [span.condition for span in sentence.spans]
     shown = sessions if said & words("turns", "them") else sessions[:1]
-    if ordinal is not None and not slots and not content:
-        return _about(question, sessions[ordinal : ordinal + 1]) if ordinal < len(sessions) else None
+    anchor = sessions[ordinal] if ordinal is not None and ordinal < len(sessions) else sessions[0]
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
-    located = it or person or said & {"there", "in"}
+    located = it or person or ordinal is not None or said & {"there", "in"}
     if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
-        return _beside(question, sessions[0], bool(after))
-    if "time" in said and said & {"same", "that"} and sessions[0].start and not content:
-        filters = Filters(include=(*around(sessions[0], "during"), *slots), exclude=(_none_of(sessions[: not slots]),))
-        return question.model_copy(update={"topic": "", "filters": filters, "tables": (Table.SESSIONS,)})
+        # "What's on now?" - "and after that?" asks for what is on anywhere.
+        anywhere = before.operation == "now" and len(sessions) > 1 and not said & {"there", "room"}
+        return _beside(question, anchor, bool(after), anywhere=anywhere)
+    at_once = ("time" in said and said & {"same", "that"}) or (it and said & words("time", "during"))
+    at_once = at_once or ("miss" in said and said & {"there", *words("turns", "it", "en")})  # "what would I miss?"
+    if at_once and anchor.start:
+        asked = [each for each in question.filters.include if each.slot not in ("day", *_TIMES)]
+        exclude = (*question.filters.exclude, _none_of([anchor][: not asked]))
+        filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
+        topic = "" if "miss" in said else " ".join(sentence.tokens[place].raw for place in content)
+        found = {"operation": "find", "topic": topic, "filters": filters, "tables": (Table.SESSIONS,)}
+        return question.model_copy(update={**found, "doubted": False})
+    if ordinal is not None and not slots and not content:
+        return _about(question, [anchor]) if ordinal < len(sessions) else None
     if it and question.operation == "clash":
         sides = (*_about(question, shown).filters.include, *question.filters.include)
         return question.model_copy(update={"filters": Filters(include=sides)})
-    if it and not slots and not more:
+    if it and not slots and not more and Table.SESSIONS in question.tables:
         if not content:
             return _about(question, shown)
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
@@ -146,6 +183,8 @@ def _pointed(
             wanted = Condition(slot="record", values=tuple(record.id for record in sessions), said="of those")
             filters = Filters(include=(wanted,)) if meant else question.filters
             return question.model_copy(update={"operation": "find", "topic": topic, "filters": filters})
+    if it and not content and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
+        return question.model_copy(update={"topic": before.topic or sessions[0].title, "filters": Filters()})
     if person and not content:
         own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
         people = before.filters.values("person") or sessions[0].values("speaker") or own
@@ -168,16 +207,15 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
     return question.model_copy(update={**found, "unread": (), "doubted": False})
 
 
-def _beside(question: Question, anchor: Record, after: bool) -> Question:
-    """What is on in the same room after a session, or before it."""
+def _beside(question: Question, anchor: Record, after: bool, *, anywhere: bool) -> Question:
+    """What is on in the same room after a session or before it, or anywhere."""
     if anchor.start is None:
         return _about(question, [anchor])
-    room = Condition(slot="room", values=anchor.values("room"), said="the same room")
+    room = [] if anywhere else [Condition(slot="room", values=anchor.values("room"), said="the same room")]
     operation = "first" if after else "last"
-    filters = Filters(include=(*around(anchor, "after" if after else "before"), room), exclude=(_none_of([anchor]),))
-    return question.model_copy(
-        update={"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
-    )
+    filters = Filters(include=(*around(anchor, "after" if after else "before"), *room), exclude=(_none_of([anchor]),))
+    asked = {"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
+    return question.model_copy(update=asked)
 
 
 def around(anchor: Record, beside: Beside) -> tuple[Condition, Condition]:
@@ -201,9 +239,8 @@ def _resumed(
     corrected = said & words("turns", "corrects")
     include = tuple(_without_old(each, before) if corrected else each for each in new.include)
     replaced = {each.slot for each in include}
-    if replaced & set(_TIMES):
-        replaced |= set(_TIMES)
-    if "day" in replaced and before.operation in ("now", "next", "previous"):
+    moved = "day" in replaced and before.operation in ("now", "next", "previous")
+    if moved or replaced & set(_TIMES):
         replaced |= set(_TIMES)
     if {"track", "type"} & replaced:
         replaced |= {"track", "type"}
@@ -220,27 +257,14 @@ def _resumed(
     more = bool(said & words("turns", "more")) and not include and not content
     topic = question.topic if content else "" if "track" in replaced and before.topic else before.topic
     exclude = (*old, *(each for each in new.exclude if each not in old), *([_none_of(cited)] if more and cited else []))
-    operation = question.operation if question.operation != "find" else before.operation
-    if {"day"} & replaced and before.operation in ("now", "next", "previous"):
-        operation = "find"
+    goes_on = question.operation == "find" and before.searches
+    operation = "find" if moved else before.operation if goes_on else question.operation
     elsewhere = question.tables != (Table.SESSIONS,)
-    return question.model_copy(
-        update={
-            "operation": operation if before.searches or question.operation != "find" else "find",
-            "topic": topic,
-            "tables": question.tables if elsewhere or not before.tables else before.tables,
-            "filters": Filters(
-                include=(*kept, *include),
-                exclude=exclude,
-                without=tuple(
-                    dict.fromkeys(each for each in (*before.filters.without, *new.without) if each not in welcome)
-                ),
-            ),
-            "by": question.by or before.by,
-            "unread": (),
-            "doubted": False,
-        }
-    )
+    tables = question.tables if elsewhere or not before.tables else before.tables
+    without = dict.fromkeys(each for each in (*before.filters.without, *new.without) if each not in welcome)
+    filters = Filters(include=(*kept, *include), exclude=exclude, without=tuple(without))
+    resumed = {"operation": operation, "topic": topic, "tables": tables, "filters": filters}
+    return question.model_copy(update={**resumed, "by": question.by or before.by, "unread": (), "doubted": False})
 
 
 def _without_old(condition: Condition, before: Question) -> Condition:

@@ -96,8 +96,7 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
         word = sentence.word(place)
         if sentence.tokens[place].taken:
             continue
-        compound = _compound(word)
-        name, part = compound or (word, "")
+        name, part = _compound(word) or (word, "")
         if name in days() and (part or len(name) > 3 or _is_short_day(sentence, place)):
             _ask_weekday(sentence, place, days()[name], held)
         elif now and (away := _away(sentence, place, name)) is not None:
@@ -120,7 +119,7 @@ def _compound(word: str) -> tuple[str, str] | None:
     for name in (*days(), *words("time", "tomorrow")):
         if len(name) > 4 and word.startswith(name) and len(word) > len(name):
             rest = "" if word[len(name) :] in ("s", "'s") else word[len(name) :]
-            part = next((part for part in PARTS if rest in words("time", part)), "")
+            part = next((part for part in PARTS if rest in words("time", part)), "morning" * (rest == "morgen"))
             if part or not rest:
                 return name, part
     return None
@@ -128,16 +127,10 @@ def _compound(word: str) -> tuple[str, str] | None:
 
 def _is_short_day(sentence: Sentence, place: int) -> bool:
     """Whether "sat" or "sun" is a day here: before a time or a sign, or after "on"."""
-    after = sentence.word(place + 1)
-    timed = after in ("am", "pm", "") or any(
-        after in words("time", part) for part in (*PARTS, "noon", "after", "before")
-    )
-    return sentence.word(place - 1) not in _BE and (
-        timed
-        or after[:1].isdigit()
-        or sentence.begins(place + 1)
-        or sentence.word(place - 1) in ("on", "this", "both", "by")
-    )
+    before, after = sentence.word(place - 1), sentence.word(place + 1)
+    timed = after in words("time", "morning afternoon evening noon after before") or after in ("am", "pm", "")
+    begun = before in ("on", "this", "both", "by") or after[:1].isdigit() or sentence.begins(place + 1)
+    return before not in _BE and (timed or begun)
 
 
 def _ask_weekday(sentence: Sentence, place: int, weekday: int, held: tuple[str, ...]) -> None:
@@ -168,10 +161,8 @@ def _ask_numbered(sentence: Sentence, place: int, held: tuple[str, ...]) -> None
         number = len(held) - 1
     if not held or number < 0:
         return
-    first, last = (
-        (place - 1, place + 1) if before in positions or before in words("things", "last") else (place, place + 2)
-    )
-    sentence.ask(first, last, "day", held[number] if number < len(held) else "none")
+    first = place - (before in positions or before in words("things", "last"))
+    sentence.ask(first, first + 2, "day", held[number] if number < len(held) else "none")
 
 
 def _ask_date(sentence: Sentence, place: int, info: ConferenceInfo, held: tuple[str, ...]) -> None:
@@ -201,7 +192,8 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
         if word in words("time", moment):
             return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
     match = _CLOCK.fullmatch(word)
-    if match is None and word not in numbers():
+    counts = sentence.is_any(after, words("things", "room sessions"))  # "one room"
+    if match is None and (word not in numbers() or counts):
         return None
     hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
     if sentence.word(after) in ("am", "pm"):
@@ -277,7 +269,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     if now and (after := _from_now(sentence, place, now)):
         return after
     first = clock_at(sentence, place + 1 + (sentence.word(place + 1) == "than"))
-    opens = word in words("time", "between") | words("time", "after")
+    opens = word in words("time", "between after")
     if opens and first and sentence.is_any(first[2], words("time", "to")):
         if second := clock_at(sentence, first[2] + 1):
             return _window(sentence, place, second[2], first[0], second[0])
@@ -293,25 +285,20 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     if first and (early or late):
         after = first[2] + (sentence.word(first[2]) in ("on", "onwards", "onward"))
         side = "before" if early else "from" if word in ("from", "ab", "vanaf") else "after"
-        said = f"{side} {clock_said(first[0] if early else first[1])}"
+        said = f"{'ending ' * ends}{side} {clock_said(first[0] if early else first[1])}"
         # "Not after 3": what begins at 3 is still welcome.
         open_end = not ends and word in _AFTER and first[0] == first[1] and _denied(sentence, place)
         least, most = (None, first[0]) if early else (first[1] + open_end, None)
-        sentence.ask(
-            place, after, "end" if ends else "start", least=least, most=most, said=f"ending {said}" if ends else said
-        )
+        sentence.ask(place, after, "end" if ends else "start", least=least, most=most, said=said)
         return after
     here = clock_at(sentence, place)
     if here is None or word in words("time", "at", sentence.language):
         following = sentence.word(place + 1)
         clear = first and (word == "at" or first[0] != first[1] or following[:1].isdigit() or following in numbers())
         return _at(sentence, place, first) if first and clear and word in words("time", "at") else place
-    second = None
-    if sentence.is_any(here[2], words("time", "to")) or (
-        here[2] < len(sentence) and sentence.tokens[here[2]].gap.strip() in ("-", "–")
-    ):
-        dashed = not sentence.is_any(here[2], words("time", "to"))
-        second = clock_at(sentence, here[2] + (not dashed))
+    joined = sentence.is_any(here[2], words("time", "to"))
+    dashed = here[2] < len(sentence) and sentence.tokens[here[2]].gap.strip() in ("-", "–")
+    second = clock_at(sentence, here[2] + joined) if joined or dashed else None
     spelled = word in _PARTS_OF_HOURS
     exact = spelled or sentence.word(place + 1) in ("am", "pm") or ":" in word or re.fullmatch(r"\d{1,2}h\d\d", word)
     if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
@@ -337,9 +324,8 @@ def _denied(sentence: Sentence, place: int) -> bool:
 def _window(sentence: Sentence, first: int, last: int, least: int, most: int) -> int:
     # Of "4 to 6 pm" the first hour is in the afternoon too, and of "11 to 1" the second.
     most += 720 if most <= least < 720 else 0
-    sentence.ask(
-        first, last, "start", least=least, most=most, said=f"between {clock_said(least)} and {clock_said(most)}"
-    )
+    said = f"between {clock_said(least)} and {clock_said(most)}"
+    sentence.ask(first, last, "start", least=least, most=most, said=said)
     return last
 
 
@@ -404,7 +390,7 @@ def read_lengths(sentence: Sentence) -> None:
             sentence.ask(place, last, "minutes", least=length, most=length, said=f"of {length} minutes")
         # A word that says how long something may be compares nothing else.
         for other in places:
-            if sentence.is_any(other, words("time", "longer") | words("time", "shorter")):
+            if sentence.is_any(other, words("time", "longer shorter")):
                 sentence.take(other, other + 1, "minutes")
 
 
@@ -413,17 +399,13 @@ def read_number(sentence: Sentence) -> int:
     for place in range(len(sentence)):
         said = sentence.word(place)
         number = int(said) if said.isdecimal() and len(said) < 3 else numbers().get(said, 0)
-        compared = {sentence.word(other) for other in range(place - 2, place)}
-        if (
-            number < 2
-            or sentence.tokens[place].taken
-            or compared & (words("time", "longer") | words("time", "shorter"))
-        ):
+        compared = words("time", "longer shorter") & {sentence.word(other) for other in range(place - 2, place)}
+        if number < 2 or compared or sentence.tokens[place].taken:
             continue
         for other in range(place + 1, min(len(sentence), place + _COUNTED + 1)):
             if sentence.begins(other) or "," in sentence.tokens[other].gap:
                 break
-            thing = sentence.is_any(other, words("things", "sessions") | words("things", "thing"))
+            thing = sentence.is_any(other, words("things", "sessions thing"))
             if sentence.tokens[other].taken == "type" or thing:
                 sentence.take(place, place + 1, "number")
                 return number

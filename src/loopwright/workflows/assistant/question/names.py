@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from rapidfuzz.distance import OSA
@@ -15,7 +15,7 @@ from loopwright.workflows.assistant.question.languages import CODES, NAMES, code
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
-from loopwright.workflows.assistant.searching.lexicon import function_words, numbers, words
+from loopwright.workflows.assistant.searching.lexicon import function_words, glossary, numbers, words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 
 _NAME = re.compile(r"[^\W\d_]{2,}")
@@ -82,6 +82,7 @@ class Names:
         """Exhibitor's name, squashed -> the exhibitor."""
         titled = Counter(term for record in self.stands.values() for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
+        self._titled = [{*_NAME.findall(fold(record.title))} for record in sessions]
         self.titles = {_squashed(record.title): record for record in sessions}
         """Session's title, squashed -> the session."""
 
@@ -90,7 +91,8 @@ class Names:
         starts: dict[str, list[str]] = defaultdict(list)
         for room in dict.fromkeys(rooms):
             inside = re.findall(r"\(([^)]*)\)", room)
-            for alias in (room, re.sub(r"\([^)]*\)", "", room), *inside):
+            plain = re.sub(r"\([^)]*\)", "", room)
+            for alias in (room, plain, " ".join(each for each in plain.split() if not _is_place(fold(each))), *inside):
                 if phrase := _phrase(alias):
                     found[phrase].append(room)
             for alias in (room, *inside):
@@ -101,7 +103,7 @@ class Names:
             if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
                 firsts[phrase[0]].append(room)
         for word, several in firsts.items():
-            if len(several) > 1 and word not in starts:
+            if len(several) > 1 and word not in starts and not _is_place(word):
                 found.setdefault((word,), several)
         self.rooms = {phrase: tuple(dict.fromkeys(named)) for phrase, named in found.items()}
         self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
@@ -118,13 +120,15 @@ class Names:
             for token in sentence.tokens
         )
 
+    def calls(self, word: str) -> bool:
+        """Whether a session has a word in its title."""
+        return any(word in title for title in self._titled)
+
     def record(self, quoted: str) -> Record | None:
         """The session whose title is quoted, or begins so."""
         wanted = _squashed(quoted)
-        if wanted in self.titles:
-            return self.titles[wanted]
-        begun = [record for title, record in self.titles.items() if len(wanted) > 11 and title.startswith(wanted)]
-        return begun[0] if begun else None
+        begun = (record for title, record in self.titles.items() if len(wanted) > 11 and title.startswith(wanted))
+        return self.titles.get(wanted) or next(begun, None)
 
     def track_of(self, wanted: list[str]) -> tuple[str, frozenset[str]] | None:
         """The track whose name some terms cover best, and the terms of it that they have."""
@@ -193,21 +197,19 @@ def _is_room(sentence: Sentence, place: int, word: str) -> bool:
 
 
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:
-    word = sentence.word(place)
+    word, raw = sentence.word(place), sentence.tokens[place].raw
     near = next((other for other in (place + 1, place - 1) if sentence.is_any(other, blocks)), None)
-    said = sentence.tokens[place].raw.isupper() and sentence.is_any(place - 1, _IN)  # "not in UB"
+    said = raw.isupper() and sentence.is_any(place - 1, _IN)  # "not in UB"
     if near is None and word in names.buildings and (said or word[-1].isdigit()):  # "UB2" is nothing else
         near = place
     if near is not None and word in names.buildings:
         first, last = min(place, near), max(place, near) + 1
-        sentence.ask(
-            first, last, "room", *names.buildings[word], said=f"the {sentence.tokens[place].raw.upper()} building"
-        )
+        sentence.ask(first, last, "room", *names.buildings[word], said=f"the {raw.upper()} building")
     elif re.fullmatch(r"[a-z]{1,3}\d?\.[\d.]+\w*", word):
         rooms = [room for each in names.buildings.values() for room in each if fold(room).startswith(word)]
         if not rooms:
-            sentence.notes.append(f"There is no room {sentence.tokens[place].raw}")
-        sentence.ask(place, place + 1, "room", *(dict.fromkeys(rooms) or (sentence.tokens[place].raw,)))
+            sentence.notes.append(f"There is no room {raw}")
+        sentence.ask(place, place + 1, "room", *(dict.fromkeys(rooms) or (raw,)))
 
 
 def read_kinds(sentence: Sentence, names: Names) -> None:
@@ -220,17 +222,16 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
             _read_track(sentence, place, names)
         for length in (2, 1):
             squashed = _squashed("".join(token.word for token in sentence.tokens[place : place + length]))
-            if (
-                sentence.free(place, place + length)
-                and squashed in names.types
-                and squashed not in ("talk", "session", "devroom", "event")
-            ):
+            squashed = _squashed(glossary(word, sentence.language)) if squashed not in names.types else squashed
+            known = squashed in names.types and squashed not in ("talk", "session", "devroom", "event")
+            if known and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "type", names.types[squashed])
                 break
         code = NAMES.get(word)
         # "I don't speak French" denies the whole of what it says.
         first = place - sentence.is_any(place - 1, _UNDERSTAND)
         said = sentence.is_any(place - 1, _LANGUAGE) or sentence.is_any(place + 1, words("things", "sessions"))
+        said = said or _joined_to(sentence, place, "language")
         if code and sentence.free(place, place + 1) and (said or first < place):
             if code not in names.languages:
                 sentence.notes.append(f"The programme has nothing in {CODES[code]}")
@@ -285,12 +286,9 @@ def read_persons(sentence: Sentence, names: Names) -> None:
         spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
         if sentence.word(place) in STOP_WORDS:
             continue
-        last = place + 2 + (sentence.word(place + 1) in _PARTICLES)
-        last = _hyphened(sentence, last)
+        last = _hyphened(sentence, place + 2 + (sentence.word(place + 1) in _PARTICLES))
         both = sentence.free(place, last) and sentence.named(last - 1) if last <= len(sentence) else False
-        written = (
-            both and sentence.tokens[place].raw[0].isupper() and not re.search(r"\S", sentence.tokens[last - 1].gap)
-        )
+        written = both and sentence.tokens[place].raw[0].isupper() and not sentence.tokens[last - 1].gap.strip()
         nobody = not any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
         rare = all(share(term) < _USUAL for term in terms(sentence.word(last - 1)))
         if spoken and written and nobody and rare and not all(map(str.isupper, sentence.raw(place, last).split())):
@@ -325,19 +323,16 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
     if most == 1:
         last = place + 1
         following = sentence.word(last)
-        if (
-            sentence.free(last, last + 1)
-            and sentence.named(last)
-            and not _SIGNS.search(sentence.tokens[last].gap)
-            and (following not in names.said or all(share(term) < _USUAL for term in terms(following)))
-        ):
+        rare = following not in names.said or all(share(term) < _USUAL for term in terms(following))
+        beside = sentence.free(last, last + 1) and not _SIGNS.search(sentence.tokens[last].gap)
+        if beside and rare and sentence.named(last):
             last = _hyphened(sentence, last + 1)
             full = sentence.written(place, last)
             sentence.notes.append(f"The programme has nobody called {full}")
             sentence.ask(place, last, "person", full)
             return last
     persons = sorted(person for person, count in votes.items() if count == most)
-    while sentence.free(place - 1, place) and _misspelt(sentence.word(place - 1), Counter(persons)):
+    while sentence.free(place - 1, place) and _misspelt(sentence.word(place - 1), persons):
         place -= 1
     sentence.ask(place, last, "person", *persons, said=f"with {persons[0]}" if len(persons) == 1 else "")
     return last
@@ -350,14 +345,14 @@ def _hyphened(sentence: Sentence, last: int) -> int:
     return last
 
 
-def _misspelt(word: str, votes: Counter[str]) -> set[str]:
+def _misspelt(word: str, persons: Iterable[str]) -> set[str]:
     """Who of those already meant has a name that differs from a word by a slip."""
     if len(word) < 5:
         return set()
     slips = 1 + (len(word) > 6)
     return {
         person
-        for person in votes
+        for person in persons
         if any(0 < OSA.distance(own, word, score_cutoff=slips) <= slips for own in _NAME.findall(fold(person)))
     }
 
@@ -377,28 +372,30 @@ def _is_asker(sentence: Sentence, place: int) -> bool:
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:
     """Whether one name alone means a person: it is rarely written otherwise, or somebody is said to speak."""
-    word = sentence.word(place).removesuffix("'s")
-    if len(word) < _SHORTEST_NAME and not sentence.named(place):
+    word, named = sentence.word(place).removesuffix("'s"), sentence.named(place)
+    beside = any(sentence.is_any(near, SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
+    if not named and (len(word) < _SHORTEST_NAME or (share(word) >= _USUAL and not beside)):
         return False
-    if (
-        share(word) >= _USUAL
-        and not sentence.named(place)
-        and not any(sentence.is_any(near, SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
-    ):
-        return False
+    if _joined_to(sentence, place, "person"):
+        return True
     have, written = len(names.persons[word]), names.said[word]
     spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
-    return (
-        have / (have + max(0, written - have)) + 0.25 * spoken + 0.1 * sentence.named(place) >= 0.55
-        and written <= 8 + 8 * spoken
-    )
+    sure = have / max(have, written) + 0.25 * spoken + 0.1 * named >= 0.55
+    return sure and written <= 8 + 8 * spoken
+
+
+def _is_place(word: str) -> bool:
+    return word in words("things", "room") or word in words("things", "building")
+
+
+def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
+    """Whether a word is joined to one that was read so: "Moser or Hofer"."""
+    return sentence.is_any(place - 1, _AND) and sentence.tokens[place - 2].taken == what
 
 
 def _can_name(word: str) -> bool:
-    return len(word) > 1 and word not in STOP_WORDS and not any(word in words("things", kind) for kind in _KINDS)
-
-
-_KINDS = ("sessions", "speakers", "first", "last", "any", "room", "track")
+    kinds = words("things", "sessions speakers first last any room track")
+    return len(word) > 1 and word not in STOP_WORDS and word not in kinds
 
 
 def _squashed(text: str) -> str:

@@ -86,7 +86,7 @@ def nearest(sentence: Sentence, first: int, last: int, *, answered: float = 0.0)
     odds = counts @ model.odds[[model.rows[each] for each in known]]
     odds[model.labels.index("outside")] -= answered
     best, rival = (int(place) for place in np.argsort(-odds, kind="stable")[:2])
-    telling = {each for each in said if each in model.rows and model.odds[model.rows[each], best] > _TELLS}
+    telling = {each for each in known if model.odds[model.rows[each], best] > _TELLS}
     return Near(
         cast("Operation", model.labels[best]),
         float(odds[best]),
@@ -161,10 +161,9 @@ def model_of(name: str) -> Model:
 
 
 def _masked(sentence: Sentence, first: int, last: int, model: Model) -> list[str]:
-    known = model.rows
     masked: list[str] = []
     for token in sentence.tokens[first:last]:
-        word = _SLOTS.get(token.taken, "") or (token.word if _term(token.word) in known else "X")
+        word = _SLOTS.get(token.taken, "") or (token.word if model.knows(token.word) else "X")
         if not (masked and masked[-1] == word and word in MARKS):
             masked.append(word)
     return masked

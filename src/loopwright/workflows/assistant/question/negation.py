@@ -19,6 +19,7 @@ TIMES: frozenset[Slot] = frozenset({"day", "start", "end", "on"})
 """What is asked of times, whose denial `read_presence` reads."""
 _ANY = frozenset({"any", "anything"})
 _BE = frozenset("i'm am we're".split())
+_IF = frozenset("if wenn falls si als".split())
 _MOST_BETWEEN = 6
 _READ = TIMES | {"correction", "told"}
 """What a cue may have been read as already: "no wait", "I can't be there before 1 pm"."""
@@ -43,9 +44,13 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
     while place < len(sentence):
         length = cue_at(sentence, place)
         if length and sentence.tokens[place].taken not in _READ:
-            weak = sentence.word(place) in words("negation", "weak") | words("negation", "outer")
+            weak = sentence.word(place) in words("negation", "weak outer")
             at_once = not is_verbal(sentence, place, length)
-            found, subjects, end = _behind(sentence, place + length, weight, weak=weak, at_once=at_once)
+            start = place + length
+            if not at_once:  # "I don't give a damn about X"
+                near = range(start, min(len(sentence), start + _MOST_BETWEEN))
+                start = next((other + 1 for other in near if sentence.word(other) == "about"), start)
+            found, subjects, end = _behind(sentence, start, weight, weak=weak, at_once=at_once)
             spans += found
             topics += subjects
             if found or subjects:
@@ -77,9 +82,8 @@ def unread(sentence: Sentence) -> list[str]:
             token = sentence.tokens[place]
             cue = place and cue_at(sentence, place) and token.word not in weak and "any" not in token.word
             timed = token.word.isdigit() and any(sentence.is_any(near, _TIMED) for near in (place - 1, place + 1))
-            often = sentence.is_any(place, words("time", "often")) and (
-                token.word != "times" or sentence.word(place - 1) in numbers()
-            )
+            counted = token.word != "times" or sentence.word(place - 1) in numbers()
+            often = counted and sentence.is_any(place, words("time", "often"))
             if not token.taken and (cue or timed or often):
                 found.append(sentence.raw(place, min(last, place + _SAID)))
                 break
@@ -94,6 +98,8 @@ def asked_until(sentence: Sentence, first: int, last: int) -> int:
 
 def cue_at(sentence: Sentence, place: int) -> int:
     """How many words a cue has that stands at a place; 0 for none."""
+    if sentence.is_any(place - 1, _IF):  # "or if not, about X"
+        return 0
     for phrase in cues():
         if sentence.match(place, phrase):
             after = place + len(phrase)
@@ -106,8 +112,7 @@ def cue_at(sentence: Sentence, place: int) -> int:
         anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in _ANY)
         if (other := next(anything, 0)) and not any(map(sentence.begins, range(place + 1, other + 1))):
             return other + 1 - place
-    before = [sentence.word(other) for other in range(place - 3, place)]
-    everything = words("things", "any") & set(before)
+    everything = words("things", "any") & {sentence.word(other) for other in range(place - 3, place)}
     return int(bool(sentence.word(place) in words("negation", "but") and everything))
 
 
@@ -164,12 +169,8 @@ def _behind(  # noqa: C901 - one case after the other
         if spans and word not in OPENING and word not in words("things", "sessions"):
             break
         said = weight(place)
-        if (
-            not weak
-            and not spans
-            and not sentence.tokens[place].taken
-            and (said > 0.7 or (((at_once and place == first) or listed) and said > 0.05))
-        ):
+        least = 0.05 if listed or (at_once and place == first) else 0.7
+        if said > least and not (weak or spans or sentence.tokens[place].taken):
             run.append(place)
             listed = False
         elif run and (word in OPENING or place - run[-1] > 1):

@@ -28,11 +28,8 @@ def told_of(text: str, profile: Profile | None) -> tuple[str, ...]:
     if forgets_all(text):
         forgotten = "I have forgotten everything that I knew of you, and our conversations."
         return (forgotten if known.user_id else "I keep nothing of you: no user id was given.",)
-    parts = [f"your name is {known.name}"] if known.name else []
-    for entries, what in (
-        (known.interests, "you are interested in"),
-        (known.seeking, "you look for"),
-        (known.offering, "you offer"),
-    ):
-        parts += [f"{what} {', '.join(entries)}"] if entries else []
+    told = ("your name is", "you are interested in", "you look for", "you offer")
+    named = (known.name,) if known.name else ()
+    lists = zip(told, (named, known.interests, known.seeking, known.offering), strict=True)
+    parts = [f"{what} {', '.join(entries)}" for what, entries in lists if entries]
     return (f"What I know of you: {'; '.join(parts)}." if parts else "I know nothing of you.",)

@@ -41,7 +41,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
     if not sentence.asks(*TIMES):
         return
     weight, model = cache(weight), model_of("times")
-    things, idle = words("things", "sessions") | words("things", "any"), MARKS | JOINING
+    things, idle = words("things", "sessions any"), MARKS | JOINING
     before = "asked"
     days = {span.condition.values for span in sentence.spans if span.condition.slot == "day"}
     for first, last in _parts(sentence, weight):
@@ -101,6 +101,8 @@ def _denies_time(sentence: Sentence, place: int, time: int, weight: Callable[[in
     """Whether what is denied is the time that follows, and no subject before it."""
     length = _denial(sentence, place)
     helps = sentence.word(place).endswith("n't") or sentence.is_any(place, words("negation", "weak"))
+    if not helps and any(place < span.first < time for span in sentence.spans if span.condition.slot not in TIMES):
+        return False  # "no workshops on Sunday"
     if helps or is_verbal(sentence, place, length):
         return time - place <= _FAR
     behind = place + length
@@ -137,6 +139,8 @@ def _said(
         ):
             said.append("NOT")
             denying |= {*range(place, place + length)}
+        elif length:
+            said.append("X")  # denies something else
         elif sentence.word(place) not in OPENING:
             said.append(sentence.word(place).partition("'")[0])  # of "I'm" the person
         place += max(1, length)

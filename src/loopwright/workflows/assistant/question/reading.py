@@ -9,6 +9,9 @@ from functools import cache
 from itertools import pairwise
 from math import inf
 
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import (
@@ -31,12 +34,14 @@ from loopwright.workflows.assistant.question.names import (
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
 from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
 from loopwright.workflows.assistant.question.presence import read_presence
-from loopwright.workflows.assistant.question.tokens import Sentence, Span
+from loopwright.workflows.assistant.question.tokens import Sentence, Span, Token
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Slot, Table
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, spoken, table, words
 from loopwright.workflows.assistant.searching.search import Search
 
+_PARTED = 3
+"""The fewest letters of a part of a word that was written as two."""
 MAX_QUESTION = 1_000
 """The most characters of a question that are read."""
 SUBJECT = 0.9
@@ -89,12 +94,11 @@ class Reader:
         catalogue, names = self.search.catalogue, self.names
         sentence = Sentence.of(text[:MAX_QUESTION])
         self._mend(sentence)
-        records = read_titles(sentence, names)
-        if records:
+        if records := read_titles(sentence, names):
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
-            sentence.spans.append(
-                Span(place, place + 1, Condition(slot="record", values=tuple(each.id for each in records)))
-            )
+            named = Condition(slot="record", values=tuple(each.id for each in records))
+            sentence.spans.append(Span(place, place + 1, named))
+        self._meals(sentence)
         read_days(sentence, catalogue.info, names.days, self.now)
         read_places(sentence, names)
         read_times(sentence, self.now)
@@ -108,6 +112,15 @@ class Reader:
             if self.names.called.intersection(terms(token.word)):
                 sentence.take(place, place + 1, "conference")
         return sentence
+
+    def _meals(self, sentence: Sentence) -> None:
+        """A meal that the programme has by name is asked for itself, unless it only says when: "after lunch"."""
+        when = frozenset[str]().union(*(words("time", key) for key in ("at", "before", "after", "during", "to")))
+        for place in range(len(sentence)):
+            meal = sentence.is_any(place, words("time", "noon dinner"))
+            called = glossary(sentence.word(place), sentence.language) or sentence.word(place)
+            if meal and not sentence.is_any(place - 1, when) and self.names.calls(called):
+                sentence.take(place, place + 1, "title")
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
         """What a few words ask of time, place, kind and persons; what the programme does not have is left out."""
@@ -162,7 +175,8 @@ class Reader:
             operation, by, topic, whole = "about", listed, "", False
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
-        doubted |= whole and not any(marked)
+        plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in self._known(sentence))
+        doubted |= whole and not plain and not any(marked)
         filters = self._filters(sentence, operation, spans, excluded)
         include, unwanted = filters.include, [value for span in spans for value in span.condition.values]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
@@ -243,7 +257,7 @@ class Reader:
     def weight(self, sentence: Sentence, place: int) -> float:
         """How much a word says of a subject."""
         word = sentence.word(place)
-        if _is_thing(word) or word in STOP_WORDS:
+        if _is_thing(word) or _is_filler(word):
             return 0.0
         index = self.index
         raw = sentence.tokens[place].raw
@@ -251,10 +265,10 @@ class Reader:
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if found and self.names.own.issuperset(found):
             return 0.0
-        if sentence.language != "en" and word in spoken(sentence.language):
-            # What puts in order stands in no example of an operation in another language.
-            if not (word in words("things", "first") or word in words("things", "last")):
-                return 0.0
+        foreign = sentence.language != "en" and word in spoken(sentence.language)
+        # What puts in order stands in no example of an operation in another language.
+        if foreign and word not in words("things", "first last"):
+            return 0.0
         if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
             return SUBJECT
         if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
@@ -293,9 +307,7 @@ class Reader:
         known = {place: weights[place] for place in rest if self.search.vocabulary.knows(sentence.word(place))}
         named = max((known.get(place, 0.0) for place in asked), default=0.0)
         marked = any(known.get(place, 0.0) >= SUBJECT and _marked(sentence, place) for place in asked)
-        points = any(
-            sentence.word(place) in words("turns", "it") and sentence.asks_at(place) for place in range(len(sentence))
-        )
+        points = any(sentence.is_any(n, words("turns", "it")) and sentence.asks_at(n) for n in range(len(sentence)))
         if (marked and not points) or named >= max(SUBJECT, 0.8 * max(known.values(), default=0.0)):
             rest = asked
         english = self._in_english(sentence, rest)
@@ -328,9 +340,8 @@ class Reader:
 
     def _belongs(self, sentence: Sentence, place: int, subjects: Collection[int]) -> bool:
         """Whether a word right behind a subject is a part of it, as "learning" of "machine learning"."""
-        return (
-            place - 1 in subjects and sentence.tokens[place].gap == " " and self.weight(sentence, place) > SUBJECT / 2
-        )
+        beside = place - 1 in subjects and sentence.tokens[place].gap == " "
+        return beside and self.weight(sentence, place) > SUBJECT / 2
 
     def is_stray(self, sentence: Sentence, place: int) -> bool:
         """Whether nobody here uses a word, and it is no subject: other words say what is wanted, and none marks it."""
@@ -367,20 +378,17 @@ class Reader:
                 if named and sentence.tokens[place].taken in ("", "negation"):
                     found.setdefault(kind)
                     sentence.take(place, place + 1, "kind")
-        talking = {
-            place
-            for place in range(len(sentence))
-            if sentence.word(place) == "talk" and sentence.word(place + 1) in ("to", "with")
-        }
+        pairs = pairwise(token.word for token in sentence.tokens)
+        talking = {place for place, (one, other) in enumerate(pairs) if one == "talk" and other in ("to", "with")}
         asked = {token.word for place, token in enumerate(sentence.tokens) if place not in talking}
-        if (asked & words("things", "meet", "en") or (talking and not found)) and not asked & words(
-            "things", "sessions"
-        ):
+        sessions = asked & words("things", "sessions")
+        if (asked & words("things", "meet", "en") or (talking and not found)) and not sessions:
             found |= dict.fromkeys((Table.SESSIONS, Table.SPEAKERS, Table.EXHIBITORS, Table.ATTENDEES))
-        speakers = sentence.tokens and sentence.word(0) in words("things", "speakers")
-        if not found and speakers and not sentence.asks("person") and not asked & words("things", "sessions"):
+        asking = words("things", "speakers", "en") | words("things", "speakers", sentence.language)
+        speakers = sentence.is_any(0, asking)  # "wie" asks for persons in Dutch alone
+        if not found and speakers and not sentence.asks("person") and not sessions:
             found = {Table.SESSIONS: None, Table.SPEAKERS: None}
-        if not found or (found.keys() <= {Table.EXHIBITORS} and asked & words("things", "sessions")):
+        if not found or (found.keys() <= {Table.EXHIBITORS} and sessions):
             found = {Table.SESSIONS: None, **found}
         present = [kind for kind in found if self.search.catalogue.of_table(kind)]
         return tuple(present or found)
@@ -388,6 +396,14 @@ class Reader:
     def _mend(self, sentence: Sentence) -> None:
         """Mend slips in the words that rules go by, and in names; what a subject was meant to be is for the search."""
         known = english_words()
+        for place in range(len(sentence) - 1):  # "sql lite"
+            one, other = sentence.word(place), sentence.word(place + 1)
+            joined = one + other
+            apart = min(len(one), len(other)) < _PARTED or {one, other} & STOP_WORDS
+            spread = self.search.vocabulary.spread
+            if not apart and sentence.tokens[place + 1].gap == " " and other not in spread:
+                if meant := joined if joined in spread else self.search.vocabulary.spelled(joined):
+                    sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
         for place, token in enumerate(sentence.tokens):
             word = token.word
             if (
@@ -396,9 +412,8 @@ class Reader:
                 or word in known
                 or word in self.search.vocabulary.spread
                 or word in self.names.persons
+                or word in _rule_words()
             ):
-                continue
-            if word in _rule_words():
                 continue
             own = _rule_words() & (spoken(sentence.language) | spoken("en"))
             rules = [each for each in (*own, *self.names.types) if len(each) > 4]
@@ -431,7 +446,8 @@ class Reader:
     def _unread(self, sentence: Sentence) -> list[int]:
         """The words that say something, were read as nothing, and stand in no example of a search."""
         rest = sentence.rest() if sentence.language == "en" else []
-        return [place for place in rest if not _only_asks(sentence.word(place).partition("'")[0])]
+        said = {place: sentence.word(place) for place in rest if not _is_filler(sentence.word(place))}
+        return [place for place, word in said.items() if not _only_asks(word.partition("'")[0])]
 
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
@@ -459,10 +475,8 @@ class Reader:
             return ()
         today = self.now.day.isoformat()
         past = tuple(day for day in self.names.days if day < today)
-        return (
-            *([Condition(slot="start", values=past)] if past else []),
-            Condition(slot="start", values=(today,), most=self.now.minute + 1),
-        )
+        begun = Condition(slot="start", values=(today,), most=self.now.minute + 1)
+        return (Condition(slot="start", values=past), begun) if past else (begun,)
 
     def _still(self, include: tuple[Condition, ...], operation: Operation) -> tuple[Condition, ...]:
         """Of today only what has not ended; and of what is only recommended, what is still to come today."""
@@ -473,14 +487,10 @@ class Reader:
         days = [value for each in include if each.slot == "day" for value in each.values]
         if operation == "recommend" and not days and today in self.names.days:
             return now.conditions("start", None)
-        if (
-            days == [today]
-            and operation in ("find", "recommend")
-            and not any(each.slot in ("person", "record", "on") for each in include)
-            and not any(each.most is not None and each.most <= now.minute for each in include)
-        ):
-            return (Condition(slot="end", least=now.minute, said=""),)
-        return ()
+        over = any(each.most is not None and each.most <= now.minute for each in include)
+        named = any(each.slot in ("person", "record", "on") for each in include)
+        still = days == [today] and operation in ("find", "recommend") and not over and not named
+        return (Condition(slot="end", least=now.minute),) if still else ()
 
     def _listed(self, sentence: Sentence) -> str:
         """What is to be listed, as "which rooms", if not records."""
@@ -521,9 +531,8 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
             found[condition.slot] = condition
         else:
             values = tuple(dict.fromkeys((*known.values, *condition.values)))
-            found[condition.slot] = known.model_copy(
-                update={"values": values, "said": f"{known.said} or {condition.said}"}
-            )
+            update = {"values": values, "said": f"{known.said} or {condition.said}"}
+            found[condition.slot] = known.model_copy(update=update)
     return (*found.values(), *rest)
 
 
@@ -574,30 +583,29 @@ def _marked(sentence: Sentence, place: int) -> bool:
 
 
 def _only_asks(word: str) -> bool:
-    return word in STOP_WORDS or _is_thing(word) or bool(asked_with().intersection(terms(word)))
+    return _is_filler(word) or _is_thing(word) or bool(asked_with().intersection(terms(word)))
+
+
+def _is_filler(word: str) -> bool:
+    """Whether a word says nothing by itself: "the", "pls", "couldn't"."""
+    return word in STOP_WORDS or word.endswith("n't") or word in words("turns", "filler")
 
 
 def _is_thing(word: str) -> bool:
-    return any(
-        word in words("things", kind)
-        for kind in ("sessions", "speakers", "exhibitors", "attendees", "track", "any", "room", "building")
-    )
-
-
-_RULES = ("days", "today", "tomorrow", "morning", "afternoon", "evening", "noon", "now", "before", "after", "between")
+    return word in words("things", "sessions speakers exhibitors attendees track any room building")
 
 
 @cache
 def _rule_words() -> frozenset[str]:
-    named = [words("things", kind, "en") for kind in table("things")["en"]]
+    named = words("things", " ".join(table("things")["en"]), "en")
+    timed = words("time", "today tomorrow morning afternoon evening noon now before after between")
     denying = (word for phrase in cues() for word in phrase)
-    return frozenset(days()).union(denying, *(words("time", key) for key in _RULES if key != "days"), *named)
+    return named.union(timed, denying, days())
 
 
 def _nearest(word: str, known: Collection[str]) -> str:
     """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
+    # Of words that are as near, the same in every process, whatever the order of a set.
+    known = sorted(known, key=lambda each: (each[0] != word[0], each))
     near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 7))
     return near[0] if near and near[0][0] == word[0] else ""

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
 )
 _CONTRARY = frozenset("but though although aber mais maar pero ma because".split())
 _SENTENCE = re.compile(r"[.?!;:\n]")
+_PART = re.compile(r"[,()–-] |[,()]")
 
 _form = lru_cache(maxsize=2**14)(terms)
 """A word in its basic form: a question is held against thousands of phrases."""
@@ -74,10 +75,9 @@ class Sentence:
         """Part a question into words."""
         sentence, end = cls(text), 0
         for match in _TOKEN.finditer(text):
-            word = (
-                fold(match[0]).replace("’", "'").replace("a.m", "am").replace("p.m", "pm").rstrip("'").replace(" ", "-")
-            )
-            sentence.tokens.append(Token(word, match[0], text[end : match.start()]))
+            word = fold(match[0]).replace("’", "'").replace("a.m", "am").replace("p.m", "pm")
+            gap = text[end : match.start()]
+            sentence.tokens.append(Token(word.rstrip("'").replace(" ", "-"), match[0], gap))
             end = match.end()
         sentence.language = language_of(tuple(token.word for token in sentence.tokens))
         return sentence
@@ -104,13 +104,8 @@ class Sentence:
 
     def clauses(self) -> list[tuple[int, int]]:
         """The parts that can be understood apart: the first word of each, and the one after its last."""
-        starts = [
-            place
-            for place in range(len(self))
-            if self.begins(place)
-            or re.search(r"[,()–-] |[,()]", self.tokens[place].gap)
-            or self.word(place) in _CONTRARY
-        ]
+        apart = (token.word in _CONTRARY or _PART.search(token.gap) for token in self.tokens)
+        starts = [place for place, parts in enumerate(apart) if parts or self.begins(place)]
         return list(pairwise([*starts, len(self)]))
 
     def asks_at(self, place: int) -> bool:

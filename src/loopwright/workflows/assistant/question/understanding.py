@@ -10,7 +10,7 @@ from typing import get_args
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in
+from loopwright.workflows.assistant.question.conversation import POSITIONS, Beside, around, asked_in
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
@@ -32,7 +32,12 @@ _JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o", "and
 """What stands between two things, the clearest first."""
 _SIDES = ("type", "track", "person")
 """What a side of a comparison may ask for itself."""
-_TABLES = (Table.SESSIONS,)
+_ANOTHER = ("one", "where", "something", "another")
+_AT_ONCE = (("same", "time", "as"), ("time", "of"), ("overlap", "with"), ("clash", "with"), ("parallel", "to"))
+"""What is said of what is on at once with a session."""
+_ALL = 200
+_FEW = 3
+"""So many sessions have words in their titles that do not tell one of them."""
 _ANCHORS = 0.5
 """The evidence from which a session is the one that was named."""
 _OWN = re.compile(
@@ -76,10 +81,16 @@ def understand(
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
-    if question.operation in ("find", "recommend", "next", "now", "clash"):
-        one = question.operation != "clash" or len(_compared(question, reader)) < 2
-        question = (one and _beside_session(question, reader)) or question
-    question = _personal(question, profile)
+    pointed = any(
+        each.said.startswith(tuple(f"{beside} “" for beside in get_args(Beside))) for each in question.filters.include
+    )
+    if question.operation in ("find", "recommend", "next", "now", "clash") and not pointed:
+        sides = _compared(question, reader) if question.operation == "clash" else ()
+        question = (len(sides) < 2 and _beside_session(question, reader)) or question
+        if question.operation == "clash" and len(sides) == 1 and (sides[0].topic or sides[0].filters.values("record")):
+            whole = question.model_copy(update={"operation": "find", "topic": "", "filters": Filters()})
+            question = _beside(question, sides[0], whole, "during", reader) or question
+    question = _personal(_nth(question, reader), profile)
     return question.model_copy(update={"parts": _parts(question, reader)})
 
 
@@ -87,40 +98,76 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
     """What is asked for before, after or during a session that is named, by any of its words: "after the keynote"."""
     sentence = reader.sentence(question.text)
     for place in range(1, len(sentence)):
-        at_once = sentence.match(place - 2, ("same", "time", "as"))
+        at_once = any(sentence.match(place - len(each) + 1, each) for each in _AT_ONCE)
         said: list[Beside] = [each for each in get_args(Beside) if sentence.is_any(place, words("time", each))]
         beside = "during" if at_once else said[0] if said else None
-        if sentence.tokens[place].taken or beside is None or cue_at(sentence, place - 1) > 1:
+        if (sentence.tokens[place].taken and not at_once) or beside is None or cue_at(sentence, place - 1) > 1:
             continue
         ends = (other for other in range(place + 1, len(sentence)) if re.search("[,.?!]", sentence.tokens[other].gap))
         end = next(ends, len(sentence))
         telling: tuple[Slot, ...] = ("type", "record", "person") if beside == "during" else ("type", "record")
         named = any(place < span.first < end for span in sentence.spans if span.condition.slot in telling)
-        if not named and not any(
-            sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, end)
-        ):
-            continue
+        named |= bool(words("things", "sessions") & {token.word for token in sentence.tokens[place + 1 : end]})
         anchors = reader.read(sentence.written(place + 1, end))
-        query = PlannedQuery(table=Table.SESSIONS, query_text=anchors.topic, filters=anchors.filters)
-        found = [hit.record for hit in reader.search.run(query).hits if hit.score >= _ANCHORS and hit.record.start]
-        if anchors.topic:
-            found = found[:1]
-        # A room or a day alone names no session.
-        if not found or not (anchors.topic or any(anchors.filters.values(slot) for slot in telling)):
-            return None
-        now = reader.now
-        to_come = [each for each in found if now and now.is_before(each)]
-        anchor = min(to_come or found, key=lambda each: each.start or datetime.max)
+        plain = at_once or sentence.is_any(place, words("turns", "after before"))
+        if not named and not (plain and _titled(anchors.topic, reader)):
+            continue
         asked = reader.read(f"{sentence.written(0, place)} {sentence.written(end, len(sentence))}")
         if not any(reader.is_subject(reader.last, other) for other in reader.last.rest()):
             asked = asked.model_copy(update={"topic": "", "doubted": False})
-        include = [each for each in asked.filters.include if each.slot not in ("day", "start", "end", "on")]
-        itself = Condition(slot="record", values=(anchor.id,))
-        exclude = (*asked.filters.exclude, *([itself] if beside == "during" else []))
-        filters = asked.filters.model_copy(update={"include": (*include, *around(anchor, beside)), "exclude": exclude})
-        several = [f"It may be {beside} any of several; I took it to be “{anchor.title}”"] if len(found) > 1 else []
-        return asked.model_copy(update={"text": question.text, "filters": filters, "notes": (*asked.notes, *several)})
+        # A room or a day alone names no session.
+        if anchors.topic or any(anchors.filters.values(slot) for slot in telling):
+            return _beside(question, anchors, asked, beside, reader)
+        return None
     return None
+
+
+def _nth(question: Question, reader: Reader) -> Question:
+    """The one at a place in time, of those that are asked for: "the second keynote", "Okafor's third talk"."""
+    sentence = reader.sentence(question.text)
+    for place in (
+        range(len(sentence) - 1) if question.operation == "find" and not question.filters.values("record") else ()
+    ):
+        thing = sentence.is_any(place + 1, words("things", "sessions")) or sentence.tokens[place + 1].taken == "type"
+        if not thing or not sentence.is_any(place, POSITIONS):
+            continue
+        asked = reader.read(f"{sentence.written(0, place)} {sentence.written(place + 1, len(sentence))}")
+        query = PlannedQuery(table=Table.SESSIONS, query_text=asked.topic, filters=asked.filters, limit=_ALL)
+        hits = reader.search.run(query).hits if asked.topic or asked.filters.include else ()
+        found = [hit.record for hit in hits if hit.record.start and (not asked.topic or hit.score >= _ANCHORS)]
+        found.sort(key=lambda each: each.start or datetime.max)
+        if POSITIONS[sentence.word(place)] < len(found):
+            record = found[POSITIONS[sentence.word(place)]]
+            itself = Condition(slot="record", values=(record.id,), said=f"the {sentence.word(place)} one")
+            return asked.model_copy(update={"text": question.text, "topic": "", "filters": Filters(include=(itself,))})
+    return question
+
+
+def _titled(topic: str, reader: Reader) -> bool:
+    """Whether a subject is named by the title of a session or two."""
+    wanted = {*terms(topic)}
+    own = (set(terms(each.title)) for each in reader.search.catalogue.of_table(Table.SESSIONS))
+    return bool(wanted) and 0 < sum(wanted <= each for each in own) < _FEW
+
+
+def _beside(question: Question, anchors: Question, asked: Question, beside: Beside, reader: Reader) -> Question | None:
+    """What is asked for beside the session that is meant; None if none is found."""
+    query = PlannedQuery(table=Table.SESSIONS, query_text=anchors.topic, filters=anchors.filters)
+    found = [hit.record for hit in reader.search.run(query).hits if hit.score >= _ANCHORS and hit.record.start]
+    found = found[:1] if anchors.topic else found
+    if not found:
+        return None
+    now = reader.now
+    to_come = [each for each in found if now and now.is_before(each)]
+    anchor = min(to_come or found, key=lambda each: each.start or datetime.max)
+    include = [each for each in asked.filters.include if each.slot not in ("day", "start", "end", "on", "record")]
+    # "After the opening in the main hall" asks for what follows there.
+    include += [each for each in anchors.filters.include if each.slot == "room" and beside != "during"]
+    itself = Condition(slot="record", values=(anchor.id,))
+    exclude = (*asked.filters.exclude, *([itself] if beside == "during" else []))
+    filters = asked.filters.model_copy(update={"include": (*include, *around(anchor, beside)), "exclude": exclude})
+    several = [f"It may be {beside} any of several; I took it to be “{anchor.title}”"] if len(found) > 1 else []
+    return asked.model_copy(update={"text": question.text, "filters": filters, "notes": (*asked.notes, *several)})
 
 
 def _personal(question: Question, profile: Profile | None) -> Question:
@@ -142,7 +189,8 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
     if not question.searches or question.operation != "find":
         return ()
     following = {place: length for place in range(1, len(sentence)) if (length := _follows(sentence, place))}
-    places = [*following, *_others(sentence)] or _apart(sentence, reader)
+    others = [n for n in range(1, len(sentence)) if sentence.word(n - 1) == "and" and sentence.is_any(n, _ANOTHER)]
+    places = [*following, *others] or _apart(sentence, reader)
     bounds = sorted({0, *places, len(sentence)})
     texts = [sentence.written(first + following.get(first, 0), last) for first, last in pairwise(bounds)]
     parts = [part for part in map(reader.read, texts) if part.searches and (part.topic or part.filters.include)]
@@ -171,10 +219,6 @@ def _follows(sentence: Sentence, place: int) -> int:
     return int(sentence.is_any(place, words("turns", "then", "en")))
 
 
-def _others(sentence: Sentence) -> list[int]:
-    return [place for place in range(1, len(sentence)) if _another(sentence.word(place - 1), sentence.word(place))]
-
-
 def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condition]:
     """What a part that comes after another takes from the best of that: its day, and its room or building if asked."""
     query = PlannedQuery(table=Table.SESSIONS, query_text=before.topic, filters=before.filters, limit=1)
@@ -196,13 +240,10 @@ def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condi
 
 def _apart(sentence: Sentence, reader: Reader) -> list[int]:
     """Where one need ends and another begins: on either side something else is asked of the same slot, and a topic."""
+    joining = frozenset[str]().union(*_JOINS)
     told = sum(sentence.begins(place) for place in range(len(sentence))) > 2
     for place in range(1, 0 if told else len(sentence)):  # what is told at length is no list of needs
-        joins = (
-            any(sentence.word(place - 1) in each for each in _JOINS)
-            or "," in sentence.tokens[place].gap
-            or sentence.begins(place)
-        )
+        joins = sentence.is_any(place - 1, joining) or "," in sentence.tokens[place].gap or sentence.begins(place)
         sides = [
             {span.condition.slot: span.condition.values for span in sentence.spans if first <= span.first < last}
             for first, last in ((0, place), (place, len(sentence)))
@@ -211,13 +252,11 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
             continue
         parts = [reader.read(sentence.written(0, place)), reader.read(sentence.written(place, len(sentence)))]
         named = [part.topic or part.filters.values("person") for part in parts]
+        if any("person" in side and not part.filters.values("person") for side, part in zip(sides, parts, strict=True)):
+            continue  # "Moser or Hofer": only beside the other is it a name
         if all(named) and all(part.operation == "find" and not part.filters.exclude for part in parts):
             return [place]
     return []
-
-
-def _another(before: str, word: str) -> bool:
-    return before == "and" and word in ("one", "where", "something", "another")
 
 
 def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
@@ -225,11 +264,8 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
     sentence = reader.sentence(question.text)
     others = tuple(each for each in question.filters.include if each.slot not in ("record", *_SIDES))
     shared = {"operation": "find", "parts": ()}
-    parts = [
-        question.model_copy(update={**shared, "topic": "", "filters": Filters(include=(record,))})
-        for value in question.filters.values("record")
-        for record in (Condition(slot="record", values=(value,), said=""),)
-    ]
+    records = (Condition(slot="record", values=(value,)) for value in question.filters.values("record"))
+    parts = [question.model_copy(update={**shared, "topic": "", "filters": Filters(include=(one,))}) for one in records]
     run: list[int] = []
     began, titled = 0, False
     named = any(token.word in words("things", "sessions") for token in sentence.tokens)
@@ -247,10 +283,8 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
                 # "Do Rust and Ada clash?" is asked of all of them, unless a talk is said.
                 if not named and track and not own and track[1] == reader.names.tracks[track[0]]:
                     own, topic = (Condition(slot="track", values=track[:1]),), ""
-                filters = Filters(include=(*others, *own))
-                parts.append(
-                    question.model_copy(update={**shared, "tables": _TABLES, "topic": topic, "filters": filters})
-                )
+                side = {"tables": (Table.SESSIONS,), "topic": topic, "filters": Filters(include=(*others, *own))}
+                parts.append(question.model_copy(update={**shared, **side}))
             run, began = [], place
             titled = place < len(sentence) and sentence.tokens[place].taken == "record"
         elif quoted or (not sentence.tokens[place].taken and reader.is_subject(sentence, place)):

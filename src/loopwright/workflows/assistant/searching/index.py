@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.schemas import Record
+from loopwright.workflows.assistant.searching.lexicon import synonyms
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -120,7 +121,7 @@ class TableIndex:
         rarity = self.lexicon.rarity(term) if self.lexicon.knows(term) else max(self.lexicon.rarity(term), _STRANGE)
         return rarity * min(1.0, max(0.6 if named and usual < COMMON else 0.02, key))
 
-    def read(self, text: str, others: Callable[[str], Sequence[str]] = lambda _: ()) -> list[Term]:
+    def read(self, text: str) -> list[Term]:
         """The words of a query, each once, in order."""
         found: dict[str, Term] = {}
         for match in _WORD.finditer(text):
@@ -130,21 +131,18 @@ class TableIndex:
             )
             for key in keys_of(word):
                 if key not in found and fold(word) not in STOP_WORDS:
-                    also = tuple(dict.fromkeys(term for other in others(fold(word)) for term in terms(other)))
+                    also = tuple(dict.fromkeys(term for other in synonyms(fold(word)) for term in terms(other)))
                     weight = max([self.weight(key, named=named), *(_OTHER * self.weight(each) for each in also)])
                     known = any(map(self.lexicon.knows, (key, *also)))
                     found[key] = Term(key, word, weight, known, also)
         # In a long message a word that nobody uses here is one of many; in a short one it is the point.
         share_of = min(1.0, 5 / max(1, sum(each.weight > _PLAIN for each in found.values())))
         about = any(each.known and each.weight >= _ALONE for each in found.values())
-        read = [
-            each
-            if each.known or each.word[0].isupper()
-            else replace(
-                each, weight=_APART * _PLAIN if about and len(each.word) <= _SHORTHAND else each.weight * share_of
-            )
-            for each in found.values()
-        ]
+        for key, each in found.items():
+            if not each.known and not each.word[0].isupper():
+                short = about and len(each.word) <= _SHORTHAND
+                found[key] = replace(each, weight=_APART * _PLAIN if short else each.weight * share_of)
+        read = [*found.values()]
         if max((each.weight for each in read), default=1.0) >= _PLAIN:
             return read
         return [replace(each, weight=max(each.weight, self._plain(each.key))) for each in read]

@@ -19,15 +19,16 @@ def table(purpose: str) -> dict[str, Any]:
 
 
 @cache
-def words(purpose: str, key: str, language: str = "") -> frozenset[str]:
-    """The words of one entry, in one language or in all.
+def words(purpose: str, keys: str, language: str = "") -> frozenset[str]:
+    """The words of one or more entries, in one language or in all.
 
     Args:
         purpose: The file.
-        key: The entry.
+        keys: The entries, with blanks between them.
         language: The language; empty for all.
     """
-    found = (table(purpose).get(each, {}).get(key, "") for each in ((language,) if language else LANGUAGES))
+    tables = [table(purpose).get(each, {}) for each in ((language,) if language else LANGUAGES)]
+    found = (each.get(key, "") for each in tables for key in keys.split())
     return frozenset(fold(word) for entry in found for word in entry.replace(",", " ").split())
 
 

@@ -16,9 +16,9 @@ from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import fold, terms
-from loopwright.workflows.assistant.schemas import Found, Pick, PlannedQuery, Record, SearchOutcome, Table
+from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
-from loopwright.workflows.assistant.searching.lexicon import same_as, synonyms
+from loopwright.workflows.assistant.searching.lexicon import same_as
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
 
@@ -33,9 +33,7 @@ def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutco
     Returns:
         Table -> what was found, best first; equal scores in the order in which they came. `results` stays as it is.
     """
-    best: dict[str, dict[str, Found]] = {
-        table: {each.record.id: each for each in found} for table, found in results.items()
-    }
+    best = {table: {each.record.id: each for each in found} for table, found in results.items()}
     for outcome in outcomes:
         found = best.setdefault(outcome.query.table.value, {})
         for hit in outcome.hits:
@@ -62,14 +60,7 @@ _LARGE = 3.74
 _STANDS_OUT, _SPREAD, _MOST = 1.0, 5.6, 0.8
 """Evidence begins so far above the mean, and is at its most so much farther; on labelled questions the best record was
 2.9 to 4 above where there was no answer, and 4 to 8 where the words of the answer were there too."""
-_COUNTS: dict[str, float] = {
-    "track": 0.6,
-    "topics": 0.6,
-    "role": 0.6,
-    "subtitle": 0.8,
-    "biography": 0.8,
-    "seeking": 0.8,
-}
+_COUNTS = {"track": 0.6, "topics": 0.6, "role": 0.6, "subtitle": 0.8, "biography": 0.8, "seeking": 0.8}
 """What likeness to some passages counts: the name of a track says less than a text, and all of it less than a title."""
 
 
@@ -206,7 +197,7 @@ class Search:
         passing = np.array([index.place[each.id] for each in made.catalogue.filtered(query.table, query.filters)], int)
         for topic in query.filters.without:
             passing = passing[~self._related(made, query.table, topic)[passing]]
-        words = index.read(query.query_text, synonyms)
+        words = index.read(query.query_text)
         scores = self._scores(made, query, words) if words else np.ones(len(index.records), np.float32)
         return _outcome(index, query, words, scores, passing)
 
@@ -262,20 +253,15 @@ class Search:
 
 def _is_of(term: str, wanted: str) -> bool:
     """Whether a term is one of another with something put to it, as "cephfs" of "ceph"."""
-    return (
-        len(wanted) > 3
-        and term != wanted
-        and term.startswith(wanted)
-        and share(term) == 0
-        and share(wanted) < COMMON / 100
-    )
+    longer = len(term) > len(wanted) > 3 and term.startswith(wanted)
+    return longer and share(term) == 0 and share(wanted) < COMMON / 100
 
 
 def _told(words: Sequence[Term]) -> float:
     """How far likeness in meaning counts: little for a name, more the more is told in words that the programme has."""
     heavy = max((each.weight for each in words), default=0.0)
-    strange = any(each.weight == heavy and not each.known for each in words)
-    named = any(each.weight == heavy and not each.known and each.word[0].isupper() for each in words)
+    strange = [each for each in words if each.weight == heavy and not each.known]
+    named = any(each.word[0].isupper() for each in strange)
     return 0.4 if named or (strange and len(words) < TOLD) else 1.0
 
 
@@ -288,7 +274,7 @@ def _outcome(
     fits = ranked[: int((rounded >= query.score_threshold).sum())]
     near = ranked[len(fits) :][:NEAR_MISSES]
     records = [index.records[place] for place, _ in fits]
-    chosen = [fits[n] for n in _picked(records, query.pick)]
+    chosen = [fits[n] for n in _picked(records, query)]
     counted = _COUNTED if query.limit > _SEEN else ()
     return SearchOutcome(
         query=query,
@@ -308,20 +294,22 @@ def _may_name(word: str) -> bool:
     return len(word) > 3 or not word.islower()
 
 
-def _picked(records: Sequence[Record], pick: Pick) -> list[int]:
+def _picked(records: Sequence[Record], query: PlannedQuery) -> list[int]:
     """Which of some records are asked for: all, or those at one end."""
+    pick = query.pick
     if not pick:
         return list(range(len(records)))
     if pick in ("longest", "shortest"):
         known = {
-            place: (each.end - each.start).total_seconds()
-            for place, each in enumerate(records)
-            if each.start and each.end
+            n: (each.end - each.start).total_seconds() for n, each in enumerate(records) if each.start and each.end
         }
     else:
-        known = {place: each.start.timestamp() for place, each in enumerate(records) if each.start}
+        # Of what is over, the last is what ended last.
+        over = any(each.slot == "end" and each.least is None for each in query.filters.include)
+        times = ((each.end or each.start) if over else each.start for each in records)
+        known = {n: moment.timestamp() for n, moment in enumerate(times) if moment}
     edge = (max if pick in ("last", "longest") else min)(known.values(), default=None)
-    return [place for place, measured in known.items() if measured == edge]
+    return [n for n, measured in known.items() if measured == edge]
 
 
 def _found(index: TableIndex, words: Sequence[Term], place: int, score: float) -> Found:

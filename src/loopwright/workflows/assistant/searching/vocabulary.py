@@ -41,7 +41,7 @@ class Vocabulary:
         self._short: dict[str, dict[str, None]] = defaultdict(dict)
         for record in records:
             text = " ".join([record.title, *record.texts.values()])
-            self.spread.update(set(_WORD.findall(fold(text))))
+            self.spread.update([*dict.fromkeys(_WORD.findall(fold(text)))])
             for match in _ACRONYM.finditer(text):
                 if long := _spelled_out(text[max(0, match.start() - _BEFORE) : match.start()], match[1]):
                     self._short[fold(match[1])].setdefault(long)
@@ -61,7 +61,10 @@ class Vocabulary:
         word = fold(word)
         if len(word) < _SHORTEST - 1 or not word.isalpha() or self.knows(word) or word in english_words():
             return ""
-        near = process.extract(word, self._alike(word), scorer=OSA.distance, score_cutoff=2, limit=5)
+        alike = [
+            each for each in self.spread if each[0] == word[0] and abs(len(each) - len(word)) <= 2 and len(each) > 3
+        ]
+        near = process.extract(word, alike, scorer=OSA.distance, score_cutoff=2, limit=5)
         # Two slips in a short word make another one, unless it begins so and is often written here.
         near = [
             each
@@ -80,11 +83,6 @@ class Vocabulary:
         if not found and " " not in word and not self.knows(word):
             found += [Other(each, "form") for each in self._forms(fold(word))]
         return found[:_MOST]
-
-    def _alike(self, word: str) -> list[str]:
-        return [
-            each for each in self.spread if each[0] == word[0] and abs(len(each) - len(word)) <= 2 and len(each) > 3
-        ]
 
     def _forms(self, word: str) -> list[str]:
         """Words that begin alike, and the two words of which it is put together."""

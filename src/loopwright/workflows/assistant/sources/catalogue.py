@@ -38,9 +38,7 @@ class Catalogue:
         ordered = sorted(records, key=_order)
         self.records: dict[str, Record] = {record.id: record for record in ordered}
         """Id -> record: those with a time in its order, the others after them by title."""
-        self._tables: dict[Table, tuple[Record, ...]] = {
-            table: tuple(record for record in ordered if record.table == table) for table in Table
-        }
+        self._tables = {table: tuple(record for record in ordered if record.table == table) for table in Table}
         self._passing = lru_cache(maxsize=_MOST_REMEMBERED)(self._passed)
 
     @classmethod

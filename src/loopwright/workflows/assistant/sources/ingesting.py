@@ -80,15 +80,9 @@ def ingest(
     """
     begin = time.monotonic()
     tell: Callable[[str], object] = progress or str  # which does nothing with it
-    given: dict[Path, tuple[Table, ...]] = {
-        path: tables
-        for path, tables in (
-            (schedule, (Table.SESSIONS, Table.SPEAKERS)),
-            (exhibitors, (Table.EXHIBITORS,)),
-            (attendees, (Table.ATTENDEES,)),
-        )
-        if path is not None
-    }
+    tables_of = ((Table.SESSIONS, Table.SPEAKERS), (Table.EXHIBITORS,), (Table.ATTENDEES,))
+    paths = zip((schedule, exhibitors, attendees), tables_of, strict=True)
+    given: dict[Path, tuple[Table, ...]] = {path: tables for path, tables in paths if path is not None}
     if not given:
         raise ConfigError("nothing to ingest: give a schedule, exhibitors or attendees")
     digests = store.digests()

@@ -18,10 +18,6 @@ def sample_folder() -> Path:
 def sample_store() -> KnowledgeStore:
     """A new store in memory that holds the sample conference, without vectors; whoever asks for it closes it."""
     store, folder = open_store("memory"), sample_folder()
-    ingest(
-        store,
-        folder / "schedule.xml",
-        exhibitors=folder / "exhibitors.json",
-        attendees=folder / "attendees.csv",
-    )
+    exhibitors, attendees = folder / "exhibitors.json", folder / "attendees.csv"
+    ingest(store, folder / "schedule.xml", exhibitors=exhibitors, attendees=attendees)
     return store

@@ -80,12 +80,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
     while len(text) - start > PASSAGE_CHARACTERS:
         # A piece of less than a third says too little on its own.
         least, most = start + PASSAGE_CHARACTERS // 3, start + PASSAGE_CHARACTERS
-        ends = (
-            text.rfind(sign, least, most - len(sign)) + len(sign)
-            for sign in _BREAKS
-            if text.find(sign, least, most - len(sign)) >= 0
-        )
-        end = next(ends, most)
+        found = ((text.rfind(sign, least, most - len(sign)), len(sign)) for sign in _BREAKS)
+        end = next((place + length for place, length in found if place >= 0), most)
         yield start, end
         start = end
     if start < len(text):

@@ -13,9 +13,7 @@ from loopwright.workflows.assistant.sources.reading.markup import plain_line
 from loopwright.workflows.assistant.sources.reading.times import YEARS, clock_of, moment_or_none
 from loopwright.workflows.files import Source
 
-_EVENT = (
-    "title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration",
-)  # fmt: skip
+_EVENT = ("title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration")
 _FIELDS = {"track": "tracks", "type": "types", "language": "languages"}
 
 

@@ -118,11 +118,7 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     except ValueError as error:
         raise DocumentError(str(path), str(error)) from None
     read = _Known(zone, sheet.about.get("day_change") or NIGHT_ENDS, list(sheet.problems))
-    sessions = [
-        session
-        for place, values in sheet.rows
-        if (session := _session(values, read, f"{path.name}, {place}")) is not None
-    ]
+    sessions = [*filter(None, (_session(values, read, f"{path.name}, {place}") for place, values in sheet.rows))]
     if not sessions:
         raise DocumentError(str(path), "holds no session")
     speakers = (_speaker(*known) for known in read.people.values())
@@ -197,7 +193,7 @@ def _read(source: Source, table: Table) -> Sheet:
 def _of_rows(source: Source, rows: list[Row], beside: Mapping[str, Any], table: Table) -> Sheet:
     """The rows of a table by field; columns that nobody knows go to the log."""
     if unknown := dict.fromkeys(name for _, row in rows for name in unknown_columns(table, row)):
-        logger.info("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
+        logger.warning("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
     given = [(place, row_values(table, row)) for place, row in rows]
     dates = with_years_first(as_text(values.get(name)) for _, values in given for name in _DATED)
     for _, values in given:
@@ -263,6 +259,8 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
             abstract=abstract,
             description=description if description != abstract else "",
             track=", ".join(tracks),
+            tags=", ".join(several(values.get("tags"))),
+            level=_line(values, "level"),
             speakers=", ".join(person.name for person in persons),
         ),
         fields=_fields(

@@ -93,18 +93,14 @@ def duration_of(text: str) -> timedelta:
 
 def date_or_none(text: str) -> date | None:
     """A date, or None if the text is none."""
-    try:
+    with suppress(ValueError):
         return date_of(text)
-    except ValueError:
-        return None
 
 
 def moment_or_none(text: str) -> datetime | None:
     """A date with a time, or None if the text is none."""
-    try:
+    with suppress(ValueError):
         return moment_of(text)
-    except ValueError:
-        return None
 
 
 def end_after(start: datetime, length: timedelta) -> datetime:
