@@ -83,10 +83,12 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
         read_tools(graph.nodes[TOOLS], tools if given.complete else UNKNOWN, given.call)
         graph.edges.append((Edge(TOOLS, model, "static"), given.place))
     graph.routes.append(FoundRoute(given.place, model, {again: again, END: END}, declared=True))
-    _limits(graph, known, answers, deep)
+    _limits(graph, known, answers, deep, given.call.project.resets)
 
 
-def _limits(graph: FoundGraph, known: Sequence[tuple[str, Any]] | None, answers: bool, deep: bool) -> None:
+def _limits(
+    graph: FoundGraph, known: Sequence[tuple[str, Any]] | None, answers: bool, deep: bool, resets: bool
+) -> None:
     """Note LangChain's own limits: what bounds the agent, and what looks like a bound and is none."""
     tools = graph.nodes.get(TOOLS)
     for name, options in known or ():
@@ -107,6 +109,8 @@ def _limits(graph: FoundGraph, known: Sequence[tuple[str, Any]] | None, answers:
             (any(other == UNREAD for other, _ in known or ()), "other middleware was not read, and may jump past it"),
             (tools is not None and tools.unread, "its tools were not read, and may return Commands that jump past it"),
             (tools is not None and tools.words != NOWHERE, "a tool may return a Command that jumps past it"),
+            (resets and name != "LoopMiddleware",
+             "what a file does to the counts that LangChain keeps in the state was not read"),
         )  # fmt: skip
         why = next((why for holds, why in reasons if holds), None)
         if why is None:

@@ -133,9 +133,12 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
         case Chain(parts=parts):
             for part in [_node(part, given, graph, name) for part in parts]:
                 _add(node, part.words, part.parent, part.functions)
+                node.graph = node.graph or part.graph
                 node.unread = part.unread  # what the last one returns counts
         case Made(of=of) if of.rpartition(".")[2] == "ToolNode":
             read_tools(node, action.options.get("tools", action.given[0] if action.given else UNKNOWN), given.call)
+            wrappers = (action.options.get(key, []) for key in ("wrap_tool_call", "awrap_tool_call"))
+            read_tools(node, [each for each in wrappers if each != []], given.call)
         case Made() | Symbol():
             of = action.of if isinstance(action, Made) else str.__str__(action)
             if of.startswith((".", *AGENT_PACKAGES)) or given.call.project.has(of):
@@ -144,6 +147,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
                 graph.assumptions[f"{of} is no graph and returns no Command with a goto"] = None
             for part in [_node(value, given, graph, name) for value in handed(action)]:
                 _add(node, part.words, part.parent, part.functions)
+                node.graph = node.graph or part.graph
                 node.unread = node.unread or part.unread  # which of them runs, it decides
         case _:
             node.unread = "what it runs was not found"
@@ -156,10 +160,10 @@ def _add(node: FoundNode, words: Nodes, parent: Nodes, functions: tuple[Function
     node.functions += functions
 
 
-def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain]:
-    """The functions among what something of a package was given."""
+def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain | GraphValue]:
+    """The functions and graphs among what something of a package was given."""
     match value:
-        case FunctionValue() | InstanceValue() | Chain():
+        case FunctionValue() | InstanceValue() | Chain() | GraphValue(compiled=True):
             yield value
         case Made():
             yield from handed([*value.given, *value.options.values()])
@@ -206,6 +210,10 @@ def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
     for tool in iterated(tools) or [UNKNOWN]:
         if isinstance(tool, FunctionValue):
             _read_function(node, tool, call)
+        elif isinstance(tool, InstanceValue):
+            for method in (member(tool, name) for name in ("_run", "_arun")):
+                if isinstance(method, FunctionValue):
+                    _read_function(node, method, call)
         elif isinstance(tool, Made) and (wrapped := [*handed(tool)]):
             read_tools(node, wrapped, call)
         elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":

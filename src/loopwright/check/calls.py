@@ -118,7 +118,8 @@ class Calls(ABC):
                 return self._method(owner, node.func.attr, node, frame)
             if isinstance(owner, Symbol) and node.func.attr in METHODS:
                 self._elsewhere(node, node.func.value, owner, frame)
-            function = attribute(owner, node.func, frame)  # the owner is evaluated once, or long chains take for ever
+            # The owner is evaluated once, or long chains take for ever.
+            function = self.attribute(owner, node.func, frame)
             if changes_builder(node.func.attr):
                 self._past_methods(self._hidden(owner, function, node.func.attr, frame), node, frame)
         else:
@@ -163,6 +164,8 @@ class Calls(ABC):
     def attribute(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
         """The value of an attribute; what a property returns is read."""
         found = owner.of.find(node.attr) if isinstance(owner, InstanceValue) and node.attr not in owner.names else None
+        if found is UNKNOWN and isinstance(asked := owner.of.find("__getattr__"), FunctionValue):
+            return self._inline(replace(asked, bound=owner), None, [node.attr])
         if not isinstance(found, FunctionValue) or not found.is_property:
             return attribute(owner, node, frame)
         value = self._inline(replace(found, bound=owner), None)

@@ -51,11 +51,57 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return said, _bound(limit, key, graph)
+    # A list that every pass makes shorter, and that somebody asks whether there is more in it.
+    for key in {key for key, _, _ in given if all(_is_rest(*each) for each in given if each[0] == key)}:
+        for function in deciding.values():
+            tests = (node.test for node in ast.walk(function.node) if isinstance(node, ast.If | ast.IfExp))
+            if any(key in _keys(test, function) for test in tests):
+                return f"the counter `len({key})` in `{function.name}` may bound it; we do not count on it", "..."
     return None
+
+
+def _is_rest(key: str, value: ast.expr | None, function: FunctionValue) -> bool:
+    """Whether a value is what a key has, without its first or last items."""
+    match value:
+        case ast.Subscript(value=whole, slice=ast.Slice(lower=ast.Constant(value=int(first)), upper=None)) if first > 0:
+            return key in _keys(whole, function)
+        case ast.Subscript(value=whole, slice=ast.Slice(lower=None, upper=ast.UnaryOp(op=ast.USub()))):
+            return key in _keys(whole, function)
+        case ast.Name(id=name):
+            own = [*own_nodes(function.node)]
+            taken = {
+                node.func.value.id
+                for node in own
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("pop", "popleft") and isinstance(node.func.value, ast.Name)
+            }  # fmt: skip
+            if name in taken:
+                return any(key in _read_in(each, function) for each in values_given(function.node, name) or ())
+            return any(
+                isinstance(node, ast.Assign)
+                and isinstance(target := node.targets[0], ast.Tuple)
+                and len(target.elts) > 1
+                and any(isinstance(part, ast.Starred) and getattr(part.value, "id", "") == name for part in target.elts)
+                and key in _keys(node.value, function)
+                for node in own
+            )
+        case _:
+            return False
+
+
+def _read_in(value: ast.expr, function: FunctionValue) -> Iterator[str]:
+    """The keys of a list, or of a copy of it: ``list(x)``, ``x.copy()``, ``x[:]``."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=whole, attr="copy")) | ast.Subscript(value=whole, slice=ast.Slice()):
+            yield from _keys(whole, function)
+        case _:
+            yield from _keys(value, function)
 
 
 def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
     """The limit of a `Loop` that lets the counter end it first; a blank where nothing tells it."""
+    if key == "remaining_steps":  # it says what is left, and not how many passes that is
+        return "..."
     if isinstance(limit, str):
         return f"StateLimit(key={limit!r}, default=3, ceiling=10)"
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
@@ -135,13 +181,44 @@ def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0, of: Sequ
         case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or parameters(function.node)):
             yield key
         case ast.Name(id=name):
-            for value in (values_given(function.node, name) or ()) if depth < 3 else ():
+            given = [*(values_given(function.node, name) or ()), *_captured(function.node, name)]
+            for value in given if depth < 3 else ():
                 yield from _keys(value, function, depth + 1, of)
         case ast.Subscript() | ast.Attribute() | ast.Call(func=ast.Attribute()):
             pass  # a part of it, or what something makes of it, is another thing
         case _:
             for node in ast.iter_child_nodes(expression):
                 yield from _keys(node, function, depth, of)
+
+
+def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What a name stands for that the patterns of ``match`` give a value."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Match):
+            for case in node.cases:
+                yield from _paired(node.subject, case.pattern, name)
+
+
+def _paired(subject: ast.expr, pattern: ast.pattern, name: str) -> Iterator[ast.expr]:
+    pairs: list[tuple[ast.expr, ast.pattern | None]] = []
+    match pattern:
+        case ast.MatchAs(pattern=inner, name=captured):
+            if captured == name:
+                yield subject
+            pairs = [(subject, inner)]
+        case ast.MatchOr(patterns=patterns):
+            pairs = [(subject, each) for each in patterns]
+        case ast.MatchSequence(patterns=patterns) if isinstance(subject, ast.Tuple | ast.List):
+            pairs = [*zip(subject.elts, patterns, strict=False)]
+        case ast.MatchMapping(keys=keys, patterns=patterns):
+            pairs = [(ast.Subscript(subject, key, ast.Load()), each) for key, each in zip(keys, patterns, strict=True)]
+        case ast.MatchClass(kwd_attrs=names, kwd_patterns=patterns):
+            pairs = [(ast.Attribute(subject, key, ast.Load()), each) for key, each in zip(names, patterns, strict=True)]
+        case _:
+            pass
+    for part, inner in pairs:
+        if inner is not None:
+            yield from _paired(part, inner, name)
 
 
 def _index(key: str, function: FunctionValue) -> int:
@@ -174,10 +251,14 @@ def _number(value: ast.AST | None) -> int | float | None:
     return known if isinstance(known, int | float) else None
 
 
+def _is_text(value: ast.expr) -> bool:
+    return isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
+
+
 def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
     match value:
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
-            return key in _keys(value, function)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return key in _keys(value, function) and not any(map(_is_text, (left, right)))
         case ast.Constant(value=1):  # for a reducer that adds
             return True
         case ast.Name(id=name):

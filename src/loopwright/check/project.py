@@ -108,6 +108,10 @@ def _without_magic(lines: list[str]) -> list[str]:
     return lines
 
 
+_COUNTS = re.compile(r"\b(run|thread)_(model|tool)_call_count\b")
+"""The state keys in which LangChain's limits count."""
+
+
 class Project:
     """The files of a folder tree; each is parsed once.
 
@@ -123,6 +127,8 @@ class Project:
         self.find, self.imports = cache(self._find), cache(self._imports)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
+        self.resets = False
+        """Whether one of them names the counts that LangChain's limits keep in the state."""
 
     def open(self, path: Path) -> SourceFile:
         """A file, parsed.
@@ -141,6 +147,7 @@ class Project:
                 continue
             self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
             self.jumps_out = self.jumps_out or ("Command" in file.text and bool(jumping_out(file.tree)))
+            self.resets = self.resets or bool(_COUNTS.search(file.text))
             # What its functions import when they run may make Commands, too.
             imported = _IMPORT_INSIDE.findall(file.text)
             waiting += filter(None, (self.find(one or other, len(dots), opened) for dots, one, other in imported))

@@ -256,7 +256,9 @@ def suggested(
         label = loop_name(choice.target, name)
         names[label] = names.get(label, 0) + 1
         label = label if names[label] == 1 else f"{label} {names[label]}"
-        limit = next((limits[cycle] for cycle in crossed if cycle in limits), "5")
+        known = [limits[cycle] for cycle in crossed if cycle in limits]
+        # Where several cycles share one Loop, a counter of one of them does not tell how many passes all of them take.
+        limit = ("..." if len(crossed) > 1 else known[0]) if known else "5"
         target, sources = str.__str__(choice.target), tuple(str.__str__(source) for source in choice.sources)
         text = f"Loop(name={str.__str__(label)!r}, target={target!r}, sources={sources!r}, limit={limit})"
         if not handlers.isdisjoint((source, target) for source in sources):

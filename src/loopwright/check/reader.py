@@ -15,6 +15,7 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from loopwright.check.builders import Arguments
 from loopwright.check.calls import WORK, Calls
 from loopwright.check.expressions import MOST_NUMBERS, bind, defaults_in, evaluate, fill, iterated, truth
 from loopwright.check.project import Project
@@ -182,13 +183,13 @@ class Reader(Calls):
                 self._assign([target], evaluate(value, frame, self), frame)
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(node, evaluate(ast.BinOp(target, op, value), frame, self), frame)
-            case ast.Expr(value=value):
-                evaluate(value, frame, self)
+            case ast.Expr() | ast.Assert() | ast.Raise():
+                for value in ast.iter_child_nodes(node):
+                    evaluate(value if isinstance(value, ast.expr) else None, frame, self)
+                return "raise" if isinstance(node, ast.Raise) else None
             case ast.Return(value=value):
                 returned.append(evaluate(value, frame, self))
                 return "return"
-            case ast.Raise():
-                return "raise"
             case ast.Break():
                 return "break"
             case ast.Continue():
@@ -222,7 +223,10 @@ class Reader(Calls):
                 for value in held:
                     self._special(value, "exit")
                 return left
-            case ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final):
+            case (
+                ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final)
+                | ast.TryStar(body=body, handlers=handlers, orelse=other, finalbody=final)
+            ):
                 caught = [partial(self._caught, body, reading(*handler.body), frame) for handler in handlers]
                 left = self._either([reading(*body, *other), *caught], frame)
                 for statement in body:  # without an optional package there is no graph: it is as if it were there
@@ -233,7 +237,8 @@ class Reader(Calls):
                 return self._assign(targets, UNKNOWN, frame)
             case ast.Match(subject=subject, cases=cases):
                 evaluate(subject, frame, self)
-                return self._either([_nothing, *(reading(*case.body) for case in cases)], frame)
+                bodies = (reading(*_guarded(case), *case.body) for case in cases)
+                return self._either([_nothing, *bodies], frame)
             case _:
                 return None
 
@@ -350,7 +355,14 @@ class Reader(Calls):
         self.run(node.body, inner)
         bases = tuple(evaluate(base, frame, self) for base in node.bases)
         made = ClassValue(node.name, bases, inner.names, node, self.project)
-        frame.names[node.name] = self.classes[node] = made
+        self.classes[node] = made
+        for decorator in reversed(node.decorator_list):  # one of the project may do something to a graph
+            known = evaluate(decorator, frame, self)
+            if isinstance(known, FunctionValue):
+                self._inline(known, None, [made])
+        for word in node.keywords:
+            evaluate(word.value, frame, self)
+        frame.names[node.name] = made
         for base in bases:  # Python runs it for every class made of it: a registry, say
             hook = base.find("__init_subclass__") if isinstance(base, ClassValue) else UNKNOWN
             if isinstance(hook, FunctionValue):
@@ -406,6 +418,16 @@ class Reader(Calls):
             return nested
         return UNKNOWN if inner is not None else symbol(f"{'.' * node.level}{module}.{name}")
 
+    def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
+        if name == "importlib.import_module" and (module := _only_text(given)):
+            return self._project_module(module, 0, frame) or symbol(module)
+        return super()._known(name, node, given, frame)
+
+    def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
+        if name == "__import__" and (module := _only_text(given)):
+            return self._project_module(module, 0, frame) or symbol(module)
+        return super()._builtin(name, node, given, frame)
+
     def _project_module(self, module: str, level: int, frame: Frame) -> Frame | None:
         if not level and (module == "loopwright" or f"{module}.".startswith(KNOWN_PACKAGES)):
             return None
@@ -413,6 +435,16 @@ class Reader(Calls):
         with suppress(GraphError):  # it is reported where it is checked itself
             return self.module(path) if path else None
         return None
+
+
+def _only_text(given: Arguments) -> str | None:
+    """The one argument of a call, if that is a known text."""
+    return text_of(given.given[0]) if given.complete and len(given.given) == 1 and not given.named else None
+
+
+def _guarded(case: ast.match_case) -> list[ast.stmt]:
+    """What a case asks for beside its pattern, as a statement: it runs before the body."""
+    return [ast.copy_location(ast.Expr(case.guard), case.guard)] if case.guard else []
 
 
 def asks_for_main(test: ast.expr) -> bool:

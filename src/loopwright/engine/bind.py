@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
 from langchain_core.runnables import Runnable, RunnablePassthrough
-from langgraph.channels import BinaryOperatorAggregate, LastValue
+from langgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
 from langgraph.channels.base import BaseChannel
 from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -104,9 +104,12 @@ def bind(
     bound.noted = frozenset(loop.name for loop in bound.loops if loop.asks_by_source or loop.gate in across)
     view = _viewer(builder.state_schema, keyless=bound.keyless)
     _add_channels(bound)
+    # Where a LangChain agent goes, its routers have read by then.
+    fleeting = [key for key in bound.schemas[GateState] if key != "jump_to" and _is_fleeting(bound.channels.get(key))]
     for loop in bound.loops:
         targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
-        _add_node(bound, loop.gate, Gate(loop, view, bound.metered, bound.fan_out.get(loop.target)), targets)
+        gate = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting)
+        _add_node(bound, loop.gate, gate, targets)
         for source in loop.sources:
             bound.gated.setdefault(source, {})[loop.target] = loop
             _redirect(bound, loop, source)
@@ -325,6 +328,11 @@ def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:
     # `LoopMiddleware` brings the channel itself.
     own = channel is None or isinstance(channel, ledger.StopReasons)
     return own or (type(channel) is LastValue and StopReason in parts(cast("Any", channel).typ))
+
+
+def _is_fleeting(channel: Any) -> bool:
+    """Whether LangGraph empties the channel after each superstep; a gate, which takes one, hands on what it holds."""
+    return isinstance(channel, EphemeralValue) or (isinstance(channel, Topic) and not channel.accumulate)
 
 
 # Edges

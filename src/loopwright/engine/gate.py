@@ -8,7 +8,7 @@ resume, fork and time travel without help.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -51,10 +51,16 @@ class Gate(Runnable[GateState, Command[Any]]):
         view: Makes the graph's own schema out of the plain state, for the loop's ``reason`` and ``stall`` callables.
         metered: Whether budgets are counted in this graph.
         fan_out: The most tasks of one pass, where Sends may cross the loop and it is declared.
+        fleeting: State keys that LangGraph empties after each superstep: the target reads what its sources wrote there.
     """
 
     def __init__(
-        self, loop: Loop, view: Callable[[Mapping[str, Any]], Any], metered: bool = False, fan_out: int | None = None
+        self,
+        loop: Loop,
+        view: Callable[[Mapping[str, Any]], Any],
+        metered: bool = False,
+        fan_out: int | None = None,
+        fleeting: Sequence[str] = (),
     ) -> None:
         self.loop = loop
         self.name = loop.gate
@@ -63,6 +69,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         self._ends_early = bool(metered or loop.stall_rules or loop.source_limits or isinstance(loop.limit, StateLimit))
         self._metered = metered
         self._fan_out = fan_out
+        self._fleeting = fleeting
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and say where control goes."""
@@ -125,7 +132,9 @@ class Gate(Runnable[GateState, Command[Any]]):
         loop, spend = self.loop, verdict.spend
         step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
         waiting, asked = self._requests(state), self._asked(state)
-        update: dict[str, Any] = {} if verdict.first_visit else {LEDGER: {loop.name: spend}}
+        update: dict[str, Any] = {key: state[key] for key in self._fleeting if key in state}
+        if not verdict.first_visit:
+            update[LEDGER] = {loop.name: spend}
         granted, left = verdict.decision == "granted", spend["limit"] - spend["spent"]
         if granted and loop.first_free:
             update[VISITED] = [loop.target]

@@ -123,6 +123,8 @@ class Substitution:
             return value
         if isinstance(value, FunctionType):
             return self._function(value)
+        if isinstance(value, MethodType):
+            return getattr(self.of(value.__self__), value.__name__)
         if isinstance(value, partial):
             new = partial(
                 self.of(value.func), *map(self.of, value.args),
@@ -138,16 +140,22 @@ class Substitution:
         return self._object(value)
 
     def _function(self, function: FunctionType) -> FunctionType:
-        cells = tuple(CellType() for _ in function.__closure__ or ())
+        # A cell without a graph stays the same one: what functions count in it together, they go on to.
+        cells = tuple(
+            CellType() if is_filled(cell) and self._holds(cell.cell_contents, set()) else cell
+            for cell in function.__closure__ or ()
+        )
         new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
         self._copies[id(function)] = new  # before its cells: one of them may hold the function itself
         for cell, old in zip(cells, function.__closure__ or (), strict=True):
-            with suppress(ValueError):  # not filled yet
+            if cell is not old:
                 cell.cell_contents = self.of(old.cell_contents)
         new.__kwdefaults__, new.__qualname__ = function.__kwdefaults__, function.__qualname__
         new.__module__, new.__doc__ = function.__module__, function.__doc__
         new.__annotations__ = function.__annotations__
-        vars(new).update({key: self.of(item) for key, item in vars(function).items()})
+        own = {key: self.of(item) for key, item in vars(function).items()}
+        same = all(own[key] is item for key, item in vars(function).items())
+        new.__dict__ = vars(function) if same else own  # what it counts in its attributes, others may read
         return new
 
     def _object(self, value: Any) -> Any:
@@ -170,6 +178,8 @@ def _parts(value: Any) -> list[Any]:
     """What may hold a graph within a value."""
     if isinstance(value, FunctionType):
         return [cell.cell_contents for cell in value.__closure__ or () if is_filled(cell)]
+    if isinstance(value, MethodType):
+        return [value.__self__] if isinstance(value.__self__, CompiledStateGraph) else []
     if isinstance(value, partial):
         return [value.func, *value.args, *value.keywords.values(), *vars(value).values()]
     if isinstance(value, Mapping):

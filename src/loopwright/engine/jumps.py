@@ -9,7 +9,6 @@ stays as it is.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -194,12 +193,12 @@ class WatchedNode(Runnable[Any, Any]):
             return item
         if isinstance(item.update, dict):
             update = self._without_books(cast("dict[str, Any]", item.update))
-            item = item if update is item.update else dataclasses.replace(item, update=update)
+            item = item if update is item.update else _changed(item, update=update)
         gotos = _gotos(item)
         ways, waiting = self.ways.through(gotos)
         if waiting:
             write_beside(config, {REQUESTS: waiting})
-        return item if ways == gotos else dataclasses.replace(item, goto=ways)
+        return item if ways == gotos else _changed(item, goto=ways)
 
     def _without_books(self, update: dict[str, Any]) -> dict[str, Any]:
         """The update without what only the engine writes: no node can start its own ledger anew."""
@@ -215,8 +214,8 @@ class WatchedNode(Runnable[Any, Any]):
         here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
         if command.graph not in (here, self._node):
             return jump
-        (translated,) = self._through([dataclasses.replace(command, graph=None)], config)
-        return ParentCommand(dataclasses.replace(translated, graph=command.graph))
+        (translated,) = self._through([_changed(command, graph=None)], config)
+        return ParentCommand(_changed(translated, graph=command.graph))
 
 
 def with_key(result: Any) -> Any:
@@ -230,6 +229,12 @@ def with_key(result: Any) -> Any:
     if isinstance(result, list | tuple) and any(isinstance(item, Command) for item in cast("Sequence[Any]", result)):
         return [with_key(item) for item in cast("Sequence[Any]", result)]
     return {ROOT: result}
+
+
+def _changed(command: Command[Any], **changes: Any) -> Command[Any]:
+    """A Command with other values. LangGraph reads these four alone; a subclass may have a constructor of its own."""
+    same: dict[str, Any] = {key: getattr(command, key) for key in ("graph", "update", "resume", "goto")}
+    return Command(**{**same, **changes})
 
 
 def _name(goto: Any) -> Any:

@@ -31,7 +31,10 @@ from pydantic import BaseModel
 MOST_FUNCTIONS, MOST_OBJECTS = 2_000, 100_000
 """What runs more functions or holds more objects than these is not followed to its end, and could do anything."""
 
-PARTS = ("func", "afunc", "coroutine", "bound", "runnable", "default", "steps", "steps__", "branches", "fallbacks")
+PARTS = (
+    "func", "afunc", "coroutine", "bound", "runnable", "runnables", "mapper", "default", "steps", "steps__", "branches",
+    "fallbacks",
+)  # fmt: skip
 """Where runnables and tools keep what they run."""
 
 _PLAIN = (str, int, float, bool, bytes, NoneType)
@@ -60,10 +63,19 @@ def unwrapped(runnable: Any) -> Any:
 
 def functions_of(runnable: Any) -> list[Any]:
     """The functions that a node or router runs itself, those of a chain and of a node of tools too, each once."""
+    return _run_by(runnable)[0]
+
+
+def _run_by(runnable: Any) -> tuple[list[Any], dict[int, Pregel[Any, Any, Any, Any]]]:
+    """The functions that a node or router runs itself, each once, and the graphs, as parts of a chain say, by id."""
     found: dict[int, Any] = {}
-    for function in _functions(runnable, {}):
+    seen: dict[int, Any] = {}
+    for function in _functions(runnable, seen):
         found.setdefault(id(getattr(function, "__func__", function)), function)
-    return [*found.values()]
+    runs = [*seen.values(), *(getattr(function, "__self__", None) for function in found.values())]
+    return [*found.values()], {
+        id(value): value for value in runs if isinstance(value, Pregel) and value is not runnable
+    }
 
 
 def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
@@ -217,7 +229,8 @@ class Reach:
 
 def reach_of(runnable: Any) -> Reach:
     """Follow what a node or router runs."""
-    reach = Reach(queue=functions_of(runnable))
+    functions, graphs = _run_by(runnable)
+    reach = Reach(queue=functions, graphs=graphs)
     if not reach.queue and not isinstance(unwrapped(runnable), Pregel) and not isinstance(runnable, Runnable):
         reach.complete = False
     while reach.queue or reach.values:
