@@ -514,6 +514,20 @@ BUILT_OTHERWISE = {
         "p = kept()\np.to = 'work'\ng.add_edge('jump', kept().to)",
         "unbounded",
     ),
+    "an assertion": ("assert g.add_edge('jump', 'work')", "unbounded"),
+    "an error's message": (
+        "try:\n    raise ValueError(g.add_edge('jump', 'work'))\nexcept ValueError: pass",
+        "not read",
+    ),
+    "a case's guard": ("match input():\n    case _ if g.add_edge('jump', 'work'): pass", "unbounded"),
+    "a class's decorator": (
+        "def back(of):\n    g.add_edge('jump', 'work')\n    return of\n@back\nclass P: pass",
+        "unbounded",
+    ),
+    "an attribute that is made when it is asked for": (
+        "class P:\n    def __getattr__(self, name): return lambda to: g.add_edge(name, to)\nP().jump('work')",
+        "unbounded",
+    ),
     "a list that gets shorter": ("ends = [END, 'work']\ndel ends[0]\ng.add_edge('jump', ends[0])", "not read"),
 }
 
@@ -525,6 +539,46 @@ def test_what_changes_a_builder_otherwise_than_by_its_methods_is_read_or_not_rea
     assert checked(tmp_path, source.replace("app =", f"{otherwise}\napp ="))["app"].verdict == verdict
     looked = "for n in g.nodes: print(n, len(g.edges), sorted(g.nodes), g.nodes.get(n))\napp ="
     assert checked(tmp_path, source.replace("app =", looked))["app"].verdict == "bounded"
+
+
+ROUND_INSIDE = """
+inner = StateGraph(State)
+inner.add_node("spin", work)
+inner.add_edge(START, "spin")
+inner.add_conditional_edges("spin", lambda s: END if s["n"] > input() else "spin", ["spin", END])
+spin = inner.compile()
+"""
+
+
+@pytest.mark.parametrize("node", ["RunnableLambda(check) | spin", "RunnableParallel(a=spin)", "spin.with_retry()"])
+def test_a_graph_within_a_chain_is_one_that_the_node_runs(node: str, tmp_path: Path) -> None:
+    source = f"from langchain_core.runnables import RunnableParallel\n{ROUND_INSIDE}{JUMP.format(node)}"
+    assert checked(tmp_path, source)["app"].verdict in ("unbounded", "not proven")
+
+
+BACK = "Command(goto='work') if input() else 'well'"
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        f"from langchain_core.tools import BaseTool\nclass Back(BaseTool):\n    name: str = 'back'\n"
+        f"    description: str = 'b'\n    def _run(self): return {BACK}\ntools = ToolNode([Back()])",
+        f"@tool\ndef plain() -> str:\n    'b'\n    return 'well'\ndef wrap(request, handler): return {BACK}\n"
+        "tools = ToolNode([plain], wrap_tool_call=wrap)",
+    ],
+    ids=["a tool that is an object", "what wraps a tool's call"],
+)
+def test_where_tools_jump_is_read(tools: str, tmp_path: Path) -> None:
+    assert checked(tmp_path, f"{tools}\n{JUMP.format('tools')}")["app"].verdict == "unbounded"
+
+
+@pytest.mark.parametrize("imported", ["import importlib\nimportlib.import_module('plugin')", "__import__('plugin')"])
+def test_what_an_import_by_its_name_does_is_read(imported: str, tmp_path: Path) -> None:
+    (tmp_path / "ways.py").write_text("WAYS = []\n")
+    (tmp_path / "plugin.py").write_text("import ways\nways.WAYS.append('work')\n")
+    builds = f"import ways\n{imported}\nfor way in ways.WAYS: g.add_edge('jump', way)\napp ="
+    assert checked(tmp_path, JUMP.format("check").replace("app =", builds))["app"].verdict != "bounded"
 
 
 def test_what_a_star_imports_is_known(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import pytest
 import shapes
+from langgraph.channels import EphemeralValue, Topic
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
@@ -234,6 +235,36 @@ def test_error_handlers_that_may_go_anywhere_are_bounded() -> None:
     final = app.invoke({"log": ["work"]})
     assert final["log"].count("handled") == 3
     assert final["stop_reason"]["loop"] == "work"
+
+
+class Hints(TypedDict, total=False):
+    log: Annotated[list[Any], operator.add]
+    hint: Annotated[str, EphemeralValue]
+    hints: Annotated[list[str], Topic(str)]
+
+
+def test_what_lives_for_one_step_is_read_behind_a_gate_too() -> None:
+    made = StateGraph(Hints)
+    made.add_node("work", lambda state: {"log": [state.get("hint"), *state.get("hints", [])]})
+    made.add_node("check", lambda state: {"hint": f"try {len(state['log'])}", "hints": ["more"]})
+    made.add_edge(START, "work")
+    made.add_edge("work", "check")
+    made.add_conditional_edges("check", lambda state: "work" if len(state["log"]) < 4 else END, ["work", END])
+    plain, held = (graph.invoke({"log": []})["log"] for graph in (made.compile(), bounded(made, limit=5)))
+    assert held == plain == [None, "try 1", "more", "try 3", "more"]
+
+
+class Again(Command[Any]):
+    """A Command whose constructor takes what its author likes."""
+
+    def __init__(self, note: str) -> None:
+        super().__init__(goto="work", update={"log": [note]})
+
+
+def test_a_command_of_ones_own_class_asks_for_a_pass() -> None:
+    made = shapes.graph("START-work work-check", check=lambda _: Again("again"))
+    made.nodes["check"].ends = ("work",)
+    assert bounded(made, limit=2).invoke({"log": []})["log"] == ["work", "again"] * 3
 
 
 # A gate in a running graph

@@ -9,7 +9,7 @@ import pytest
 import shapes
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
-from langgraph.graph import MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from shapes import State
 
@@ -118,3 +118,28 @@ def test_a_limit_bounds_what_the_loops_leave() -> None:
     made = shapes.graph("START-a a-b b-a b-c c-b")
     app = bounded(made, [Loop(name="b", target="a", sources=("b",), limit=3)], limit=1)
     assert {loop.name: (loop.target, loop.limit) for loop in app.loops} == {"b": ("a", 3), "b 2": ("b", 1)}
+
+
+def test_what_functions_count_in_one_cell_beside_a_graph_they_go_on_to_count_together() -> None:
+    tries = 0
+    inner = shapes.graph("START-work work-check check?work check?END", check=lambda _: {"log": ["check"]}).compile()
+
+    def work(state: State) -> dict[str, Any]:
+        nonlocal tries
+        tries += 1
+        return inner.invoke({**state, "log": ["end"]}) and {"log": ["work"]}
+
+    made = StateGraph(State)
+    made.add_node("work", work)
+    made.add_edge(START, "work")
+    made.add_conditional_edges("work", lambda _: END if tries >= 3 else "work", ["work", END])
+    final = bounded(made, limit=20).invoke({"log": []})
+    assert (tries, final["log"], "stop_reason" in final) == (3, ["work"] * 3, False)
+
+
+def test_a_graphs_method_as_a_node_is_a_graph_inside() -> None:
+    inner = shapes.graph("START-work work-check check-work")
+    made = StateGraph(State)
+    made.add_node("inner", inner.compile().invoke)
+    made.add_edge(START, "inner")
+    assert bounded(made, limit=2).invoke({"log": []})["stop_reason"]["outcome"] == "exhausted"
