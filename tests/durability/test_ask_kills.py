@@ -50,13 +50,8 @@ def run(folder: Path, dies_in: str, how: str) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        "answer_generation",
-        *(pytest.param(node, marks=pytest.mark.slow) for node in ("route_question", "generation_grading")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("node", ["answer_generation", "route_question", "generation_grading"])
 def test_a_killed_question_goes_on_where_it_was(node: str, tmp_path: Path) -> None:
     assert run(tmp_path, node, "begin").returncode == -signal.SIGKILL
     resumed = run(tmp_path, node, "resume")

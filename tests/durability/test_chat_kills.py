@@ -78,7 +78,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Unharmed:
     return of
 
 
-@pytest.mark.matrix
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("node", "visit", "how"),
     [

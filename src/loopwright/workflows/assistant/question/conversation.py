@@ -59,7 +59,7 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     if cited and (kept := _kept(question, sentence, said, cited, before, reader)):
         return kept
     if cited and not on_those and (pointed := _pointed(question, sentence, said, content, cited, before)):
-        return pointed
+        return pointed.model_copy(update={"unread": (), "doubted": False})
     goes_on = on_those or (on_records and several) or _continues(sentence, said, content, question)
     if not goes_on and not _within(question, before):
         return question
@@ -167,7 +167,7 @@ def _pointed(
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
         topic = "" if "miss" in said else " ".join(sentence.tokens[place].raw for place in content)
         found = {"operation": "find", "topic": topic, "filters": filters, "tables": (Table.SESSIONS,)}
-        return question.model_copy(update={**found, "doubted": False})
+        return question.model_copy(update=found)
     if ordinal is not None and not slots and not content:
         return _about(question, [anchor]) if ordinal < len(sessions) else None
     if it and question.operation == "clash":
@@ -204,7 +204,7 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
     tables = tuple(dict.fromkeys(record.table for record in records))
     operation = question.operation if question.operation == "until" else "find"
     found = {"operation": operation, "topic": "", "filters": Filters(include=(wanted,)), "tables": tables}
-    return question.model_copy(update={**found, "unread": (), "doubted": False})
+    return question.model_copy(update=found)
 
 
 def _beside(question: Question, anchor: Record, after: bool, *, anywhere: bool) -> Question:
