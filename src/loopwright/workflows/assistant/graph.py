@@ -11,19 +11,8 @@ from langgraph.graph import END, START, StateGraph
 from loopwright.engine import BoundedGraph, GiveUp, Loop, NodePolicy, Retry, usual_retries
 from loopwright.engine.nodes.runner import add_node
 from loopwright.errors import unknown_name_message
+from loopwright.workflows.assistant import constants as names
 from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection, AssistantTimeouts
-from loopwright.workflows.assistant.constants import (
-    CHECK_RESULTS,
-    EVALUATE,
-    EXECUTE_QUERIES,
-    FETCH_DATA,
-    GENERATE_ACKNOWLEDGMENT,
-    GENERATE_RESPONSE,
-    PLAN_QUERIES,
-    REFLECT_AND_REPLAN,
-    RELAX_AND_RETRY,
-    UPDATE_PROFILE,
-)
 from loopwright.workflows.assistant.nodes import NODES, NodeDeclaration
 from loopwright.workflows.assistant.routes import after_fetching, wish_after_check
 from loopwright.workflows.assistant.services import Services
@@ -33,11 +22,11 @@ from loopwright.workflows.runtime import compiled
 NAME = "ConferenceAssistant"
 
 _RETRIES = {
-    "reflection": ("reflect", REFLECT_AND_REPLAN, EXECUTE_QUERIES),
-    "mechanical": ("relax", RELAX_AND_RETRY, CHECK_RESULTS),
+    "reflection": ("reflect", names.REFLECT_AND_REPLAN, names.EXECUTE_QUERIES),
+    "mechanical": ("relax", names.RELAX_AND_RETRY, names.CHECK_RESULTS),
 }
 """What follows a poor search -> its loop, its node, and where that leads."""
-_ALWAYS_DEGRADE = (FETCH_DATA, UPDATE_PROFILE, GENERATE_ACKNOWLEDGMENT)
+_ALWAYS_DEGRADE = (names.FETCH_DATA, names.UPDATE_PROFILE, names.GENERATE_ACKNOWLEDGMENT)
 """What an answer can do without, model or not."""
 
 settings = AssistantSection()
@@ -54,8 +43,8 @@ def should_retry(state: AssistantState) -> Literal["reflect_and_replan", "relax_
         state: Reads ``needs_retry``, which `check_results` writes with the bound in it.
     """
     if not state.get("needs_retry", False):
-        return GENERATE_RESPONSE
-    return REFLECT_AND_REPLAN if settings.reflection_enabled else RELAX_AND_RETRY
+        return names.GENERATE_RESPONSE
+    return names.REFLECT_AND_REPLAN if settings.reflection_enabled else names.RELAX_AND_RETRY
 
 
 def loops_of(config: AssistantConfig) -> list[Loop]:
@@ -68,9 +57,9 @@ def loops_of(config: AssistantConfig) -> list[Loop]:
         Loop(
             name=name,
             target=target,
-            sources=(CHECK_RESULTS,),
+            sources=(names.CHECK_RESULTS,),
             limit=section.max_retry_count,
-            exhausted=GENERATE_RESPONSE,
+            exhausted=names.GENERATE_RESPONSE,
             counter="retry_count",
             counter_by="node",
             reason=lambda state: state.get("retry_wanted"),
@@ -111,21 +100,21 @@ def build_graph(
         if name in wired:
             own = (nodes or {}).get(name)
             add_node(builder, name, own or partial(node.work, services=services), _node_policy(node, services))
-    builder.add_edge(START, FETCH_DATA)
-    builder.add_conditional_edges(FETCH_DATA, after_fetching)
-    builder.add_edge(UPDATE_PROFILE, GENERATE_ACKNOWLEDGMENT)
-    builder.add_edge(GENERATE_ACKNOWLEDGMENT, PLAN_QUERIES)
-    builder.add_edge(PLAN_QUERIES, EXECUTE_QUERIES)
-    builder.add_edge(EXECUTE_QUERIES, CHECK_RESULTS)
+    builder.add_edge(START, names.FETCH_DATA)
+    builder.add_conditional_edges(names.FETCH_DATA, after_fetching)
+    builder.add_edge(names.UPDATE_PROFILE, names.GENERATE_ACKNOWLEDGMENT)
+    builder.add_edge(names.GENERATE_ACKNOWLEDGMENT, names.PLAN_QUERIES)
+    builder.add_edge(names.PLAN_QUERIES, names.EXECUTE_QUERIES)
+    builder.add_edge(names.EXECUTE_QUERIES, names.CHECK_RESULTS)
     if section.retry_mode == "none":
-        builder.add_edge(CHECK_RESULTS, GENERATE_RESPONSE)
+        builder.add_edge(names.CHECK_RESULTS, names.GENERATE_RESPONSE)
     else:
         _loop, retry, behind = _RETRIES[section.retry_mode]
-        wish: dict[Any, str] = {"retry": retry, "generate_response": GENERATE_RESPONSE}
-        builder.add_conditional_edges(CHECK_RESULTS, wish_after_check, wish)
+        wish: dict[Any, str] = {"retry": retry, "generate_response": names.GENERATE_RESPONSE}
+        builder.add_conditional_edges(names.CHECK_RESULTS, wish_after_check, wish)
         builder.add_edge(retry, behind)
-    builder.add_edge(GENERATE_RESPONSE, EVALUATE)
-    builder.add_edge(EVALUATE, END)
+    builder.add_edge(names.GENERATE_RESPONSE, names.EVALUATE)
+    builder.add_edge(names.EVALUATE, END)
     compile_options.setdefault("name", NAME)
     return compiled(builder, loops_of(config), config, **compile_options)
 
@@ -140,7 +129,7 @@ def _node_policy(node: NodeDeclaration, services: Services) -> NodePolicy:
     pipeline, section = config.pipeline, config.assistant
     asks = node.has_llm and services.chat(node.name) is not None
     rules: tuple[Retry, ...] = usual_retries(pipeline.max_retry_attempts, **dict(pipeline.retry)) if asks else ()
-    repairs = 0 if node.name == GENERATE_RESPONSE else section.repairs
+    repairs = 0 if node.name == names.GENERATE_RESPONSE else section.repairs
     calls = len(services.models.models_of(node.name)) * (repairs + 1) if asks else 0
     return NodePolicy(
         timeout=_timeout(node.name, section.timeout, asks=asks),
@@ -154,9 +143,9 @@ def _node_policy(node: NodeDeclaration, services: Services) -> NodePolicy:
 def _timeout(node: str, seconds: AssistantTimeouts, *, asks: bool) -> float | None:
     if asks:
         return seconds.model
-    if node in (FETCH_DATA, UPDATE_PROFILE):
+    if node in (names.FETCH_DATA, names.UPDATE_PROFILE):
         return seconds.memory
-    return seconds.search if node in (EXECUTE_QUERIES, RELAX_AND_RETRY) else None
+    return seconds.search if node in (names.EXECUTE_QUERIES, names.RELAX_AND_RETRY) else None
 
 
 def _give_up(node: NodeDeclaration, services: Services) -> GiveUp | None:

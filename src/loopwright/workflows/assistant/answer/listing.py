@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
+from loopwright.workflows.assistant.answer import operating
 from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, titled
 from loopwright.workflows.assistant.answer.offering import offered
-from loopwright.workflows.assistant.answer.operating import (
-    clashing,
-    compared,
-    counted,
-    leading,
-    most,
-    sessions_in,
-    until,
-)
 from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
@@ -100,7 +93,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     if not question.searches:
         return _without_search(question, known)
     if question.operation == "most":
-        query_results = {table: leading(question, known.outcomes, found) for table, found in query_results.items()}
+        best = partial(operating.leading, question, known.outcomes)
+        query_results = {table: best(found) for table, found in query_results.items()}
     hits = offered(query_results, known.limit)
     status, told = chosen(question, hits, known.outcomes, known.threshold, known.near)
     notes = [plain(note) for note in question.notes]
@@ -236,28 +230,27 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
         return f"What may suit you{asked}:"
     persons = question.filters.values("person")
     if len(persons) == 1 and not question.topic and len(question.filters.include) == 1:
-        count = len(sessions_in(told))
+        count = len(operating.sessions_in(told))
         return f"{plain(persons[0])} has {count} session{'s' * (count != 1)}:" if count else f"{plain(persons[0])}:"
     return f"What I found{asked}:"
 
 
 def _computed(question: Question, told: Sequence[Found], known: Known) -> str:
     if question.operation == "count":
-        return counted(question, known.outcomes, _asked(question))
+        return operating.counted(question, known.outcomes, _asked(question))
     if question.operation == "most":
-        return most(question, known.outcomes, _asked(question))
+        return operating.most(question, known.outcomes, _asked(question))
     if question.operation == "clash":
-        sides = [sessions_in(outcome.hits) for outcome in known.outcomes]
-        return clashing(
-            sides if question.parts and len(sides) == len(question.parts) else [[each] for each in sessions_in(told)]
-        )
+        sides = [operating.sessions_in(outcome.hits) for outcome in known.outcomes]
+        parted = question.parts and len(sides) == len(question.parts)
+        return operating.clashing(sides if parted else [[each] for each in operating.sessions_in(told)])
     if question.operation == "compare":
-        return compared(sessions_in(told))
+        return operating.compared(operating.sessions_in(told))
     if question.operation == "until" and told:
         # Of several that are meant as surely, the one that comes first.
         meant = [each.record for each in told if each.score >= _AS_SURE * told[0].score]
         timed = {each.start.timestamp(): each for each in meant if each.start}
-        return until(timed[(max if question.by else min)(timed)] if timed else meant[0], known.now)
+        return operating.until(timed[(max if question.by else min)(timed)] if timed else meant[0], known.now)
     return ""
 
 

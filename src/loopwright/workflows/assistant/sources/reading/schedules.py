@@ -18,29 +18,9 @@ from loopwright.retrieval.text import fold
 from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo, zone_of
-from loopwright.workflows.assistant.sources.reading.files import (
-    Row,
-    as_list,
-    as_mapping,
-    as_text,
-    read_rows,
-    read_text,
-    row_values,
-    unknown_columns,
-)
+from loopwright.workflows.assistant.sources.reading import files, times
 from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
-from loopwright.workflows.assistant.sources.reading.times import (
-    clock_of,
-    date_of,
-    date_or_none,
-    duration_of,
-    end_after,
-    moment_of,
-    moment_or_none,
-    with_years_first,
-    zone_for,
-)
 from loopwright.workflows.files import ReadingProblem, Source, json_of
 
 logger = logging.getLogger("loopwright.assistant")
@@ -112,9 +92,9 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     """
     sheet = _sheet(path, Table.SESSIONS)
     given = [values.get("start") for _, values in sheet.rows]
-    starts = (each if isinstance(each, datetime) else moment_or_none(as_text(each)) for each in given)
+    starts = (each if isinstance(each, datetime) else times.moment_or_none(files.as_text(each)) for each in given)
     try:
-        zone = zone_of(sheet.time_zone or time_zone or zone_for(moment for moment in starts if moment))
+        zone = zone_of(sheet.time_zone or time_zone or times.zone_for(moment for moment in starts if moment))
     except ValueError as error:
         raise DocumentError(str(path), str(error)) from None
     read = _Known(zone, sheet.about.get("day_change") or NIGHT_ENDS, list(sheet.problems))
@@ -153,9 +133,9 @@ def several(value: object) -> tuple[str, ...]:
     Args:
         value: The cell; text is split at semicolons, bars and line ends, or at commas if it has none of these.
     """
-    text = as_text(value)
+    text = files.as_text(value)
     split = _SEPARATORS.split(text) if _SEPARATORS.search(text) else text.split(",")
-    parts = map(as_text, as_list(value)) if isinstance(value, list) else split
+    parts = map(files.as_text, files.as_list(value)) if isinstance(value, list) else split
     return tuple(dict.fromkeys(filter(None, map(plain_line, parts))))
 
 
@@ -185,32 +165,32 @@ def _read(source: Source, table: Table) -> Sheet:
         return pentabarf(source)
     if is_schedule and suffix in (".ics", ".ical", ".ifb"):
         return ical(source)
-    if is_schedule and suffix == ".json" and is_pretalx(value := json_of(source, read_text(source))):
+    if is_schedule and suffix == ".json" and is_pretalx(value := json_of(source, files.read_text(source))):
         return pretalx(value)
-    return _of_rows(source, *read_rows(source), table)
+    return _of_rows(source, *files.read_rows(source), table)
 
 
-def _of_rows(source: Source, rows: list[Row], beside: Mapping[str, Any], table: Table) -> Sheet:
+def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], table: Table) -> Sheet:
     """The rows of a table by field; columns that nobody knows go to the log."""
-    if unknown := dict.fromkeys(name for _, row in rows for name in unknown_columns(table, row)):
+    if unknown := dict.fromkeys(name for _, row in rows for name in files.unknown_columns(table, row)):
         logger.warning("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
-    given = [(place, row_values(table, row)) for place, row in rows]
-    dates = with_years_first(as_text(values.get(name)) for _, values in given for name in _DATED)
+    given = [(place, files.row_values(table, row)) for place, row in rows]
+    dates = times.with_years_first(files.as_text(values.get(name)) for _, values in given for name in _DATED)
     for _, values in given:
-        values |= {name: dates[text] for name in _DATED if (text := as_text(values.get(name))) in dates}
+        values |= {name: dates[text] for name in _DATED if (text := files.as_text(values.get(name))) in dates}
     if given and not any(_line(values, "title") for _, values in given):
         columns = ", ".join(sorted({name for _, row in rows for name in row}))
         raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {columns}")
     about = {name.lower(): value for name, value in beside.items()}
-    about = {**as_mapping(about.get("conference")), **about}
-    said = {name: as_text(about.get(name)) for name in ("title", "venue", "city")}
-    said["title"] = said["title"] or as_text(about.get("name"))
-    return Sheet(given, said, as_text(about.get("time_zone")))
+    about = {**files.as_mapping(about.get("conference")), **about}
+    said = {name: files.as_text(about.get(name)) for name in ("title", "venue", "city")}
+    said["title"] = said["title"] or files.as_text(about.get("name"))
+    return Sheet(given, said, files.as_text(about.get("time_zone")))
 
 
 def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
     """The conference, with what the file does not say taken from its sessions."""
-    stated = (date_or_none(as_text(about.get(name))[:10]) for name in ("start", "end"))
+    stated = (times.date_or_none(files.as_text(about.get(name))[:10]) for name in ("start", "end"))
     dates = [*read.days, *filter(None, stated)]
     if not dates:
         raise DocumentError(str(path), "no session has a date; name one for each, for example 2025-02-01")
@@ -236,7 +216,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     title = _title(values, place, read.problems)
     if not title:
         return None
-    day, start, end = date_or_none(as_text(values.get("day")).strip()[:10]), None, None
+    day, start, end = times.date_or_none(files.as_text(values.get("day")).strip()[:10]), None, None
     try:
         day, start = _begin(values, read.zone, read.change)
         end = _end(values, start) if start else None
@@ -245,7 +225,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
         read.problems.append(f"{place}: {title!r}: {error}; it was kept without {without}")
     read.days += [day] if day else []
     persons = _persons(values.get("speakers"))
-    abstract, description = (plain_text(as_text(values.get(name))) for name in ("abstract", "description"))
+    abstract, description = (plain_text(files.as_text(values.get(name))) for name in ("abstract", "description"))
     tracks = _one_or_listed(values.get("tracks"))
     key = _unused(_line(values, "key") or _slug(title), read.keys)
     record = Record(
@@ -273,7 +253,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
         ),
         start=start.astimezone(read.zone) if start else None,
         end=end.astimezone(read.zone) if end else None,
-        url=web_address(as_text(values.get("url"))),
+        url=web_address(files.as_text(values.get("url"))),
         related=tuple(f"{Table.SPEAKERS.value}:{_known(person, read)}" for person in persons),
     )
     for person in persons:
@@ -283,44 +263,44 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
 
 def _begin(values: Mapping[str, Any], zone: ZoneInfo, change: time) -> tuple[date | None, datetime | None]:
     """The day of the conference, and when it begins: ``start`` may hold both, or a time beside a date of its own."""
-    given, stated = values.get("start"), as_text(values.get("day")).strip()
-    clock = as_text(given).strip()
-    moment = given if isinstance(given, datetime) else moment_or_none(clock or stated)
+    given, stated = values.get("start"), files.as_text(values.get("day")).strip()
+    clock = files.as_text(given).strip()
+    moment = given if isinstance(given, datetime) else times.moment_or_none(clock or stated)
     if moment is None and not clock:
         if given == "":
             raise ValueError("it has no date with a time")
-        return (date_of(stated), None) if stated else (None, None)
+        return (times.date_of(stated), None) if stated else (None, None)
     if moment is None and stated:
-        day, at = date_of(stated), clock_of(clock)
+        day, at = times.date_of(stated), times.clock_of(clock)
         return day, datetime.combine(day + timedelta(days=1 if at < change else 0), at, zone)
-    moment = moment if moment is not None else moment_of(clock)
+    moment = moment if moment is not None else times.moment_of(clock)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     local = moment.astimezone(zone)
-    return date_or_none(stated) or local.date() - timedelta(days=1 if local.time() < change else 0), moment
+    return times.date_or_none(stated) or local.date() - timedelta(days=1 if local.time() < change else 0), moment
 
 
 def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:
     """When it ends: after ``duration``, or at ``end``, on the next day where the hour is not later."""
     length, end = values.get("duration"), values.get("end")
     if isinstance(length, timedelta):
-        return end_after(start, length)
-    if said := as_text(length).strip():
-        return end_after(start, duration_of(said))
-    text = as_text(end).strip()
-    moment = end if isinstance(end, datetime) else moment_or_none(text)
+        return times.end_after(start, length)
+    if said := files.as_text(length).strip():
+        return times.end_after(start, times.duration_of(said))
+    text = files.as_text(end).strip()
+    moment = end if isinstance(end, datetime) else times.moment_or_none(text)
     if moment is None:
         if not text:
             return None
-        moment = datetime.combine(start.date(), clock_of(text), start.tzinfo)
+        moment = datetime.combine(start.date(), times.clock_of(text), start.tzinfo)
         moment = moment if moment > start else moment + timedelta(days=1)
-    return end_after(start, (moment if moment.tzinfo else moment.replace(tzinfo=start.tzinfo)) - start)
+    return times.end_after(start, (moment if moment.tzinfo else moment.replace(tzinfo=start.tzinfo)) - start)
 
 
 def _persons(value: object) -> list[_Person]:
     """Who gives it, each once: names, or objects with a name and more."""
     people: dict[tuple[str, str], _Person] = {}
-    for item in as_list(value) or several(value):
-        inside = as_mapping(item) or {"name": item}
+    for item in files.as_list(value) or several(value):
+        inside = files.as_mapping(item) or {"name": item}
         name = plain_line(_first(inside, "public_name", "name", "full_public_name"))
         biography = plain_text(_first(inside, "biography", "bio", "about"))
         person = _Person(name, _first(inside, "id", "guid", "code"), biography, web_address(_first(inside, "url")))
@@ -369,8 +349,8 @@ def _record(table: Table, title: str, values: Mapping[str, Any], taken: set[str]
     key = _unused(own or title, taken)
     topics = several(values.get("topics")) if table is Table.EXHIBITORS else ()
     role = ", ".join(filter(None, (_line(values, name) for name in ("role", "company"))))
-    texts = {name: plain_text(as_text(values.get(name))) for name in _TEXTS[table]}
-    days = [day.isoformat() for text in several(values.get("days")) if (day := date_or_none(text))]
+    texts = {name: plain_text(files.as_text(values.get(name))) for name in _TEXTS[table]}
+    days = [day.isoformat() for text in several(values.get("days")) if (day := times.date_or_none(text))]
     room = _line(values, "rooms")
     return Record(
         id=f"{table.value}:{key}",
@@ -379,20 +359,20 @@ def _record(table: Table, title: str, values: Mapping[str, Any], taken: set[str]
         title=title,
         texts=_filled(name=title, role=role, **texts, topics=", ".join(topics)),
         fields=_fields(room=(room,) if room else (), topic=topics, language=several(values.get("languages")), day=days),
-        url=web_address(as_text(values.get("url"))),
+        url=web_address(files.as_text(values.get("url"))),
     )
 
 
 def _line(values: Mapping[str, Any], name: str) -> str:
-    return plain_line(as_text(values.get(name)))
+    return plain_line(files.as_text(values.get(name)))
 
 
 def _first(inside: Mapping[str, Any], *keys: str) -> str:
-    return next(filter(None, (as_text(inside.get(key)) for key in keys)), "")
+    return next(filter(None, (files.as_text(inside.get(key)) for key in keys)), "")
 
 
 def _one_or_listed(value: object) -> tuple[str, ...]:
-    return several(value) if isinstance(value, list) else tuple(filter(None, (plain_line(as_text(value)),)))
+    return several(value) if isinstance(value, list) else tuple(filter(None, (plain_line(files.as_text(value)),)))
 
 
 def _slug(text: str) -> str:
