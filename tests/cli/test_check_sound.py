@@ -514,6 +514,8 @@ BUILT_OTHERWISE = {
         "p = kept()\np.to = 'work'\ng.add_edge('jump', kept().to)",
         "unbounded",
     ),
+    "its attributes as a table": ("g.__dict__['edges'].add(('jump', 'work'))", "not read"),
+    "the compiled graph": ("g.compile().attach_edge('jump', 'work')", "not read"),
     "an assertion": ("assert g.add_edge('jump', 'work')", "unbounded"),
     "an error's message": (
         "try:\n    raise ValueError(g.add_edge('jump', 'work'))\nexcept ValueError: pass",

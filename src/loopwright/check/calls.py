@@ -283,6 +283,8 @@ class Calls(ABC):
         if value.compiled:
             if name == "with_config" and value.graph.steps is None:
                 value.graph.steps = _step_limit(given)
+            if name.startswith("attach_"):
+                value.graph.refuse(given.place, f"{name}() changes the compiled graph")
             return value if name in ("with_config", "with_retry") else UNKNOWN
         if name == "compile":
             value.graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"

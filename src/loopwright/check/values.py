@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAKERS = ("StateGraph", "MessageGraph", "Graph")
 """LangGraph's builders."""
 
-PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges"})
+PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges", "__dict__"})
 """What a builder keeps its graph in."""
 
 _CONSTANTS = {"START": START, "END": END}
