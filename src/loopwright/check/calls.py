@@ -281,11 +281,7 @@ class Calls(ABC):
         if isinstance(value, list | dict):
             return self._of_container(value, name, given)
         if value.compiled:
-            if name == "with_config" and value.graph.steps is None:
-                value.graph.steps = _step_limit(given)
-            if name.startswith("attach_"):
-                value.graph.refuse(given.place, f"{name}() changes the compiled graph")
-            return value if name in ("with_config", "with_retry") else UNKNOWN
+            return _of_compiled(value, name, given)
         if name == "compile":
             value.graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"
             return GraphValue(value.graph, compiled=True)
@@ -359,6 +355,15 @@ class Calls(ABC):
             return [*owner.names.values()]
         unseen = owner is UNKNOWN and method in METHODS
         return [held for held in self.kept if held.graph.place.file == frame.file] if unseen else owner
+
+
+def _of_compiled(value: GraphValue, name: str, given: Arguments) -> Any:
+    """What a method of a compiled graph returns."""
+    if name == "with_config" and value.graph.steps is None:
+        value.graph.steps = _step_limit(given)
+    if name.startswith("attach_"):
+        value.graph.refuse(given.place, f"{name}() changes the compiled graph")
+    return value if name in ("with_config", "with_retry") else UNKNOWN
 
 
 def _step_limit(given: Arguments) -> int | None:

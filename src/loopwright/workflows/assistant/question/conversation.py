@@ -56,9 +56,10 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     on_records = question.operation in _ON_RECORDS and not content and not elsewhere
     on_those = on_records and not said & words("things", "sessions")
     several = said & words("turns", "them") and not said & words("turns", "more")
-    if cited and (kept := _kept(question, sentence, said, cited, before, reader)):
-        return kept
-    if cited and not on_those and (pointed := _pointed(question, sentence, said, content, cited, before)):
+    pointed = _kept(question, sentence, said, cited, before, reader)
+    if cited and not pointed and not on_those:
+        pointed = _pointed(question, sentence, said, content, cited, before)
+    if pointed:
         return pointed.model_copy(update={"unread": (), "doubted": False})
     goes_on = on_those or (on_records and several) or _continues(sentence, said, content, question)
     if not goes_on and not _within(question, before):

@@ -21,6 +21,7 @@ from loopwright.workflows.assistant.schemas import (
     PlannedQuery,
     Profile,
     Question,
+    Record,
     Slot,
     Table,
     Turn,
@@ -125,22 +126,23 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
 def _nth(question: Question, reader: Reader) -> Question:
     """The one at a place in time, of those that are asked for: "the second keynote", "Okafor's third talk"."""
     sentence = reader.sentence(question.text)
-    for place in (
-        range(len(sentence) - 1) if question.operation == "find" and not question.filters.values("record") else ()
-    ):
-        thing = sentence.is_any(place + 1, words("things", "sessions")) or sentence.tokens[place + 1].taken == "type"
-        if not thing or not sentence.is_any(place, POSITIONS):
-            continue
-        asked = reader.read(f"{sentence.written(0, place)} {sentence.written(place + 1, len(sentence))}")
-        query = PlannedQuery(table=Table.SESSIONS, query_text=asked.topic, filters=asked.filters, limit=_ALL)
-        hits = reader.search.run(query).hits if asked.topic or asked.filters.include else ()
-        found = [hit.record for hit in hits if hit.record.start and (not asked.topic or hit.score >= _ANCHORS)]
-        found.sort(key=lambda each: each.start or datetime.max)
-        if POSITIONS[sentence.word(place)] < len(found):
-            record = found[POSITIONS[sentence.word(place)]]
-            itself = Condition(slot="record", values=(record.id,), said=f"the {sentence.word(place)} one")
-            return asked.model_copy(update={"text": question.text, "topic": "", "filters": Filters(include=(itself,))})
+    places = range(len(sentence) - 1) if question.operation == "find" and not question.filters.values("record") else ()
+    for place in (place for place in places if sentence.is_any(place, POSITIONS)):
+        if sentence.is_any(place + 1, words("things", "sessions")) or sentence.tokens[place + 1].taken == "type":
+            asked = reader.read(f"{sentence.written(0, place)} {sentence.written(place + 1, len(sentence))}")
+            found = _meant(asked, reader) if asked.topic or asked.filters.include else []
+            found.sort(key=lambda each: each.start or datetime.max)
+            if (rank := POSITIONS[sentence.word(place)]) < len(found):
+                itself = Condition(slot="record", values=(found[rank].id,), said=f"the {sentence.word(place)} one")
+                filters = Filters(include=(itself,))
+                return asked.model_copy(update={"text": question.text, "topic": "", "filters": filters})
     return question
+
+
+def _meant(asked: Question, reader: Reader) -> list[Record]:
+    """The sessions that a question means, the surest first."""
+    query = PlannedQuery(table=Table.SESSIONS, query_text=asked.topic, filters=asked.filters, limit=_ALL)
+    return [hit.record for hit in reader.search.run(query).hits if hit.record.start and hit.score >= _ANCHORS]
 
 
 def _titled(topic: str, reader: Reader) -> bool:
@@ -152,9 +154,7 @@ def _titled(topic: str, reader: Reader) -> bool:
 
 def _beside(question: Question, anchors: Question, asked: Question, beside: Beside, reader: Reader) -> Question | None:
     """What is asked for beside the session that is meant; None if none is found."""
-    query = PlannedQuery(table=Table.SESSIONS, query_text=anchors.topic, filters=anchors.filters)
-    found = [hit.record for hit in reader.search.run(query).hits if hit.score >= _ANCHORS and hit.record.start]
-    found = found[:1] if anchors.topic else found
+    found = _meant(anchors, reader)[: 1 if anchors.topic else _ALL]
     if not found:
         return None
     now = reader.now

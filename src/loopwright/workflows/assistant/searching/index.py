@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
 _SHORTHAND = 4
 """So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""
-_TITLES = frozenset({"title", "name", "track", "speakers"})
+_TITLES = frozenset({"title", "name", "track", "speakers", "tags"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class TableIndex:
         """Term -> how often it stands in all records."""
         lengths = np.array([each.length for each in counts], np.float32)
         self.titled = [frozenset(terms(_name(record))) for record in self.records]
-        """The terms of each record's title, track and names."""
+        """The terms of each record's title, track, tags and names."""
         tracks = named_by(dict.fromkeys(track for record in self.records for track in record.values("track")))
         self._tracks = frozenset(term for own in tracks.values() if len(own) == 1 for term in own)
         self._in_titles = Counter(term for record in self.records for term in set(terms(record.title)))
@@ -214,7 +214,7 @@ _NOWHERE = np.empty(0, np.int32), np.empty(0, np.float32)
 
 
 def _name(record: Record) -> str:
-    return " ".join([record.title, *record.values("track"), *record.values("speaker")])
+    return " ".join([record.title, *record.values("track"), *record.values("speaker"), record.texts.get("tags", "")])
 
 
 def _names(record: Record, term: str) -> bool:
@@ -226,6 +226,7 @@ def _names(record: Record, term: str) -> bool:
 
 def _told(record: Record) -> Passage:
     """A record as a titled text."""
-    heading = " ".join([*record.values("track"), *record.values("speaker"), record.texts.get("subtitle", "")])
+    beside = (record.texts.get(facet, "") for facet in ("subtitle", "tags"))
+    heading = " ".join([*record.values("track"), *record.values("speaker"), *beside])
     rest = (text for facet, text in record.texts.items() if facet not in _TITLES and facet != "subtitle")
     return Passage(id=record.id, document_id=record.id, text="\n".join(rest), title=record.title, heading=heading)
