@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from loopwright.retrieval.text import terms
@@ -159,14 +159,16 @@ def _pointed(
     if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
         # "What's on now?" - "and after that?" asks for what is on anywhere.
         anywhere = before.operation == "now" and len(sessions) > 1 and not said & {"there", "room"}
+        anchor = min(sessions, key=lambda each: each.end or datetime.max.replace(tzinfo=UTC)) if anywhere else anchor
         return _beside(question, anchor, bool(after), anywhere=anywhere)
     at_once = ("time" in said and said & {"same", "that"}) or (it and said & words("time", "during"))
-    at_once = at_once or ("miss" in said and said & {"there", *words("turns", "it", "en")})  # "what would I miss?"
+    missed = {"miss", "if"} <= said and said & {"there", *words("turns", "it", "en")}  # "what would I miss if ...?"
+    at_once = at_once or missed
     if at_once and anchor.start:
         asked = [each for each in question.filters.include if each.slot not in ("day", *_TIMES)]
         exclude = (*question.filters.exclude, _none_of([anchor][: not asked]))
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
-        topic = "" if "miss" in said else " ".join(sentence.tokens[place].raw for place in content)
+        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in content)
         found = {"operation": "find", "topic": topic, "filters": filters, "tables": (Table.SESSIONS,)}
         return question.model_copy(update=found)
     if ordinal is not None and not slots and not content:
