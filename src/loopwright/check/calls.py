@@ -131,7 +131,7 @@ class Calls(ABC):
             case Symbol():
                 return self._known(function, node, given, frame)
             case FunctionValue() if not function.unread:
-                return self._kept(function, given) if function.is_cached else self._inline(function, given)
+                return self._cached(function, given) if function.is_cached else self._inline(function, given)
             case ClassValue():
                 return self._object(function, node, given, frame)
             case Made(of="functools.partial", given=(Symbol() as name, *_)):
@@ -308,7 +308,7 @@ class Calls(ABC):
             fill(value, *given.given)
         return unknown(value)
 
-    def _kept(self, function: FunctionValue, given: Arguments) -> Any:
+    def _cached(self, function: FunctionValue, given: Arguments) -> Any:
         """What a function returns that keeps what it once returned: asked again, the same object."""
         asked = [function.bound, given.given, given.named]
         kept = self._results.setdefault(function.node, [])

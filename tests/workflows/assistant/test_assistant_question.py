@@ -362,6 +362,11 @@ def test_what_is_named_by_its_place_its_neighbour_or_its_name_is_found(text: str
     assert found <= {*said(text).referenced_ids}
 
 
+def test_a_kind_in_another_language_takes_no_word_behind_it() -> None:
+    question = read("un atelier seaweed dimanche, quand est-ce ?")
+    assert (asked(question, "type"), question.topic) == ([("workshop",)], "seaweed")
+
+
 def test_words_of_plain_speech_beside_a_day_are_no_subject() -> None:
     for text in ("pls list Sunday", "Sunday morning thx", "a quick overview of Sunday", "um, Sunday ok?"):
         question = read(text)

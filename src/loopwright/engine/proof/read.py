@@ -142,12 +142,14 @@ def ways_of(builder: Builder) -> Iterator[Way]:
         for name, branch in branches.items():
             named = [(str(end), None if label == end else str(label)) for label, end in (branch.ends or {}).items()]
             yield leads(source, "conditional", known[source, name], source, named)
+    handled: dict[str | None, list[str]] = {}
+    for node, spec in builder.nodes.items():
+        handled.setdefault(spec.error_handler_node, []).append(node)
     for node, spec in builder.nodes.items():
         # A handler runs in the superstep of the node that failed, so its jumps are that node's.
-        served = (failing for failing, its in builder.nodes.items() if its.error_handler_node == node)
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
         labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
-        for source in served if spec.is_error_handler else [node]:
+        for source in handled.get(node, []) if spec.is_error_handler else [node]:
             yield leads(source, kind, known.get(node, NOWHERE), node, [*labels.items()])
 
 

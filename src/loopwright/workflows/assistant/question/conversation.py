@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.names import SPEAKING
@@ -232,6 +232,11 @@ def around(anchor: Record, beside: Beside) -> tuple[Condition, Condition]:
     else:
         when = Condition(slot="on", least=begins, most=ends, said=said)
     return Condition(slot="day", values=anchor.values("day"), said="that day"), when
+
+
+def is_around(condition: Condition) -> bool:
+    """Whether a condition is of those that `around` makes."""
+    return condition.said.startswith(tuple(f"{beside} “" for beside in get_args(Beside)))
 
 
 def _resumed(

@@ -82,7 +82,7 @@ class Names:
         """Exhibitor's name, squashed -> the exhibitor."""
         titled = Counter(term for record in self.stands.values() for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
-        self._titled = [{*_NAME.findall(fold(record.title))} for record in sessions]
+        self._titled = [frozenset(terms(record.title)) for record in sessions]
         self.titles = {_squashed(record.title): record for record in sessions}
         """Session's title, squashed -> the session."""
 
@@ -120,9 +120,10 @@ class Names:
             for token in sentence.tokens
         )
 
-    def calls(self, word: str) -> bool:
-        """Whether a session has a word in its title."""
-        return any(word in title for title in self._titled)
+    def titled(self, text: str) -> int:
+        """How many sessions have all words of a text in their titles; 0 for a text without words."""
+        wanted = set(terms(text))
+        return sum(wanted <= title for title in self._titled) if wanted else 0
 
     def record(self, quoted: str) -> Record | None:
         """The session whose title is quoted, or begins so."""
@@ -222,7 +223,8 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
             _read_track(sentence, place, names)
         for length in (2, 1):
             squashed = _squashed("".join(token.word for token in sentence.tokens[place : place + length]))
-            squashed = _squashed(glossary(word, sentence.language)) if squashed not in names.types else squashed
+            if squashed not in names.types and length == 1:
+                squashed = _squashed(glossary(word, sentence.language))
             known = squashed in names.types and squashed not in ("talk", "session", "devroom", "event")
             if known and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "type", names.types[squashed])
@@ -385,7 +387,7 @@ def _alone(sentence: Sentence, place: int, names: Names) -> bool:
 
 
 def _is_place(word: str) -> bool:
-    return word in words("things", "room") or word in words("things", "building")
+    return word in words("things", "room building")
 
 
 def _joined_to(sentence: Sentence, place: int, what: str) -> bool:

@@ -115,11 +115,11 @@ class Reader:
 
     def _meals(self, sentence: Sentence) -> None:
         """A meal that the programme has by name is asked for itself, unless it only says when: "after lunch"."""
-        when = frozenset[str]().union(*(words("time", key) for key in ("at", "before", "after", "during", "to")))
+        when = words("time", "at before after during to")
         for place in range(len(sentence)):
             meal = sentence.is_any(place, words("time", "noon dinner"))
             called = glossary(sentence.word(place), sentence.language) or sentence.word(place)
-            if meal and not sentence.is_any(place - 1, when) and self.names.calls(called):
+            if meal and not sentence.is_any(place - 1, when) and self.names.titled(called):
                 sentence.take(place, place + 1, "title")
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
@@ -400,14 +400,13 @@ class Reader:
 
     def _mend(self, sentence: Sentence) -> None:
         """Mend slips in the words that rules go by, and in names; what a subject was meant to be is for the search."""
-        known = english_words()
+        known, vocabulary = english_words(), self.search.vocabulary
         for place in range(len(sentence) - 1):  # "sql lite"
             one, other = sentence.word(place), sentence.word(place + 1)
             joined = one + other
             apart = min(len(one), len(other)) < _PARTED or {one, other} & STOP_WORDS
-            spread = self.search.vocabulary.spread
-            if not apart and sentence.tokens[place + 1].gap == " " and other not in spread:
-                if meant := joined if joined in spread else self.search.vocabulary.spelled(joined):
+            if not apart and sentence.tokens[place + 1].gap == " " and other not in vocabulary.spread:
+                if meant := joined if joined in vocabulary.spread else vocabulary.spelled(joined):
                     sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
         for place, token in enumerate(sentence.tokens):
             word = token.word

@@ -10,7 +10,7 @@ from typing import get_args
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import POSITIONS, Beside, around, asked_in
+from loopwright.workflows.assistant.question.conversation import POSITIONS, Beside, around, asked_in, is_around
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
@@ -82,9 +82,7 @@ def understand(
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
-    pointed = any(
-        each.said.startswith(tuple(f"{beside} “" for beside in get_args(Beside))) for each in question.filters.include
-    )
+    pointed = any(map(is_around, question.filters.include))
     if question.operation in ("find", "recommend", "next", "now", "clash") and not pointed:
         sides = _compared(question, reader) if question.operation == "clash" else ()
         question = (len(sides) < 2 and _beside_session(question, reader)) or question
@@ -109,9 +107,11 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         telling: tuple[Slot, ...] = ("type", "record", "person") if beside == "during" else ("type", "record")
         named = any(place < span.first < end for span in sentence.spans if span.condition.slot in telling)
         named |= bool(words("things", "sessions") & {token.word for token in sentence.tokens[place + 1 : end]})
-        anchors = reader.read(sentence.written(place + 1, end))
         plain = at_once or sentence.is_any(place, words("turns", "after before"))
-        if not named and not (plain and _titled(anchors.topic, reader)):
+        if not named and not plain:
+            continue
+        anchors = reader.read(sentence.written(place + 1, end))
+        if not named and not 0 < reader.names.titled(anchors.topic) < _FEW:
             continue
         asked = reader.read(f"{sentence.written(0, place)} {sentence.written(end, len(sentence))}")
         if not any(reader.is_subject(reader.last, other) for other in reader.last.rest()):
@@ -125,8 +125,10 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
 
 def _nth(question: Question, reader: Reader) -> Question:
     """The one at a place in time, of those that are asked for: "the second keynote", "Okafor's third talk"."""
+    if question.operation != "find" or POSITIONS.keys().isdisjoint(question.text.lower().split()):
+        return question
     sentence = reader.sentence(question.text)
-    places = range(len(sentence) - 1) if question.operation == "find" and not question.filters.values("record") else ()
+    places = range(0 if question.filters.values("record") else len(sentence) - 1)
     for place in (place for place in places if sentence.is_any(place, POSITIONS)):
         if sentence.is_any(place + 1, words("things", "sessions")) or sentence.tokens[place + 1].taken == "type":
             asked = reader.read(f"{sentence.written(0, place)} {sentence.written(place + 1, len(sentence))}")
@@ -143,13 +145,6 @@ def _meant(asked: Question, reader: Reader) -> list[Record]:
     """The sessions that a question means, the surest first."""
     query = PlannedQuery(table=Table.SESSIONS, query_text=asked.topic, filters=asked.filters, limit=_ALL)
     return [hit.record for hit in reader.search.run(query).hits if hit.record.start and hit.score >= _ANCHORS]
-
-
-def _titled(topic: str, reader: Reader) -> bool:
-    """Whether a subject is named by the title of a session or two."""
-    wanted = {*terms(topic)}
-    own = (set(terms(each.title)) for each in reader.search.catalogue.of_table(Table.SESSIONS))
-    return bool(wanted) and 0 < sum(wanted <= each for each in own) < _FEW
 
 
 def _beside(question: Question, anchors: Question, asked: Question, beside: Beside, reader: Reader) -> Question | None:
