@@ -287,6 +287,12 @@ def test_a_later_turn_asks_of_all_that_was_asked_for_and_takes_back_what_was_lef
 
 def test_stands_are_looked_for_where_they_are_asked_for() -> None:
     assert read("which stands sell seeds?").tables == (Table.EXHIBITORS,)
+    # A stand may offer what no programme has, and is no verb.
+    for text in ("stands where my 10 year old can learn to code", "is there a booth where I can get a coat mended?"):
+        question = read(text)
+        assert (question.operation, question.tables) == ("find", (Table.EXHIBITORS,)), text
+    assert read("do I need a ticket for the stands?").operation == "outside"
+    assert Table.EXHIBITORS not in read("what does compost stand for?").tables
     assert read("talks about seeds").tables == (Table.SESSIONS,)
 
 

@@ -94,6 +94,7 @@ class Reader:
         catalogue, names = self.search.catalogue, self.names
         sentence = Sentence.of(text[:MAX_QUESTION])
         self._mend(sentence)
+        self.index = self.search.index(Table.EXHIBITORS if self.asks_stands(sentence) else Table.SESSIONS)
         if records := read_titles(sentence, names):
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
             named = Condition(slot="record", values=tuple(each.id for each in records))
@@ -227,7 +228,7 @@ class Reader:
         starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
         bounds = [(first, asked_until(sentence, first, last)) for first, last in pairwise([*starts, len(sentence)])]
         found = [nearest(sentence, *each) for each in bounds]
-        stand = self.names.has_stand(sentence)
+        stand = self.names.has_stand(sentence) or self.asks_stands(sentence)
         self.at_stand = stand and any(near.operation == "outside" for near in found)
         placed = sentence.asks("room") and sentence.asks("day", "start", "on")
         if stand or placed or sentence.asks("person", "track", "type", "record"):  # that is the programme's
@@ -253,6 +254,13 @@ class Reader:
                 best = near
         self.doubted &= best.operation == "find"
         return best
+
+    def asks_stands(self, sentence: Sentence) -> bool:
+        """Whether one of the stands is asked for, which may offer anything: "which booth", "is there a stand"."""
+        asking = words("things", "any", "en") | {"which", "what", "a", "there"}
+        said = (place for place in range(len(sentence)) if _says(sentence, place, Table.EXHIBITORS))
+        has = self.search.catalogue.of_table(Table.EXHIBITORS)
+        return bool(has) and any(sentence.begins(place) or sentence.is_any(place - 1, asking) for place in said)
 
     def weight(self, sentence: Sentence, place: int) -> float:
         """How much a word says of a subject."""
@@ -378,9 +386,7 @@ class Reader:
         found: dict[Table, None] = {}
         for place in range(len(sentence)):
             for kind in (Table.EXHIBITORS, Table.ATTENDEES):
-                verb = sentence.word(place - 1).endswith("n't")  # "I can't stand X"
-                named = sentence.is_any(place, words("things", kind.value)) and not verb
-                if named and sentence.tokens[place].taken in ("", "negation"):
+                if _says(sentence, place, kind) and sentence.tokens[place].taken in ("", "negation"):
                     found.setdefault(kind)
                     sentence.take(place, place + 1, "kind")
         pairs = pairwise(token.word for token in sentence.tokens)
@@ -593,6 +599,13 @@ def _only_asks(word: str) -> bool:
 def _is_filler(word: str) -> bool:
     """Whether a word says nothing by itself: "the", "pls", "couldn't"."""
     return word in STOP_WORDS or word.endswith("n't") or word in words("turns", "filler")
+
+
+def _says(sentence: Sentence, place: int, kind: Table) -> bool:
+    """Whether a word is one for stands, or for those who come, and no verb: "I can't stand X", "what X stands for"."""
+    stands_for = sentence.word(place + 1) == "for" and sentence.begins(place + 2)
+    verb = sentence.word(place - 1).endswith("n't") or stands_for
+    return sentence.is_any(place, words("things", kind.value)) and not verb
 
 
 def _is_thing(word: str) -> bool:
