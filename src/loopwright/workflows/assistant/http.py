@@ -31,15 +31,13 @@ STREAM: dict[int | str, dict[str, Any]] = {
     400: PROBLEM,
     404: PROBLEM,
 }
-BUSY: dict[int | str, dict[str, Any]] = {503: PROBLEM}
 ASSISTANT = "assistant"
 """The workflow."""
 FAILED = "error"
 """The last event of a run that ended without an answer."""
-MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 
 chat = APIRouter(prefix="/api/chat", tags=["chat"])
-remembered = APIRouter(prefix="/api", tags=["memory"], responses=MISSING)
+remembered = APIRouter(prefix="/api", tags=["memory"], responses={404: PROBLEM})
 
 
 class ChatAnswer(Ending):
@@ -56,7 +54,7 @@ class ChatAnswer(Ending):
     """The run at a glance."""
 
 
-@chat.post("/stream", operation_id="stream_chat", response_class=Response, responses=STREAM | BUSY)
+@chat.post("/stream", operation_id="stream_chat", response_class=Response, responses={**STREAM, 503: PROBLEM})
 async def stream(asked: ChatMessage, context: Here, last_event_id: LastEventId = None) -> Response:
     """Answer a message and send what happens as it happens; with ``Last-Event-ID``, go on reading that run instead.
 
@@ -145,11 +143,7 @@ async def delete_conversation(conversation_id: Name, context: Here, user_id: Nam
 
 
 def memory_of(context: Context) -> Memory:
-    """What the assistant remembers.
-
-    Raises:
-        HTTPException: With status 404, if it is not served.
-    """
+    """What the assistant remembers; where it is not served, that is told with status 404."""
     services: Services = context.workflow(ASSISTANT).services
     return services.memory
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from loopwright.retrieval.text import fold
 from loopwright.retrieval.web import untrusted_line
+from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.answer.listing import SURE
 from loopwright.workflows.assistant.answer.wording import NOUNS, condition_said, described, excluded, shortened, subject
 from loopwright.workflows.assistant.config import AssistantSection
@@ -362,9 +363,9 @@ def reflection_of(
         return own.model_copy(update={"reasoning": f"{own.reasoning}{noted}"})
     sought = " and ".join(dict.fromkeys(f'"{query.query_text}"' for query in queries if query.query_text))
     return Reflection(
-        reasoning=f"{_flat(reply.reasoning, 2000)}{noted if refused else ''}",
+        reasoning=f"{collapse(reply.reasoning)[:2000]}{noted if refused else ''}",
         strategy=_strategy(queries[0], attempts),
-        message=_flat(reply.message, _MOST) or f"There is too little so far, so I look for {sought or 'more'}.",
+        message=collapse(reply.message)[:_MOST] or f"There is too little so far, so I look for {sought or 'more'}.",
         queries=queries,
     )
 
@@ -375,7 +376,7 @@ def _planned(proposed: ReflectionQuery, question: Question, config: AssistantSec
     wanted = usual if proposed.score_threshold is None else proposed.score_threshold
     return PlannedQuery(
         table=proposed.table,
-        query_text=_flat(proposed.query_text, _MOST),
+        query_text=collapse(proposed.query_text)[:_MOST],
         filters=filters,
         limit=config.search.limit,
         score_threshold=min(1.0, max(wanted, min(LOWEST_THRESHOLD, usual))),
@@ -389,7 +390,3 @@ def _strategy(query: PlannedQuery, attempts: Sequence[Sequence[PlannedQuery]]) -
     if any(each.table is query.table and fold(each.query_text) == text for each in tried):
         return "relax"
     return "pivot" if tried and query.table not in {each.table for each in tried} else "rewrite"
-
-
-def _flat(text: str, most: int) -> str:
-    return " ".join(text.split())[:most]

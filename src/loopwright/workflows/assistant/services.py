@@ -14,7 +14,8 @@ from loopwright.workflows.stored import StoredServices
 class Services(StoredServices[AssistantConfig]):
     """The configuration, the models, the conference and the memory; shared by all runs of a graph.
 
-    What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
+    What is not given is opened at its first use, which raises `StoreError` or `WeightsError` if it fails, and is closed
+    with `close`, or at the end of a ``with`` statement.
     """
 
     package = "loopwright.workflows.assistant"
@@ -29,19 +30,10 @@ class Services(StoredServices[AssistantConfig]):
 
     @property
     def search(self) -> Search:
-        """Search over the conference.
-
-        Raises:
-            StoreError: If the store cannot be opened.
-            WeightsError: If the embedding model's files are not there.
-        """
+        """Search over the conference."""
         return self.opened.once("search", lambda: Search(self.store, embedder=self.embedder))
 
     @property
     def memory(self) -> Memory:
-        """Profiles and conversations.
-
-        Raises:
-            StoreError: If it cannot be opened.
-        """
+        """Profiles and conversations."""
         return self.opened.entered("memory", lambda: open_memory(self.config.assistant.memory))

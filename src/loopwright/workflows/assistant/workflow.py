@@ -452,11 +452,7 @@ def _plain(context: UserContext) -> dict[str, Any]:
 
 
 def visualize_graph(graph: BoundedGraph | None = None) -> str:
-    """The workflow as a Mermaid diagram, with the limits on the loops' edges.
-
-    Args:
-        graph: A graph of `build_graph`; by default that of the embedded configuration.
-    """
+    """A graph of `build_graph`, by default the usual one, as a Mermaid diagram with the limits on the loops' edges."""
     return mermaid((graph or build_graph()).topology())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
+from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.answer.listing import SURE
 from loopwright.workflows.assistant.answer.wording import NOUNS, plain
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Question
@@ -43,7 +44,7 @@ def evaluation_of(reply: EvaluationReply, own: Evaluation) -> Evaluation:
 
 
 def _said(parts: list[str]) -> list[str]:
-    return [flat for part in parts if (flat := " ".join(part.split()))]
+    return [flat for part in parts if (flat := collapse(part))]
 
 
 def _share(good: list[str], bad: list[str]) -> float | None:

@@ -23,17 +23,10 @@ _MOST_PERSONS = 4
 _NAMES = frozenset({"title", "name", "speakers", "track", "talks"})
 """Facets that every line shows anyway."""
 _OTHERWISE: dict[Slot, str] = {
-    "day": "on another day",
-    "start": "at another time",
-    "end": "at another time",
-    "on": "at another time",
-    "minutes": "of another length",
-    "room": "in another room",
-    "track": "in another track",
-    "type": "of another kind",
-    "language": "in another language",
-    "person": "with other speakers",
-}
+    **dict.fromkeys(("start", "end", "on"), "at another time"),
+    **{slot: f"in another {slot}" for slot in ("room", "track", "language")},
+    "day": "on another day", "minutes": "of another length", "type": "of another kind", "person": "with other speakers",
+}  # fmt: skip
 """What was asked -> how a record differs that does not meet it."""
 
 
@@ -61,7 +54,7 @@ def line_of(found: Found, telling: Telling) -> str:
     described = [_facts(record), _talks(record, telling) or _text(record, telling)]
     if differs := [part for part in differences(record, telling.filters) if part not in telling.shared]:
         described.append(f"But {joined(differs)} than asked")
-    told = " ".join(_sentence(part) for part in described if part)
+    told = " ".join(sentence(part) for part in described if part)
     return f"- **{plain(record.title)}** {mark(record.id)}{': ' if told else ''}{told}"
 
 
@@ -83,7 +76,7 @@ def _facts(record: Record) -> str:
     named = joined([*(persons[:_MOST_PERSONS] if more else persons), *more])
     place = ", ".join(part for part in (_place(record), f"with {plain(named)}" if named else "") if part)
     track = plain(joined(record.values("track")))
-    return " ".join(part for part in (_sentence(place) if place else "", f"Track: {track}" if track else "") if part)
+    return " ".join(part for part in (sentence(place) if place else "", f"Track: {track}" if track else "") if part)
 
 
 def _talks(record: Record, telling: Telling) -> str:
@@ -120,19 +113,19 @@ def _text(record: Record, telling: Telling) -> str:
     shown = terms(" ".join([record.title, *record.values("track")]))
     said = _quoted(own, [term for term in query_terms(telling.topic) if term not in shown])
     if record.table is Table.ATTENDEES:
-        return f"{_sentence(beginning)} “{said}”" if said and said not in beginning else beginning
+        return f"{sentence(beginning)} “{said}”" if said and said not in beginning else beginning
     return f"“{said}”" if said else beginning if telling.detail else ""
 
 
 def _quoted(texts: Sequence[str], wanted: Sequence[str]) -> str:
     """The sentence that holds most of some terms, around the first of them where it is long; empty without any."""
     held = {
-        sentence: len(set(terms(sentence)).intersection(wanted))
+        said: len(set(terms(said)).intersection(wanted))
         for text in texts
         if wanted
-        for sentence in _ENDS.split(" ".join(_LINK.sub(" ", text[:_READ]).split()))
+        for said in _ENDS.split(" ".join(_LINK.sub(" ", text[:_READ]).split()))
     }
-    best = max(held, key=lambda sentence: held[sentence], default="")
+    best = max(held, key=lambda said: held[said], default="")
     if not held.get(best):
         return ""
     words = best.split()
@@ -144,5 +137,6 @@ def _quoted(texts: Sequence[str], wanted: Sequence[str]) -> str:
     return plain(("…" if start else "") + shortened(" ".join(words[start:]), _WINDOW))
 
 
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…", ".”", "…”", "!”", "?”")) else f"{text}."
+def sentence(text: str) -> str:
+    """A text with a full stop, unless it ends already."""
+    return text if text.rstrip("”").endswith((".", "!", "?", "…", ":")) else f"{text}."

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from loopwright.workflows.assistant.answer import operating
-from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, titled
+from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, sentence, titled
 from loopwright.workflows.assistant.answer.offering import offered
 from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
@@ -48,7 +48,6 @@ EXAMPLES = (
 _FEW = 3
 _AS_SURE = 0.8
 _IN_TIME: tuple[Operation, ...] = ("now", "next", "count")
-_ENDS = (".", "!", "?", ":")
 _LEADS: dict[Operation, str] = {
     "first": "The first", "last": "The last", "longest": "The longest", "shortest": "The shortest", "now": "On now",
     "next": "Next", "previous": "The last that is over",
@@ -111,7 +110,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
             _advice(question),
         ]
         done: Status = "answered" if computed and not notes and known.outcomes else "nothing_found"
-        return Draft(text=" ".join(_stopped(each) for each in said if each), status=done)
+        return Draft(text=" ".join(sentence(each) for each in said if each), status=done)
     if (question.doubted or question.unread) and status == "answered":
         status = "partial"
     if question.wanted and status == "answered":
@@ -136,7 +135,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     told = told[: len(told) - len(further)]
     after = [_further(further), _more(question, told, known) if status == "answered" else ""]
     hits = [*hits, *told, *further]
-    begin = " ".join(map(_stopped, filter(None, head)))
+    begin = " ".join(map(sentence, filter(None, head)))
     text = "\n\n".join([begin, *_groups(question, told, telling), *filter(None, after)])
     return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
 
@@ -203,7 +202,7 @@ def _without_search(question: Question, known: Known) -> Draft:
         )
         return Draft(text=text, status="out_of_scope")
     if question.notes:
-        return Draft(text=" ".join(_stopped(plain(note)) for note in question.notes))
+        return Draft(text=" ".join(sentence(plain(note)) for note in question.notes))
     said = {
         "help": f"I answer questions about {conference} from its own programme. {EXAMPLES}",
         "thanks": f"You are welcome. Ask me anything else about {conference}.",
@@ -334,7 +333,3 @@ def _more(question: Question, told: Sequence[Found], known: Known) -> str:
         return ""
     rest = sum(outcome.total for outcome in known.outcomes) - len(told)
     return f"And {rest} more: name a day, a time, a room or a topic to see others." if rest > 0 else ""
-
-
-def _stopped(text: str) -> str:
-    return text if text.endswith(_ENDS) else f"{text}."

@@ -17,11 +17,7 @@ _COLON = re.compile(r"\s*[:：]\s*")
 
 
 def mark(record_id: str) -> str:
-    """The mark that cites a record.
-
-    Args:
-        record_id: The record's id; no id holds brackets.
-    """
+    """The mark that cites a record by its id; no id holds brackets."""
     return f"[{record_id}]"
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from loopwright.retrieval.web import untrusted_line
+from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.constants import PLAN_QUERIES
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.reading import Reader
@@ -69,7 +70,7 @@ class PlanReply(BaseModel):
             said["by"] = rules.by or self.counted
         filters = self._filters(self.where, rules.filters, read)
         parts = [
-            Question(text=rules.text, topic=_line(need.topic), tables=rules.tables, filters=filters_of)
+            Question(text=rules.text, topic=collapse(need.topic), tables=rules.tables, filters=filters_of)
             for need in self.needs
             if (filters_of := self._filters(need.where, filters, read)) and (need.topic or need.where)
         ]
@@ -79,13 +80,13 @@ class PlanReply(BaseModel):
             tables = tuple(dict.fromkeys(table for table in self.tables if table in present))
             # To look everywhere is to say nothing.
             chosen = tables if 0 < len(tables) < len(present) else rules.tables
-            said |= {"tables": chosen, "topic": _line(self.topic) or rules.topic}
+            said |= {"tables": chosen, "topic": collapse(self.topic) or rules.topic}
         return rules.model_copy(update={**said, "filters": filters if rules.topic or self.where else rules.filters})
 
     def _filters(self, where: Sequence[str], known: Filters, read: Reading) -> Filters:
         """Filters with more conditions, each in the place of what was known of its slot; what is excluded is added."""
         wanted = [each for phrase in where for each in read(phrase)]
-        barred = [(_line(phrase), read(phrase)) for phrase in self.without]
+        barred = [(collapse(phrase), read(phrase)) for phrase in self.without]
         exclude = tuple(dict.fromkeys([*known.exclude, *(each for _, found in barred for each in found)]))
         without = dict.fromkeys([*known.without, *(phrase for phrase, found in barred if phrase and not found)])
         slots = {each.slot for each in wanted}
@@ -95,10 +96,6 @@ class PlanReply(BaseModel):
             exclude=exclude,
             without=tuple(without),
         )
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 async def plan_queries(state: AssistantState, services: Services) -> dict[str, Any]:

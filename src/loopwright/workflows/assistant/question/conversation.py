@@ -11,7 +11,7 @@ from loopwright.workflows.assistant.question.names import SPEAKING
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
-from loopwright.workflows.assistant.schemas import Condition, Filters, Question, Record, Slot, Table, Turn
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Record, Slot, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.catalogue import clock_of
 
@@ -160,7 +160,12 @@ def _pointed(
         # "What's on now?" - "and after that?" asks for what is on anywhere.
         anywhere = before.operation == "now" and len(sessions) > 1 and not said & {"there", "room"}
         anchor = min(sessions, key=lambda each: each.end or datetime.max.replace(tzinfo=UTC)) if anywhere else anchor
-        return _beside(question, anchor, bool(after), anywhere=anywhere)
+        if anchor.start is None:
+            return _about(question, [anchor])
+        room = [] if anywhere else [Condition(slot="room", values=anchor.values("room"), said="the same room")]
+        when = around(anchor, "after" if after else "before")
+        filters = Filters(include=(*when, *room), exclude=(_none_of([anchor]),))
+        return _of_sessions(question, filters, operation="first" if after else "last")
     at_once = ("time" in said and said & {"same", "that"}) or (it and said & words("time", "during"))
     missed = {"miss", "if"} <= said and said & {"there", *words("turns", "it", "en")}  # "what would I miss if ...?"
     at_once = at_once or missed
@@ -169,8 +174,7 @@ def _pointed(
         exclude = (*question.filters.exclude, _none_of([anchor][: not asked]))
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
         topic = "" if missed else " ".join(sentence.tokens[place].raw for place in content)
-        found = {"operation": "find", "topic": topic, "filters": filters, "tables": (Table.SESSIONS,)}
-        return question.model_copy(update=found)
+        return _of_sessions(question, filters, topic=topic)
     if ordinal is not None and not slots and not content:
         return _about(question, [anchor]) if ordinal < len(sessions) else None
     if it and question.operation == "clash":
@@ -194,8 +198,13 @@ def _pointed(
         named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
         filters = Filters(include=(*named, *slots), exclude=exclude)
-        return question.model_copy(update={"topic": "", "filters": filters, "tables": (Table.SESSIONS,)})
+        return _of_sessions(question, filters, operation=question.operation)
     return None
+
+
+def _of_sessions(question: Question, filters: Filters, *, operation: Operation = "find", topic: str = "") -> Question:
+    asked = {"operation": operation, "topic": topic, "filters": filters, "tables": (Table.SESSIONS,)}
+    return question.model_copy(update=asked)
 
 
 def _none_of(cited: Sequence[Record]) -> Condition:
@@ -208,17 +217,6 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
     operation = question.operation if question.operation == "until" else "find"
     found = {"operation": operation, "topic": "", "filters": Filters(include=(wanted,)), "tables": tables}
     return question.model_copy(update=found)
-
-
-def _beside(question: Question, anchor: Record, after: bool, *, anywhere: bool) -> Question:
-    """What is on in the same room after a session or before it, or anywhere."""
-    if anchor.start is None:
-        return _about(question, [anchor])
-    room = [] if anywhere else [Condition(slot="room", values=anchor.values("room"), said="the same room")]
-    operation = "first" if after else "last"
-    filters = Filters(include=(*around(anchor, "after" if after else "before"), *room), exclude=(_none_of([anchor]),))
-    asked = {"operation": operation, "topic": "", "filters": filters, "tables": (Table.SESSIONS,)}
-    return question.model_copy(update=asked)
 
 
 def around(anchor: Record, beside: Beside) -> tuple[Condition, Condition]:

@@ -89,6 +89,7 @@ class Names:
     def _read_rooms(self, rooms: list[str]) -> None:
         found: dict[tuple[str, ...], list[str]] = defaultdict(list)
         starts: dict[str, list[str]] = defaultdict(list)
+        firsts: dict[str, list[str]] = defaultdict(list)
         for room in dict.fromkeys(rooms):
             inside = re.findall(r"\(([^)]*)\)", room)
             plain = re.sub(r"\([^)]*\)", "", room)
@@ -98,8 +99,6 @@ class Names:
             for alias in (room, *inside):
                 for prefix in filter(None, (_PREFIX.match(alias), _LONGER.match(alias))):
                     starts[fold(prefix[0])].append(room)
-        firsts: dict[str, list[str]] = defaultdict(list)
-        for room in dict.fromkeys(rooms):
             if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
                 firsts[phrase[0]].append(room)
         for word, several in firsts.items():

@@ -13,6 +13,7 @@ MAX_WISHES = 3
 SURE = 0.5
 """What is counted or stands at an end must be about the topic, and not only mention it."""
 _ALL = 200
+_BESIDE = (Table.EXHIBITORS, Table.ATTENDEES)
 _PICKS: dict[str, Pick] = {**{each: each for each in get_args(Pick)}, "next": "first", "previous": "last"}
 
 
@@ -52,7 +53,8 @@ def _planned(question: Question, config: AssistantSection, profile: Profile | No
     return [
         PlannedQuery(
             table=table,
-            query_text=text or _persons_asked(table, question.filters),
+            # Persons are words where they are no filter: "does Ada have a stand?".
+            query_text=text or (" ".join(question.filters.values("person")) if table in _BESIDE else ""),
             filters=filters_for(table, question.filters),
             limit=_ALL if every else limit,
             # A person's talks are few, and a topic beside the name only orders them.
@@ -66,7 +68,7 @@ def _planned(question: Question, config: AssistantSection, profile: Profile | No
 
 def filters_for(table: Table, filters: Filters) -> Filters:
     """The filters as far as they mean something in a table: stands and people are there all day, in no track."""
-    if table not in (Table.EXHIBITORS, Table.ATTENDEES):
+    if table not in _BESIDE:
         return filters
     kept = tuple(each for each in filters.include if each.slot in ("day", "room", "record"))
     return filters.model_copy(update={"include": kept})
@@ -75,8 +77,3 @@ def filters_for(table: Table, filters: Filters) -> Filters:
 def _wishes(profile: Profile) -> list[str]:
     """What a person is interested in, then what they seek and offer, the newest of each first."""
     return list(dict.fromkeys(reversed((*profile.offering, *profile.seeking, *profile.interests))))
-
-
-def _persons_asked(table: Table, filters: Filters) -> str:
-    """The persons as words where they are no filter: "does Ada have a stand?"."""
-    return " ".join(filters.values("person")) if table in (Table.EXHIBITORS, Table.ATTENDEES) else ""

@@ -176,7 +176,9 @@ class Reader:
             operation, by, topic, whole = "about", listed, "", False
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
-        plain = len(sentence) < 4 and any(self._may_be_subject(sentence, place) for place in sentence.rest())
+        known = self.search.vocabulary
+        spelled = (n for n in sentence.rest() if known.knows(sentence.word(n)) or known.others(sentence.word(n)))
+        plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in spelled)
         doubted |= whole and not plain and not any(marked)
         filters = self._filters(sentence, operation, spans, excluded)
         include, unwanted = filters.include, [value for span in spans for value in span.condition.values]
@@ -375,11 +377,6 @@ class Reader:
         """Whether a word can be what is asked about by itself, and is none that people only ask with."""
         marked = sentence.word(place - 1) in _ABOUT and not sentence.is_any(place, words("turns", "after"))
         return self.weight(sentence, place) >= SUBJECT and (marked or not _only_asks(sentence.word(place)))
-
-    def _may_be_subject(self, sentence: Sentence, place: int) -> bool:
-        """Whether a word is a subject that the programme has, however it is spelled."""
-        word, vocabulary = sentence.word(place), self.search.vocabulary
-        return self.is_subject(sentence, place) and (vocabulary.knows(word) or bool(vocabulary.others(word)))
 
     def tables(self, sentence: Sentence) -> tuple[Table, ...]:
         """Where to look, the most important first."""

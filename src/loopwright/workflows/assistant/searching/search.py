@@ -130,7 +130,7 @@ class _Prepared:
 
 
 class Search:
-    """Searches one conference. All methods may be called from several threads.
+    """Searches one conference; safe in threads. Its methods raise `StoreError` if the store fails.
 
     What is made from the records is kept until the store changes. With an embedder, likeness in meaning takes part as
     soon as all vectors are stored; without one, words alone decide, on the same scale.
@@ -145,38 +145,22 @@ class Search:
 
     @property
     def catalogue(self) -> Catalogue:
-        """All records, as the store has them now.
-
-        Raises:
-            StoreError: If the store fails.
-        """
+        """All records, as the store has them now."""
         return current(self._store)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of all records, as the store has them now.
-
-        Raises:
-            StoreError: If the store fails.
-        """
+        """The words of all records, as the store has them now."""
         return self._current().vocabulary
 
     @property
     def by_meaning(self) -> bool:
-        """Whether likeness in meaning takes part: there is an embedding model, and every passage has a vector.
-
-        Raises:
-            StoreError: If the store fails.
-        """
+        """Whether likeness in meaning takes part: there is an embedding model, and every passage has a vector."""
         dense = self._current().dense
         return dense is not None and dense.ready
 
     def index(self, table: Table = Table.SESSIONS) -> TableIndex:
-        """The words of a table, as the store has them now.
-
-        Raises:
-            StoreError: If the store fails.
-        """
+        """The words of a table, as the store has them now."""
         return self._current().tables[table]
 
     def run(self, query: PlannedQuery) -> SearchOutcome:
@@ -188,9 +172,6 @@ class Search:
 
         Returns:
             What reaches the query's threshold, and the best of the rest; equal scores in order of time.
-
-        Raises:
-            StoreError: If the store fails.
         """
         made = self._current()
         index = made.tables[query.table]

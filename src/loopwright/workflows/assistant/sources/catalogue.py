@@ -43,10 +43,7 @@ class Catalogue:
 
     @classmethod
     def of(cls, store: KnowledgeStore) -> Self:
-        """Read all records of a store.
-
-        Args:
-            store: The store; documents that are no records of a conference are left out.
+        """Read all records of a store; documents that are no records of a conference are left out.
 
         Raises:
             StoreError: If the store fails.

@@ -15,10 +15,7 @@ MOST_DAYS = 366
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """A time zone by its name.
-
-    Args:
-        name: The name in the IANA database, for example ``Europe/Brussels``.
+    """A time zone by its name in the IANA database, for example ``Europe/Brussels``.
 
     Raises:
         ValueError: If there is none of this name.

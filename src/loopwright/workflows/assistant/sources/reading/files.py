@@ -34,8 +34,7 @@ def as_list(value: object) -> list[Any]:
 def as_text(value: object) -> str:
     """The text of a JSON value; of one in several languages the English, of a list its parts.
 
-    Returns:
-        The text; empty for null, true, false, and what has none.
+    Empty for null, true, false, and what has none.
     """
     if isinstance(value, str):
         return value
@@ -135,11 +134,7 @@ def column_name(name: str) -> str:
 
 
 def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row says, by what it is about.
-
-    Returns:
-        Field -> value, for the fields that the row fills.
-    """
+    """What a row says: field -> value, for the fields that it fills."""
     by_name = {column_name(name): value for name, value in row.items() if value not in (None, "", [])}
     found: dict[str, Any] = {}
     taken: set[str] = set()

@@ -51,8 +51,7 @@ def plain_line(raw: str) -> str:
 def web_address(raw: str) -> str:
     """The address of a web page, or an empty text if it is none: no script, and nothing that ends a link.
 
-    Args:
-        raw: The address as it was given; one that begins with ``www.`` may lack its scheme.
+    One that begins with ``www.`` may lack its scheme.
     """
     address = INVISIBLE.sub("", raw).strip()
     address = f"https://{address}" if address.lower().startswith("www.") else address

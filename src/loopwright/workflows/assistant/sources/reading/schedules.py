@@ -130,8 +130,7 @@ def read_table(path: Path, table: Table) -> Read:
 def several(value: object) -> tuple[str, ...]:
     """The values of a cell that may hold more than one: a JSON array, or text with separators.
 
-    Args:
-        value: The cell; text is split at semicolons, bars and line ends, or at commas if it has none of these.
+    A text is split at semicolons, bars and line ends, or at commas if it has none of these.
     """
     text = files.as_text(value)
     split = _SEPARATORS.split(text) if _SEPARATORS.search(text) else text.split(",")

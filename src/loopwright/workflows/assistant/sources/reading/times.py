@@ -77,10 +77,7 @@ def moment_of(text: str) -> datetime:
 
 
 def duration_of(text: str) -> timedelta:
-    """A duration: ``00:45``, ``1:30``, ``01:00:00``, ``45``, ``45 min``.
-
-    Args:
-        text: The duration; a number alone counts minutes.
+    """A duration: ``00:45``, ``1:30``, ``01:00:00``, ``45 min``; a number alone, as ``45``, counts minutes.
 
     Raises:
         ValueError: If it is none.
