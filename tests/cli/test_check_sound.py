@@ -94,6 +94,15 @@ ROUND = {
         "def jump(state) -> Command[Literal['__end__']]: return Command(goto='work')",
         "jump",
     ),
+    "an annotation that says only a part": (
+        "def jump(state) -> Command[Literal['__end__']]:\n    to = state.get('to') or 'work'\n    return Command(goto=to)",
+        "jump",
+    ),
+    "a helper's default that nobody declares": (
+        "def to(state): return state['to'] if state else state.get('to', 'work')\n"
+        "def jump(state) -> Command[Literal['__end__']]: return Command(goto=to(state))",
+        "jump",
+    ),
     "a Command of the module": ("BACK = Command(goto='work')\ndef jump(state): return BACK", "jump"),
     "a graph that jumps out": (
         "def out(state): return Command(goto='work', graph=Command.PARENT)\n"

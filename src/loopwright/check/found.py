@@ -63,6 +63,8 @@ class FoundNode:
     """The destinations that it declares for its Commands."""
     words: frozenset[str] | None = frozenset()
     """Without declared ones, those that its source shows; None: any node."""
+    shown: frozenset[str] = frozenset()
+    """The nodes that its source names in a Command or Send; there may be more."""
     handler_words: frozenset[str] | None = frozenset()
     """Where its error handler goes."""
     graph: FoundGraph | None = None
@@ -170,7 +172,8 @@ class FoundGraph:
         for name, node in self.nodes.items():
             found += [(Edge(name, target, "command"), node.place) for target in node.declared]
             # What is declared does not hold back a Command that the source shows.
-            words = (node.words or NOWHERE) - {*node.declared} if node.declared else node.words
+            seen = node.shown if node.words is None else node.words
+            words = seen - {*node.declared} if node.declared else node.words
             found += _jumps(name, words, "command", anywhere, node.place)
             if not node.declared and node.graph is not None:
                 found += _jumps(name, node.graph.parent_words(), "command", anywhere, node.place)

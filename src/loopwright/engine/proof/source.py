@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -73,12 +73,9 @@ def sent_words(
 
     With `commands`, those that it names in a ``Command`` count as well; else as `returned_words`.
     """
-    found: set[str] = set()
-    reading = _Reading(function, values, fixed)
-    for call in jumps_in(function, values):
-        with suppress(Unreadable):
-            found |= reading.gotos(call) if commands or _is(values, call, SEND) else set()
-    return frozenset(found)
+    reading = _Reading(function, values, fixed, whole=False)
+    jumps = (call for call in jumps_in(function, values) if commands or _is(values, call, SEND))
+    return frozenset(reading.all_of(jumps, _Reading.gotos))
 
 
 def words_of(value: ast.expr, function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
@@ -197,15 +194,18 @@ class _Reading:
         fixed: Parameters whose attributes `values` knows too.
         doubts: Takes what nobody read; see `command_words`.
         around: What is being read and called it, and with which arguments.
+        whole: Whether one of several values that cannot be told makes the whole unreadable; else it is passed over.
     """
 
     def __init__(
         self, function: Function, values: Values, fixed: frozenset[str] = frozenset(),
         doubts: list[ast.expr] | None = None, around: tuple[_Reading, Mapping[str, ast.expr]] | None = None,
+        *, whole: bool = True,
     ) -> None:  # fmt: skip
         self.function = function
         self.doubts = doubts
         self.around = around
+        self.whole: bool = around[0].whole if around else whole
         self.depth: int = around[0].depth + 1 if around else 0
         self.outer = values
         self.values = _without_own_names(function, values, fixed)
@@ -224,7 +224,15 @@ class _Reading:
         # A bare return, or none at all, returns None, which is no destination.
         values = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
         values += [self.function.body] if isinstance(self.function, ast.Lambda) else []
-        return set[str]().union(*(part(self, value) for value in values))
+        return self.all_of(values, part)
+
+    def all_of(self, values: Iterable[ast.expr], part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
+        """What is read of any of several values."""
+        found: set[str] = set()
+        for value in values:
+            with nullcontext() if self.whole else suppress(Unreadable):
+                found |= part(self, value)
+        return found
 
     def words(self, value: ast.expr) -> set[str]:
         """The nodes that a router's value or a Command's goto names."""
@@ -239,7 +247,7 @@ class _Reading:
             case ast.Call():
                 return self.called(value, _Reading.words)
             case ast.Dict(values=values):
-                return set[str]().union(*map(self.words, values))
+                return self.all_of(values, _Reading.words)
             case ast.Subscript(value=ast.Dict() | ast.Name() | ast.Attribute() as owner):
                 return self.choices(owner)
             case ast.Name() | ast.Attribute():
@@ -274,13 +282,13 @@ class _Reading:
         """What is read of a value that is one of several, or made of several."""
         match value:
             case ast.IfExp(body=body, orelse=other):
-                return part(self, body) | part(self, other)
+                return self.all_of((body, other), part)
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.BoolOp(values=items):
-                return set[str]().union(*(part(self, item) for item in items))
+                return self.all_of(items, part)
             case ast.ListComp(elt=it) | ast.Await(value=it) | ast.NamedExpr(value=it) | ast.Starred(value=it):
                 return part(self, it)
             case ast.BinOp(left=left, op=ast.Add(), right=right) if _is_list(left) or _is_list(right):
-                return part(self, left) | part(self, right)
+                return self.all_of((left, right), part)
             case _:
                 raise Unreadable
 
@@ -311,7 +319,8 @@ class _Reading:
             if part is _Reading.gotos:
                 return self.doubt(call)
             if isinstance(call.func, ast.Attribute) and call.func.attr == "get":
-                return self.choices(call.func.value).union(*map(self.words, call.args[1:]))
+                table = ast.Subscript(call.func.value, ast.Constant(None), ast.Load())
+                return self.all_of((table, *call.args[1:]), _Reading.words)
             raise Unreadable
         arguments = _arguments_of(call, helper)
         reading: _Reading | None = self
@@ -378,7 +387,7 @@ class _Reading:
             return set()
         self.following.add(name)
         try:
-            return set[str]().union(*(part(self, value) for value in found))
+            return self.all_of(found, part)
         finally:
             self.following.discard(name)
 
