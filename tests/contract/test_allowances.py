@@ -38,6 +38,7 @@ def test_calls_to_the_last_one(url):
     assert "run" in said and set(said) <= {"run", "on"}
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("limits", [{"tokens": 250}, pytest.param({"usd": 0.25}, marks=pytest.mark.slow)])
 def test_tokens_and_dollars_with_what_is_set_aside(url, limits):
     calls, said = of_two(url, **limits)

@@ -17,7 +17,7 @@ from loopwright.workflows.iqa.batch import run_batch
 from loopwright.workflows.iqa.batch.journal import journal_of
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
-COUNT, WORKERS = 24, 2
+COUNT, WORKERS = 12, 2
 IN_FLIGHT = 2 * WORKERS
 LONGEST_S = 300
 pytestmark = pytest.mark.timeout(600)

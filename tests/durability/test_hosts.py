@@ -30,6 +30,7 @@ from hosts import (
 from postgres import separate
 
 
+@pytest.mark.slow
 def test_a_killed_workers_run_goes_on_in_another(many: Hosts) -> None:
     many.lease = 6.0  # the default
     server = many.server("--no-work")

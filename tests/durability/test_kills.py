@@ -111,7 +111,7 @@ def test_a_hundred_kills_at_random_times_change_nothing(start: Start, check: Che
     )
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_finished_node_whose_writes_come_late_counts_once(

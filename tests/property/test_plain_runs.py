@@ -47,7 +47,7 @@ def hold(seed: int) -> None:
         assert streamed(seed, "bounded", asynchronous) == streamed(seed, "plain", asynchronous), (seed, asynchronous)
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_without_a_way_back_nothing_is_different(first: int) -> None:
     for seed in range(first, first + 10):

@@ -76,9 +76,10 @@ async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_pa
         places = await hub.checkpoints(parent.id)
         whole = (await hub.state(parent.id, places[-1].checkpoint_id))["trace"]
         assert whole == [*ROUND, *ROUND, "last"]
-        for place in places:
+        edits = ({"topic": "new"}, {"trace": ["edited"]}, {"password": "first set here"})
+        for number, place in enumerate(places):
             before = (await hub.state(parent.id, place.checkpoint_id)).get("trace", [])
-            for state in ({"topic": "new"}, {"trace": ["edited"]}, {"password": "first set here"}):
+            for state in edits if saver == "memory" else edits[number % 3 :][:1]:
                 fork = await hub.until_ended((await hub.fork(parent.id, place.checkpoint_id, state=state)).id)
                 assert fork.status == "finished", (place, fork.error)
                 ended = await hub.state(fork.id, (await hub.checkpoints(fork.id))[-1].checkpoint_id)

@@ -79,6 +79,7 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     assert [row["path"] for row in rows_of(out) if row["error"]] == sorted(bad.keys() - {"empty.png"})
 
 
+@pytest.mark.slow
 def test_resume_runs_only_what_is_new_or_changed(photos, expected, tmp_path):
     folder, out = tmp_path / "photos", tmp_path / "r.jsonl"
     for row in expected[:4]:
