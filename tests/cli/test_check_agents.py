@@ -56,20 +56,12 @@ def one(tmp_path: Path, expression: str) -> CheckedGraph:
 
 
 UNBOUNDED = [
+    'create_agent("m", [], middleware=[wrapping])',
     'create_agent("m", **{"tools": [search]})',
-    'create_agent("m", **given)',
-    "create_agent(*given)",
     'create_agent("m", [*given])',
     'create_agent("m", given)',
-    'create_agent("m", [], middleware=given)',
-    'create_agent("m", [], middleware=[given])',
-    'create_agent("m", [], middleware=[*given])',
-    'create_agent("m", [], middleware=[settings.Middleware()])',
     'create_agent("m", [], middleware=[TodoListMiddleware()])',
     'create_agent("m", [], middleware=[ToolRetryMiddleware()])',
-    'create_agent("m", [], middleware=[Jumping()])',
-    'create_agent("m", [], middleware=[jump])',
-    'create_agent("m", [], middleware=[wrapping])',
     'create_agent("m", response_format=settings.Answer)',
     'create_agent("m", [search], middleware=[ToolCallLimitMiddleware(run_limit=3)])',
     'create_agent("m", [search], middleware=[ToolCallLimitMiddleware(run_limit=3, tool_name="x", exit_behavior="end")])',
@@ -81,14 +73,25 @@ UNBOUNDED = [
     'create_supervisor([create_agent("m", name="a")], model="m").compile()',
     'create_swarm([create_react_agent("m", [create_handoff_tool(agent_name="b")], name="a"),'
     ' create_react_agent("m", [create_handoff_tool(agent_name="a")], name="b")], default_active_agent="a").compile()',
+]
+UNFOLLOWED = [
+    'create_agent("m", **given)',
+    "create_agent(*given)",
+    'create_agent("m", [], middleware=given)',
+    'create_agent("m", [], middleware=[given])',
+    'create_agent("m", [], middleware=[*given])',
+    'create_agent("m", [], middleware=[settings.Middleware()])',
+    'create_agent("m", [], middleware=[Jumping()])',
+    'create_agent("m", [], middleware=[jump])',
     'partial(create_agent, "m")([search])',
 ]
+"""Their middleware may bound them, for all that anybody read."""
 
 
-@pytest.mark.parametrize("expression", UNBOUNDED)
+@pytest.mark.parametrize("expression", UNBOUNDED + UNFOLLOWED)
 def test_an_agent_that_may_go_round_is_not_bounded(expression: str, tmp_path: Path) -> None:
     graph = one(tmp_path, expression)
-    assert graph.verdict == "unbounded"
+    assert graph.verdict == ("not proven" if expression in UNFOLLOWED else "unbounded")
     assert graph.steps == (
         9_999 if "create_agent" in expression.partition("(")[0] or "deep" in expression else None
     ) or ("partial" in expression)
@@ -223,6 +226,14 @@ HELD_ELSEWHERE = {
     "against the state's own limit": (
         "def route(state):\n    most = state.get('most', 2)\n    if len(state['tries']) >= most: return END"
     ),
+    "in a method of the state": (
+        "class Kept:\n    def much(self): return self.tries > 3\n"
+        "def route(state: Kept):\n    if state.much(): return END"
+    ),
+    "in a property of the state": (
+        "class Kept:\n    @property\n    def much(self): return self.tries > 3\n"
+        "def route(state: Kept):\n    if state.much: return END"
+    ),
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
 }
 
@@ -233,6 +244,48 @@ def test_a_counter_may_be_compared_elsewhere(case: str, tmp_path: Path) -> None:
         "def route(state):\n    pass", HELD_ELSEWHERE[case]
     )
     assert checked(tmp_path, source)["app"].verdict == "not proven"
+
+
+COUNTED_INSIDE = {
+    "by a graph that is a node": """
+        inner = StateGraph(dict)
+        inner.add_node("up", lambda state: {"tries": state.get("tries", 0) + 1})
+        inner.add_edge(START, "up")
+        g = StateGraph(dict)
+        g.add_node("work", inner.compile())
+        g.add_edge(START, "work")
+        g.add_conditional_edges("work", lambda state: END if state["tries"] > 3 else "work")
+        app = g.compile()
+        """,
+    "by an error handler": """
+        def recover(state, error):
+            tries = state.get("tries", 0) + 1
+            return Command(update={"tries": tries}, goto=END if tries > 3 else "work")
+        g = StateGraph(dict)
+        g.add_node("work", lambda state: {}, error_handler=recover)
+        g.add_edge(START, "work")
+        app = g.compile()
+        """,
+    "by what a base class decides": """
+        class Base:
+            def bump(self, state): return {"tries": state.get("tries", 0) + 1}
+            def route(self, state): return END if state["tries"] > 3 else "bump"
+            def build(self):
+                g = StateGraph(dict)
+                g.add_node("bump", self.bump)
+                g.add_edge(START, "bump")
+                g.add_conditional_edges("bump", self.route, ["bump", END])
+                return g.compile()
+        class Own(Base):
+            def route(self, state): return END if state["ok"] else super().route(state)
+        app = Own().build()
+        """,
+}
+
+
+@pytest.mark.parametrize("case", COUNTED_INSIDE)
+def test_a_counter_may_be_counted_elsewhere(case: str, tmp_path: Path) -> None:
+    assert checked(tmp_path, COUNTED_INSIDE[case])["app"].verdict == "not proven"
 
 
 @pytest.mark.parametrize("case", COUNTERS)

@@ -91,6 +91,8 @@ def _limits(
 ) -> None:
     """Note LangChain's own limits: what bounds the agent, and what looks like a bound and is none."""
     tools = graph.nodes.get(TOOLS)
+    if known is None or any(name == UNREAD for name, _ in known):
+        graph.hopes = (*graph.hopes, "its middleware was not followed, and may bound it")
     for name, options in known or ():
         if name not in ("LoopMiddleware", "ModelCallLimitMiddleware", "ToolCallLimitMiddleware"):
             continue

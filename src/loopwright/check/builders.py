@@ -92,6 +92,7 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if handler is not None:
         handled = _node(handler, given, graph, name)
         node.handler_words = handled.words
+        node.functions = (*node.functions, *handled.functions)
         node.unread = node.unread or handled.unread
 
 

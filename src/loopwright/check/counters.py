@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from loopwright.check.found import FoundGraph
-from loopwright.check.values import FunctionValue
+from loopwright.check.found import NOWHERE, FoundGraph, FoundNode
+from loopwright.check.values import ClassValue, FunctionValue, InstanceValue
 from loopwright.engine.proof.source import own_nodes, parameters, values_given
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
@@ -28,7 +28,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
         What to say of it, and the limit of a `Loop` that would replace it, as source code.
     """
     nodes = [graph.nodes[name] for name in cycle if name in graph.nodes]
-    working = _with_helpers(each for node in nodes for each in node.functions)
+    working = _with_helpers(each for node in nodes for each in _functions(node))
     given = [*_given(working.values())]
     counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
     # What a constant sets back counts nothing.
@@ -122,8 +122,17 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
         if route.source in cycle and len(set((route.targets or {"": "", " ": " "}).values())) > 1:
             yield from route.functions
     for name in cycle:
-        if name in graph.nodes and graph.nodes[name].words != frozenset():
-            yield from graph.nodes[name].functions
+        node = graph.nodes.get(name)
+        out = node.graph.parent_words() if node and node.graph else NOWHERE
+        if node and {node.words, node.handler_words, out} != {NOWHERE}:
+            yield from _functions(node)
+
+
+def _functions(node: FoundNode) -> Iterator[FunctionValue]:
+    """What a node runs, in the graphs inside it, too."""
+    yield from node.functions
+    for inner in node.graph.nodes.values() if node.graph else ():
+        yield from _functions(inner)
 
 
 def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionValue]:
@@ -136,11 +145,36 @@ def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionV
             if isinstance(function, FunctionValue) and left.get(function.node, -1) < depth:
                 found.setdefault(function.node, function)
                 left[function.node] = depth
-                called = (node.func for node in ast.walk(function.node) if isinstance(node, ast.Call))
-                follow(map(function.around, called) if depth else (), depth - 1)
+                follow(_used(function) if depth else (), depth - 1)
 
     follow(functions, 3)
     return found
+
+
+def _used(function: FunctionValue) -> Iterator[Any]:
+    """What a function calls, and the methods and properties of the state's own class that it asks."""
+    arguments = function.node.args
+    annotations = {each.arg: each.annotation for each in (*arguments.posonlyargs, *arguments.args)}
+    state = annotations.get(function.state)
+    of = function.around(state) if state is not None else None
+    for node in ast.walk(function.node):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name)):
+                order = [*function.bound.of.order()] if isinstance(function.bound, InstanceValue) else []
+                own = next(
+                    (n for n, each in enumerate(order) if function.node in map(_node_of, each.members.values())), 0
+                )
+                yield next((each.members[name] for each in order[own + 1 :] if name in each.members), None)
+            case ast.Call(func=called):
+                yield function.around(called)
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == function.state:
+                yield of.find(name) if isinstance(of, ClassValue) else None
+            case _:
+                pass
+
+
+def _node_of(value: Any) -> ast.AST | None:
+    return value.node if isinstance(value, FunctionValue) else None
 
 
 def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
