@@ -1,9 +1,9 @@
-"""The conference assistant on the questions of a fourth author, who also wrote the two conferences and what is right.
+"""The conference assistant on the questions of two more authors, who also wrote the conferences and what is right.
 
     python benchmarks/assistant_authors.py [--failures]
 
 ``questions.json`` was written before any answer was seen, ``aimed.json`` at the faults that it showed; the failures of
-both were read on 2026-11-28, so the figures say whether something got worse, and nothing of strangers. Words alone.
+all were read on 2026-11-28, so the figures say whether something got worse, and nothing of strangers. Words alone.
 Of an expectation ``must`` are records that must be cited, ``any`` of which one must be, ``no`` that must not, ``ok``
 that may (``only``: nothing else may), ``say`` and ``unsay`` patterns of the answer, ``status`` how it may end.
 """
@@ -25,12 +25,15 @@ from loopwright.retrieval.stores import open_store
 from loopwright.workflows.assistant import AssistantConfig, ChatResult, Services, chat
 from loopwright.workflows.assistant.sources.ingesting import ingest
 
-DATA = Path(__file__).parent / "data" / "fourth_author"
+DATA = Path(__file__).parent / "data"
 CONFERENCES = {
     "H": ("harbour.csv", "harbour_exhibitors.csv", "Europe/Amsterdam", "2027-06-01T12:00:00+02:00"),
     "M": ("alpine.json", "alpine_exhibitors.json", "Europe/Vienna", "2027-09-10T12:00:00+02:00"),
+    "N": ("north.csv", "north_exhibitors.csv", "Europe/Oslo", "2027-09-20T12:00:00+02:00"),
+    "S": ("south.json", "south_exhibitors.json", "Europe/Lisbon", "2027-03-01T12:00:00+00:00"),
 }
 """Name -> schedule, exhibitors, time zone, and the moment of asking where a question names none."""
+SETS = ("fourth_author/questions.json", "fourth_author/aimed.json", "fifth_author/questions.json")
 
 
 def keys_of(exhibitors: Path) -> dict[str, str]:
@@ -62,13 +65,15 @@ def judged(expected: dict[str, Any], result: ChatResult, names: dict[str, str]) 
 
 def asked(file: str, failures: bool) -> dict[str, Counter[str]]:
     """Ask all questions of a file; kind -> verdict -> how many."""
+    folder = (DATA / file).parent
     questions = json.loads((DATA / file).read_text(encoding="utf-8"))
     chats = [(each["p"], each.get("now"), [each]) for each in questions["singles"]]
     chats += [(each["p"], each["now"], each["turns"]) for each in questions["chats"]]
     found = {"single questions": Counter[str](), "turns of chats": Counter[str]()}
-    for name, (schedule, exhibitors, zone, usual) in CONFERENCES.items():
+    for name in sorted({each[0] for each in chats}):
+        schedule, exhibitors, zone, usual = CONFERENCES[name]
         with open_store("memory") as store:
-            ingest(store, DATA / schedule, exhibitors=DATA / exhibitors, time_zone=zone)
+            ingest(store, folder / schedule, exhibitors=folder / exhibitors, time_zone=zone)
             with Services.of(AssistantConfig(), store) as services:
                 for number, (_, now, turns) in enumerate(each for each in chats if each[0] == name):
                     context: dict[str, Any] = {"now": now or usual}
@@ -76,7 +81,7 @@ def asked(file: str, failures: bool) -> dict[str, Counter[str]]:
                         context |= {"user_id": "author", "conversation_id": f"{file} {number}"}
                     for expected in turns:
                         result = chat(expected["q"], user_context=context, services=services)
-                        verdict = judged(expected, result, keys_of(DATA / exhibitors))
+                        verdict = judged(expected, result, keys_of(folder / exhibitors))
                         found["turns of chats" if len(turns) > 1 else "single questions"][verdict] += 1
                         if failures and verdict != "ok":
                             print(f"[{verdict}] {expected['q']}\n{result.status}: {result.answer}\n")
@@ -84,13 +89,13 @@ def asked(file: str, failures: bool) -> dict[str, Counter[str]]:
 
 
 def main() -> None:
-    """Ask both sets and print how many answers are right."""
+    """Ask all sets and print how many answers are right."""
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--failures", action="store_true", help="show each answer that is not right")
     failures = parser.parse_args().failures
     logging.disable(logging.WARNING)
     print("| | n | ok | in part | wrong | embarrassing |\n|---|---|---|---|---|---|")
-    for file in ("questions.json", "aimed.json"):
+    for file in SETS:
         for kind, verdicts in asked(file, failures).items():
             counts = [verdicts[each] for each in ("ok", "partial", "wrong", "embarrassing")]
             print(f"| {file}, {kind} | {sum(counts)} | {' | '.join(map(str, counts))} |")

@@ -512,3 +512,39 @@ def test_a_subject_is_denied_and_not_the_day_behind_it() -> None:
 def test_what_was_on_just_before_is_told() -> None:
     question = read("which talk did I just miss in the Great Hall?")
     assert (question.operation, asked(question, "end")) == ("previous", [(None, NOW.hour * 60 + NOW.minute)])
+
+
+def test_from_when_on_one_day_until_when_on_another() -> None:
+    for text in ("all between Saturday 4pm and Sunday 10am", "from 4 pm on Saturday until Sunday at 10, what's on?"):
+        question = read(text)
+        assert asked(question, "day") == [(SATURDAY, SUNDAY)] and question.topic == ""
+        told = [(each.values, each.least, each.most) for each in question.filters.exclude]
+        assert told == [((SATURDAY,), None, 960), ((SUNDAY,), 600, None)]
+
+
+def test_a_word_for_a_kind_within_a_subject_or_denied() -> None:
+    assert asked(read("the neighbourhood social network"), "type") == []
+    assert barred(read("sessions by Hedda Solvang that aren't talks"), "type") == [("talk",)]
+    assert read("food; cheese doesn't count").filters.without == ("cheese",)
+    assert not read("we have no money for a hall, anything about repair?").filters.without
+    assert asked(read("Was gibt es im Track Food and Farming?"), "track") == [("Food and Farming",)]
+    assert read("what starts on Sunday at 10:00").topic == ""
+
+
+def test_what_is_to_be_done_in_other_words() -> None:
+    wanted = {
+        "which of Hedda Solvang's talks is the last?": "last",
+        "Combien d'ateliers y a-t-il ?": "count",
+        "There are two workshops on maps. Could I go to both of them?": "clash",
+        "is the bread talk before or after the one on bamboo?": "compare",
+        "when is everything over?": "last",
+    }
+    assert {text: read(text).operation for text in wanted} == wanted
+    assert Table.EXHIBITORS in read("who repairs bicycles?").tables
+    assert read("who is at C.0 Hall, 3?").tables == (Table.EXHIBITORS,)
+
+
+def test_a_later_turn_points_at_a_kind_or_at_the_last() -> None:
+    before = turns("talks about repair", "sessions:1042", "sessions:1056", "sessions:1231")
+    for text, record in (("who sits on that panel?", "1056"), ("where is the last of those?", "1231")):
+        assert read(text, *before).filters.values("record") == (f"sessions:{record}",), text

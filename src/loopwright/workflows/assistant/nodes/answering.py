@@ -35,9 +35,7 @@ _UNCERTAIN = re.compile(r"[ \t\n\r\\]*(?:[\[【][^\]】\n]{0,400}[\]】]?)?\Z")
 async def generate_response(state: AssistantState, services: Services) -> dict[str, Any]:
     """Write the answer from what was found, and say what was not.
 
-    Args:
-        state: Reads ``question``, ``query_results`` and ``thinking_updates``.
-        services: The conference, and the chat model if any.
+    Reads ``question``, ``query_results`` and ``thinking_updates``.
 
     Returns:
         ``response_text``, ``referenced_ids`` (each was put before the writer and is cited), ``status``, and the answer
@@ -102,9 +100,7 @@ def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any
 async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
     """Judge the answer: does it meet the question, how sure is it, do the cited records bear it out?
 
-    Args:
-        state: Reads ``question``, ``response_text``, ``referenced_ids``, ``status`` and ``query_results``.
-        services: The configuration, and the chat model if any.
+    Reads ``question``, ``response_text``, ``referenced_ids``, ``status`` and ``query_results``.
 
     Returns:
         ``evaluation`` and its scores.

@@ -34,9 +34,7 @@ _EMPTY: frozenset[Any] = frozenset({list, dict, str, int, bool})
 async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any]:
     """Fetch what is known of the person and of the conversation.
 
-    Args:
-        state: Reads ``messages`` and ``user_context``.
-        services: The memory.
+    Reads ``messages`` and ``user_context``.
 
     Returns:
         ``profile``, ``profile_needs_update`` and ``history``; and the keys that every question begins anew.
@@ -80,9 +78,7 @@ async def update_profile(state: AssistantState, services: Services) -> dict[str,
 
     Who asks to forget everything is forgotten at once, with all conversations; that needs no model.
 
-    Args:
-        state: Reads ``messages``, ``user_context`` and ``profile``.
-        services: The memory and the chat model.
+    Reads ``messages``, ``user_context`` and ``profile``.
 
     Returns:
         ``profile``; and ``history`` where everything is forgotten.
@@ -127,9 +123,7 @@ class AcknowledgmentReply(BaseModel):
 async def generate_acknowledgment(state: AssistantState, services: Services) -> dict[str, Any]:
     """Tell the person what is looked for, before anything is searched.
 
-    Args:
-        state: Reads ``messages`` and ``profile``.
-        services: The conference, and the chat model if any.
+    Reads ``messages`` and ``profile``.
 
     Returns:
         ``acknowledgment``.

@@ -101,9 +101,7 @@ class PlanReply(BaseModel):
 async def plan_queries(state: AssistantState, services: Services) -> dict[str, Any]:
     """Read the question and plan the searches.
 
-    Args:
-        state: Reads ``messages``, ``user_context``, ``profile`` and ``history``.
-        services: The conference, and the chat model if any.
+    Reads ``messages``, ``user_context``, ``profile`` and ``history``.
 
     Returns:
         ``question``, ``intent``, ``query_mode``, ``planned_queries``, and ``original_planned_queries``, a snapshot

@@ -29,9 +29,7 @@ MAX_LIMIT = 200
 async def execute_queries(state: AssistantState, services: Services) -> dict[str, Any]:
     """Search what is planned; what earlier plans found is kept.
 
-    Args:
-        state: Reads ``planned_queries``, ``attempts`` and ``query_results``.
-        services: The conference.
+    Reads ``planned_queries``, ``attempts`` and ``query_results``.
 
     Returns:
         ``outcomes``, ``query_results``, ``near_misses`` and ``attempts``.
@@ -42,9 +40,7 @@ async def execute_queries(state: AssistantState, services: Services) -> dict[str
 async def check_results(state: AssistantState, services: Services) -> dict[str, Any]:
     """Judge what was found: not only whether it is something, but whether it is enough and near enough.
 
-    Args:
-        state: Reads ``question``, ``outcomes``, ``query_results``, ``planned_queries`` and ``retry_count``.
-        services: The configuration.
+    Reads ``question``, ``outcomes``, ``query_results``, ``planned_queries`` and ``retry_count``.
 
     Returns:
         ``retry_wanted`` (the wish alone), ``needs_retry`` (the wish where a retry is left), and ``zero_result_tables``.
@@ -66,9 +62,7 @@ async def relax_and_retry(state: AssistantState, services: Services) -> dict[str
 
     All of the last plan if each brought enough, since then they were too weak.
 
-    Args:
-        state: Reads ``planned_queries``, ``outcomes``, ``attempts``, ``query_results`` and ``retry_count``.
-        services: The conference.
+    Reads ``planned_queries``, ``outcomes``, ``attempts``, ``query_results`` and ``retry_count``.
 
     Returns:
         ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``retry_count`` one higher,
@@ -106,9 +100,7 @@ async def _searched(state: AssistantState, services: Services, queries: Sequence
 async def reflect_and_replan(state: AssistantState, services: Services) -> dict[str, Any]:
     """Look at what was searched and found, and plan what to search next.
 
-    Args:
-        state: Reads ``question``, ``planned_queries``, ``outcomes``, ``attempts`` and ``retry_count``.
-        services: The conference, and the chat model if any.
+    Reads ``question``, ``planned_queries``, ``outcomes``, ``attempts`` and ``retry_count``.
 
     Returns:
         ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``reflection_reasoning``,

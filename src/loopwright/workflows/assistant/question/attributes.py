@@ -7,10 +7,10 @@ from datetime import date
 from loopwright.workflows.assistant.question.languages import CODES
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.schemas import Question, Table
+from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, clock_of
 
 _MOST = 40
-_WHERE = frozenset("where venue city address location place".split())
 _FIELDS = {"room": "rooms", "track": "tracks", "day": "days", "language": "languages", "type": "kinds of sessions"}
 
 
@@ -57,7 +57,7 @@ def _itself(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
     span = _day(info.start) if info.start == info.end else f"{_day(info.start)} to {_day(info.end)}"
     place = ", ".join(part for part in (info.venue, info.city) if part)
     where = f"{info.title} is {'at' if info.venue else 'in'} {place}." if place else ""
-    if _WHERE & set(question.text.lower().strip("?!. ").split()):
+    if words("grammar", "where") & set(question.text.lower().strip("?!. ").split()):
         rooms = len(catalogue.values("room"))
         return (where or f"The schedule does not say where {info.title} is; it has {rooms} rooms.",)
     told = [f"{info.title} is on {span}.", where] if not question.filters.values("day") else []

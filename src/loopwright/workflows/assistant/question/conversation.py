@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias, get_args
 
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.question.names import SPEAKING
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -73,9 +72,7 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
     """The words of a turn that can be a subject, without those that only join it to what was before."""
     joining = words("turns", "opens corrects it person more after before what")
-    asking = SPEAKING | frozenset(
-        "exactly long take takes room time start starts begin begins end ends said speaker presents tell show".split()
-    )
+    asking = words("grammar", "speaking asking")
     return [
         place
         for place in sentence.rest()
@@ -145,9 +142,7 @@ def _pointed(
 ) -> Question | None:
     """A question about what was cited: one of them, its neighbours in the room, or others of its persons."""
     sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
-    ordinal = next((POSITIONS[token.word] for token in sentence.tokens if token.word in POSITIONS), None)
-    if said & words("things", "last") and "one" in said:
-        ordinal = len(sessions) - 1
+    ordinal = _ordinal(sentence, len(sessions))
     it, more = said & words("turns", "it"), said & words("turns", "more")
     more = more and not any(sentence.match(place, ("more", "about")) for place in range(len(sentence)))
     person = said & words("turns", "person", "en" if sentence.language == "en" else "")
@@ -173,8 +168,14 @@ def _pointed(
         asked = [each for each in question.filters.include if each.slot not in ("day", *_TIMES)]
         exclude = (*question.filters.exclude, _none_of([anchor][: not asked]))
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
-        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in content)
+        # Of "the same time as the autism one" the last words name what was shown.
+        named = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
+        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in content if place < named)
         return _of_sessions(question, filters, topic=topic)
+    pointing = words("turns", "it", "en")
+    kinds = {span.condition.values for span in sentence.spans if sentence.is_any(span.first - 1, pointing)}
+    if those := [each for each in cited if each.values("type") in kinds]:  # "that panel"
+        return _about(question, those if said & words("turns", "them") - {"one"} else those[:1])
     if ordinal is not None and not slots and not content:
         return _about(question, [anchor]) if ordinal < len(sessions) else None
     if it and question.operation == "clash":
@@ -189,7 +190,8 @@ def _pointed(
             meant = any(own & set(terms(" ".join((each.title, *each.texts.values())))) for each in sessions)
             wanted = Condition(slot="record", values=tuple(record.id for record in sessions), said="of those")
             filters = Filters(include=(wanted,)) if meant else question.filters
-            return question.model_copy(update={"operation": "find", "topic": topic, "filters": filters})
+            found = {"operation": "find", "topic": topic, "filters": filters, "tables": before.tables}
+            return question.model_copy(update=found)
     if it and not content and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
         return question.model_copy(update={"topic": before.topic or sessions[0].title, "filters": Filters()})
     if person and not content:
@@ -205,6 +207,15 @@ def _pointed(
 def _of_sessions(question: Question, filters: Filters, *, operation: Operation = "find", topic: str = "") -> Question:
     asked = {"operation": operation, "topic": topic, "filters": filters, "tables": (Table.SESSIONS,)}
     return question.model_copy(update=asked)
+
+
+def _ordinal(sentence: Sentence, shown: int) -> int | None:
+    """Which of so many is meant by its place: "the second", "the last of those"."""
+    for place in range(len(sentence)):
+        ends = _ends_at(sentence, place + 1) or sentence.match(place + 1, ("of", "those"))
+        if ends and sentence.is_any(place, words("things", "last")):
+            return shown - 1
+    return next((POSITIONS[token.word] for token in sentence.tokens if token.word in POSITIONS), None)
 
 
 def _none_of(cited: Sequence[Record]) -> Condition:

@@ -19,20 +19,13 @@ _MOMENTS = {"noon": (NOON, 780), "dinner": (1080, 1170), "midnight": (MIDNIGHT, 
 _CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)|(\d{1,2})(?:h|u)?")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
-_STARTS = frozenset("start starts starting begin begins kick kicks open opens".split())
-_OCLOCK = frozenset("o'clock uhr uur heures horas h sharp".split())
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
-_PARTS_OF_HOURS = frozenset("half quarter halb halv viertel kwart".split())
-_PAST, _TO = frozenset("past after nach over".split()), frozenset("to vor voor".split())
 _AND_PARTS = {"quart": 15, "cuarto": 15, "demie": 30, "media": 30}
 """Behind "and" and an hour: the minutes past it."""
-_THIS = frozenset("this ce cet cette esta este deze dit diesen heute".split())
-_AFTER = frozenset("after past later nach apres na despues dopo".split())
 _OR_SO = {"later": True, "after": True, "afterwards": True, "onwards": True, "earlier": False, "before": False}
 """Behind "or": whether the time is the first that fits, or the last."""
 _COUNTED = 5
 """So many words at most lie between a number and what it counts."""
-_BE = frozenset("i'm im am are is be was were".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +123,7 @@ def _is_short_day(sentence: Sentence, place: int) -> bool:
     before, after = sentence.word(place - 1), sentence.word(place + 1)
     timed = after in words("time", "morning afternoon evening noon after before") or after in ("am", "pm", "")
     begun = before in ("on", "this", "both", "by") or after[:1].isdigit() or sentence.begins(place + 1)
-    return before not in _BE and (timed or begun)
+    return before not in words("grammar", "be") and (timed or begun)
 
 
 def _ask_weekday(sentence: Sentence, place: int, weekday: int, held: tuple[str, ...]) -> None:
@@ -186,19 +179,19 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     word, after, half = sentence.word(place), place + 1, ""
     if word in ("the", "a", "las"):
         return clock_at(sentence, after)
-    if word in _PARTS_OF_HOURS and (told := _part_of_hour(sentence, place)):
+    if word in words("grammar", "halves") and (told := _part_of_hour(sentence, place)):
         return told
     for moment, span in _MOMENTS.items():
         if word in words("time", moment):
             return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
     match = _CLOCK.fullmatch(word)
-    counts = sentence.is_any(after, words("things", "room sessions"))  # "one room"
+    counts = sentence.is_any(after, words("things", "room sessions")) or sentence.match(place - 1, ("the", "one"))
     if match is None and (word not in numbers() or counts):
         return None
     hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
     if sentence.word(after) in ("am", "pm"):
         half, after = sentence.word(after), after + 1
-    elif sentence.word(after) in _OCLOCK:
+    elif sentence.word(after) in words("grammar", "oclock"):
         after += 1
     if sentence.is_any(after, ("et", "y")) and sentence.is_any(after + 1, _AND_PARTS):
         minute, after = _AND_PARTS[sentence.word(after + 1)], after + 2
@@ -216,7 +209,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
 
 def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     """A time told by its half or quarter: "half past two", "quarter to six", "half two", "halb drei"."""
-    word, joins = sentence.word(place), sentence.is_any(place + 1, _PAST | _TO)
+    word, joins = sentence.word(place), sentence.is_any(place + 1, words("grammar", "past to_hour"))
     quarter = not word.startswith("hal")
     if not joins and (quarter or sentence.word(place + 1) not in numbers()):
         return None
@@ -224,7 +217,11 @@ def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None
     if hour is None:
         return None
     # In English half past the hour, in German and Dutch half before it.
-    earlier = sentence.is_any(place + 1, _TO) if joins else word != "half" or sentence.language != "en"
+    earlier = (
+        sentence.is_any(place + 1, words("grammar", "to_hour"))
+        if joins
+        else word != "half" or sentence.language != "en"
+    )
     at = hour[0] + (15 if quarter else 30) * (-1 if earlier else 1)
     return at, at, hour[2]
 
@@ -239,12 +236,49 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
             said = sentence.is_any(place, words("time", part, sentence.language)) and not _greets(sentence, place)
             if said and sentence.free(place, place + 1):
                 _ask_part(sentence, place, place + 1, part)
-                if now and sentence.is_any(place - 1, _THIS):
+                if now and sentence.is_any(place - 1, words("grammar", "this")):
                     sentence.ask(place - 1, place, "day", now.day.isoformat(), said="today")
         if _is_half(sentence, place) and sentence.word(place) == "pm":
             sentence.ask(place, place + 1, "start", least=NOON, said="in the afternoon")
         elif _is_half(sentence, place):
             _ask_part(sentence, place, place + 1, "morning")
+
+
+def read_windows(sentence: Sentence, held: tuple[str, ...]) -> list[Span]:
+    """Read from when on one day until when on another; the days between are asked for, and what lies outside barred.
+
+    Args:
+        sentence: The question, its days read and its times not yet.
+        held: The days of the conference, as ISO dates.
+    """
+    for place in (place for place in range(len(sentence)) if sentence.is_any(place, words("time", "between after"))):
+        first = _moment_at(sentence, place + 1)
+        joined = first is not None and sentence.is_any(first[2], words("time", "to"))
+        second = _moment_at(sentence, first[2] + 1) if first and joined else None
+        if not (first and second and first[0] < second[0]):
+            continue
+        last = second[2]
+        sentence.spans = [span for span in sentence.spans if not place < span.first < last]
+        days = [day for day in held if first[0] <= day <= second[0]]
+        sentence.ask(place, last, "day", *days, said=sentence.written(place, last))
+        until = Condition(slot="start", values=first[:1], most=first[1], said=f"before {clock_said(first[1])} that day")
+        since = Condition(
+            slot="start", values=second[:1], least=second[1], said=f"after {clock_said(second[1])} on the other"
+        )
+        return [Span(place, last, each, barred=True) for each in (until, since)]
+    return []
+
+
+def _moment_at(sentence: Sentence, place: int) -> tuple[str, int, int] | None:
+    """A day and a time of it that stand at a word, in either order: the day, the minute, and the word after them."""
+    days = {span.first: span for span in sentence.spans if span.condition.slot == "day"}
+    day = days.get(place)
+    at = day.last if day else place
+    clock = clock_at(sentence, at + sentence.is_any(at, words("time", "at")))
+    if clock is None:
+        return None
+    day = day or days.get(clock[2] + (sentence.word(clock[2]) == "on"))
+    return (day.condition.values[0], clock[0], max(day.last, clock[2])) if day else None
 
 
 def _greets(sentence: Sentence, place: int) -> bool:
@@ -287,7 +321,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
         side = "before" if early else "from" if word in ("from", "ab", "vanaf") else "after"
         said = f"{'ending ' * ends}{side} {clock_said(first[0] if early else first[1])}"
         # "Not after 3": what begins at 3 is still welcome.
-        open_end = not ends and word in _AFTER and first[0] == first[1] and _denied(sentence, place)
+        open_end = not ends and word in words("grammar", "later") and first[0] == first[1] and _denied(sentence, place)
         least, most = (None, first[0]) if early else (first[1] + open_end, None)
         sentence.ask(place, after, "end" if ends else "start", least=least, most=most, said=said)
         return after
@@ -299,7 +333,9 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     joined = sentence.is_any(here[2], words("time", "to"))
     dashed = here[2] < len(sentence) and sentence.tokens[here[2]].gap.strip() in ("-", "–")
     second = clock_at(sentence, here[2] + joined) if joined or dashed else None
-    spelled = word in _PARTS_OF_HOURS
+    spelled = word in words("grammar", "halves") or (
+        word in ("noon", "midday") and place > 0 and sentence.tokens[place - 1].taken == "day"
+    )
     exact = spelled or sentence.word(place + 1) in ("am", "pm") or ":" in word or re.fullmatch(r"\d{1,2}h\d\d", word)
     if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
         return _window(sentence, place, second[2], here[0], second[0])
@@ -336,7 +372,10 @@ def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
         said = f"{'from' if later else 'until'} {clock_said(at[0])}"
         sentence.ask(place, at[2] + 2, "start", **bounds, said=said)
         return at[2] + 2
-    begins = any(token.word in _STARTS for token in sentence.tokens)
+    begins = [other for other, token in enumerate(sentence.tokens) if token.word in words("grammar", "starts")]
+    for other in begins:
+        if not sentence.word(other).startswith("open"):  # "open source at ten"
+            sentence.take(other, other + 1, "start")
     slot: Slot = "start" if begins and at[0] == at[1] else "on"
     sentence.ask(place, at[2], slot, least=at[0], most=max(at[1], at[0] + 1), said=f"at {clock_said(at[0])}")
     return at[2]

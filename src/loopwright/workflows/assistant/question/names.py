@@ -22,21 +22,8 @@ _NAME = re.compile(r"[^\W\d_]{2,}")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
 _LONGER = re.compile(r"[A-Za-z]{1,3}\d(?=\.)")
 _SIGNS = re.compile(r"[.,;?!()]")
-SPEAKING = frozenset(
-    "speak speaks spoke speaking talk talks talking give gives giving does is presenting present by when spricht parle "
-    "habla spreekt".split()
-)
+SPEAKING = words("grammar", "speaking")
 """Words beside which a person stands."""
-_PARTICLES = frozenset("van von de der den di del la le el al bin".split())
-_AM = frozenset("i'm im am bin heisse suis appelle ben heet soy llamo".split())
-_NAMED, _IS = frozenset("name nom naam nombre".split()), frozenset("is ist est es".split())
-"""Words behind which people say who they are."""
-_LANGUAGE = frozenset("in auf en no not".split())
-"""Words behind which a language stands, beside those for understanding one."""
-_UNDERSTAND = frozenset("speak understand spreche verstehe parle".split())
-_IN = frozenset("in im en au dans outside inside".split())
-_OPENS = frozenset("the in der die das im le la les de het".split())
-_AND = frozenset("and or und oder et ou en y o".split())
 _USUAL, _OWN = 3e-5, 1e-6
 _LONGEST_ROOM = 5
 _LONGEST_NAME, _SHORTEST_NAME = 4, 4
@@ -119,6 +106,14 @@ class Names:
             for token in sentence.tokens
         )
 
+    def in_title(self, sentence: Sentence, place: int, kind: str) -> bool:
+        """Whether a word for a kind is part of a subject, with the one before it: "solar panels", which is no panel."""
+        both = {*terms(sentence.word(place - 1)), *terms(sentence.word(place))}
+        if len(both) < 2 or not sentence.free(place - 1, place):
+            return False
+        titles = (each for each in self.titles.values() if both <= {*terms(each.title)})
+        return any(self.types[kind] not in each.values("type") for each in titles)
+
     def titled(self, text: str) -> int:
         """How many sessions have all words of a text in their titles; 0 for a text without words."""
         wanted = set(terms(text))
@@ -199,7 +194,7 @@ def _is_room(sentence: Sentence, place: int, word: str) -> bool:
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:
     word, raw = sentence.word(place), sentence.tokens[place].raw
     near = next((other for other in (place + 1, place - 1) if sentence.is_any(other, blocks)), None)
-    said = raw.isupper() and sentence.is_any(place - 1, _IN)  # "not in UB"
+    said = raw.isupper() and sentence.is_any(place - 1, words("grammar", "inside"))  # "not in UB"
     if near is None and word in names.buildings and (said or word[-1].isdigit()):  # "UB2" is nothing else
         near = place
     if near is not None and word in names.buildings:
@@ -224,14 +219,23 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
             squashed = _squashed("".join(token.word for token in sentence.tokens[place : place + length]))
             if squashed not in names.types and length == 1:
                 squashed = _squashed(glossary(word, sentence.language))
-            known = squashed in names.types and squashed not in ("talk", "session", "devroom", "event")
+            # "That aren't talks" leaves the other kinds; "talks" alone are sessions of any.
+            told = sentence.is_any(place - 1, words("grammar", "not")) or squashed not in (
+                "talk",
+                "session",
+                "devroom",
+                "event",
+            )
+            known = squashed in names.types and told and not names.in_title(sentence, place, squashed)
             if known and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "type", names.types[squashed])
                 break
         code = NAMES.get(word)
         # "I don't speak French" denies the whole of what it says.
-        first = place - sentence.is_any(place - 1, _UNDERSTAND)
-        said = sentence.is_any(place - 1, _LANGUAGE) or sentence.is_any(place + 1, words("things", "sessions"))
+        first = place - sentence.is_any(place - 1, words("grammar", "understand"))
+        said = sentence.is_any(place - 1, words("grammar", "language")) or sentence.is_any(
+            place + 1, words("things", "sessions")
+        )
         said = said or _joined_to(sentence, place, "language")
         if code and sentence.free(place, place + 1) and (said or first < place):
             if code not in names.languages:
@@ -245,15 +249,20 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
     for other in range(place - 1, max(-1, place - 7), -1):
         if not sentence.free(other, other + 1) or (sentence.begins(other + 1) and other + 1 != place):
             break
-        if groups[-1] and sentence.is_any(other, _OPENS) and not sentence.is_any(other - 1, _AND):
+        if (
+            groups[-1]
+            and sentence.is_any(other, words("grammar", "opens"))
+            and not sentence.is_any(other - 1, words("grammar", "and"))
+        ):
             break
-        each = sentence.word(place).endswith("s") or sentence.is_any(other + 1, _OPENS)
-        if each and sentence.is_any(other, _AND):
+        each = sentence.word(place).endswith("s") or sentence.is_any(other + 1, words("grammar", "opens"))
+        if each and sentence.is_any(other, words("grammar", "and")):
             groups.append([])
         else:
             groups[-1].append(other)
     asked = [_ask_track(sentence, group, place, names) for group in groups]
-    if not any(asked) and sentence.word(place + 1) in ("on", "about", "for", "zu"):
+    named = sentence.free(place + 1, place + 2) and sentence.named(place + 1)
+    if not any(asked) and (named or sentence.word(place + 1) in ("on", "about", "for", "zu")):
         after = range(place + 1, min(len(sentence), place + 4))
         asked = [_ask_track(sentence, [other for other in after if sentence.free(other, other + 1)], place, names)]
     if not any(asked) and groups[0] and sentence.named(groups[0][0]):
@@ -287,7 +296,7 @@ def read_persons(sentence: Sentence, names: Names) -> None:
         spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
         if sentence.word(place) in STOP_WORDS:
             continue
-        last = _hyphened(sentence, place + 2 + (sentence.word(place + 1) in _PARTICLES))
+        last = _hyphened(sentence, place + 2 + (sentence.word(place + 1) in words("grammar", "particles")))
         both = sentence.free(place, last) and sentence.named(last - 1) if last <= len(sentence) else False
         written = both and sentence.tokens[place].raw[0].isupper() and not sentence.tokens[last - 1].gap.strip()
         nobody = not any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
@@ -307,9 +316,9 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
             break
         word = sentence.word(last).removesuffix("'s")
         people = names.persons.get(word) or _misspelt(word, votes)
-        if last > place and votes and not people & votes.keys() and word not in _PARTICLES:
+        if last > place and votes and not people & votes.keys() and word not in words("grammar", "particles"):
             break
-        if not people and not (votes and word in _PARTICLES):
+        if not people and not (votes and word in words("grammar", "particles")):
             break
         votes.update(people)
         last += 1
@@ -367,8 +376,10 @@ def _telling(sentence: Sentence, place: int) -> bool:
 
 def _is_asker(sentence: Sentence, place: int) -> bool:
     """Whether a name is that of who asks: "I'm Anna", "my name is Anna", "Anna here"."""
-    called = sentence.is_any(place - 2, _NAMED) and sentence.is_any(place - 1, _IS)
-    return called or sentence.is_any(place - 1, _AM) or sentence.word(place + 1) == "here"
+    called = sentence.is_any(place - 2, words("grammar", "named")) and sentence.is_any(
+        place - 1, words("grammar", "is")
+    )
+    return called or sentence.is_any(place - 1, words("grammar", "am")) or sentence.word(place + 1) == "here"
 
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:
@@ -391,7 +402,7 @@ def _is_place(word: str) -> bool:
 
 def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
     """Whether a word is joined to one that was read so: "Moser or Hofer"."""
-    return sentence.is_any(place - 1, _AND) and sentence.tokens[place - 2].taken == what
+    return sentence.is_any(place - 1, words("grammar", "and")) and sentence.tokens[place - 2].taken == what
 
 
 def _can_name(word: str) -> bool:

@@ -9,23 +9,17 @@ from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Slot
 from loopwright.workflows.assistant.searching.lexicon import cues, numbers, verbal, words
 
-JOINING = frozenset("and or nor und oder noch et ou ni y o en of e".split())
+JOINING = words("grammar", "joining")
 """Words that join what is alike."""
-OPENING = frozenset(
-    "the a an any more some too anything about on in at with of by for to from der die das am le la el de du".split()
-)
+OPENING = words("grammar", "opening")
 """Words that stand before what is named."""
 TIMES: frozenset[Slot] = frozenset({"day", "start", "end", "on"})
 """What is asked of times, whose denial `read_presence` reads."""
-_ANY = frozenset({"any", "anything"})
-_BE = frozenset("i'm am we're".split())
-_IF = frozenset("if wenn falls si als".split())
 _MOST_BETWEEN = 6
 _READ = TIMES | {"correction", "told"}
 """What a cue may have been read as already: "no wait", "I can't be there before 1 pm"."""
 _SUBJECT = 1.5
 """What a word must weigh to be what a clause refuses."""
-_TIMED = frozenset("am pm before after until till from between at than under over min minutes hour hours uhr".split())
 _SAID = 4
 """So many words tell what was not understood."""
 _ASKED = 3
@@ -39,7 +33,7 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
         The conditions that must not hold, and the subjects that are not wanted.
     """
     spans = [span for span in sentence.spans if span.barred]
-    topics: list[str] = []
+    topics = _refused(sentence, weight)
     place = 0
     while place < len(sentence):
         length = cue_at(sentence, place)
@@ -58,7 +52,7 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
                 place = max(end, place + length)
                 continue
         place += 1
-    return spans, [*topics, *_refused(sentence, weight)]
+    return spans, topics
 
 
 def _refused(sentence: Sentence, weight: Callable[[int], float]) -> list[str]:
@@ -81,7 +75,9 @@ def unread(sentence: Sentence) -> list[str]:
         for place in range(first, last):
             token = sentence.tokens[place]
             cue = place and cue_at(sentence, place) and token.word not in weak and "any" not in token.word
-            timed = token.word.isdigit() and any(sentence.is_any(near, _TIMED) for near in (place - 1, place + 1))
+            timed = token.word.isdigit() and any(
+                sentence.is_any(near, words("grammar", "timed")) for near in (place - 1, place + 1)
+            )
             counted = token.word != "times" or sentence.word(place - 1) in numbers()
             often = counted and sentence.is_any(place, words("time", "often"))
             if not token.taken and (cue or timed or often):
@@ -98,7 +94,7 @@ def asked_until(sentence: Sentence, first: int, last: int) -> int:
 
 def cue_at(sentence: Sentence, place: int) -> int:
     """How many words a cue has that stands at a place; 0 for none."""
-    if sentence.is_any(place - 1, _IF):  # "or if not, about X"
+    if sentence.is_any(place - 1, words("grammar", "if")):  # "or if not, about X"
         return 0
     for phrase in cues():
         if sentence.match(place, phrase):
@@ -107,9 +103,13 @@ def cue_at(sentence: Sentence, place: int) -> int:
             # "No, I am in the other building" and "no I meant Sunday" deny what was said before.
             told = after < len(sentence) and ("," in sentence.tokens[after].gap or sentence.word(after) == "i")
             refuses = place == 0 and told
+            # "We have no money for a studio" says what there is not.
+            idle |= phrase == ("no",) and (
+                sentence.word(place - 1).endswith("'ve") or sentence.is_any(place - 1, words("grammar", "have"))
+            )
             return 0 if idle or refuses or _of_oneself(sentence, place, after) else len(phrase)
     if sentence.word(place).endswith("n't"):  # "that hasn't got anything to do with it"
-        anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in _ANY)
+        anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in ("any", "anything"))
         if (other := next(anything, 0)) and not any(map(sentence.begins, range(place + 1, other + 1))):
             return other + 1 - place
     everything = words("things", "any") & {sentence.word(other) for other in range(place - 3, place)}
@@ -120,13 +120,13 @@ def _of_oneself(sentence: Sentence, place: int, after: int) -> bool:
     """Whether somebody says what they are not, as in "I'm not a programmer": that asks for nothing."""
     last = after + (sentence.word(after) in ("a", "an"))
     ends = sentence.begins(last + 1) or (last + 1 < len(sentence) and bool(sentence.tokens[last + 1].gap.strip()))
-    return sentence.word(place - 1) in _BE and ends
+    return sentence.word(place - 1) in words("grammar", "self") and ends
 
 
 def is_verbal(sentence: Sentence, place: int, length: int) -> bool:
     """Whether a verb stands behind a cue."""
     said = tuple(token.word for token in sentence.tokens[place : place + length])
-    return said in verbal() or (said[0].endswith("n't") and said[-1] in _ANY)
+    return said in verbal() or (said[0].endswith("n't") and said[-1] in ("any", "anything"))
 
 
 def _behind(  # noqa: C901 - one case after the other

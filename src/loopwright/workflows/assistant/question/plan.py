@@ -49,7 +49,9 @@ def _planned(question: Question, config: AssistantSection, profile: Profile | No
     named = bool(question.filters.values("person") or question.filters.values("record")) and not every
     texts = [question.topic]
     if question.query_mode == "profile" and profile is not None:
-        texts = _wishes(profile)[: max(1, MAX_WISHES // len(question.tables))] or texts
+        # What a person is interested in, then what they seek and offer, the newest of each first.
+        wishes = dict.fromkeys(reversed((*profile.offering, *profile.seeking, *profile.interests)))
+        texts = [*wishes][: max(1, MAX_WISHES // len(question.tables))] or texts
     return [
         PlannedQuery(
             table=table,
@@ -72,8 +74,3 @@ def filters_for(table: Table, filters: Filters) -> Filters:
         return filters
     kept = tuple(each for each in filters.include if each.slot in ("day", "room", "record"))
     return filters.model_copy(update={"include": kept})
-
-
-def _wishes(profile: Profile) -> list[str]:
-    """What a person is interested in, then what they seek and offer, the newest of each first."""
-    return list(dict.fromkeys(reversed((*profile.offering, *profile.seeking, *profile.interests))))

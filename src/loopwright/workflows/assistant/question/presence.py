@@ -24,9 +24,6 @@ _SUBJECT = 0.7
 """What a word must weigh to be what a cue denies, rather than the time behind it."""
 _AT_ONCE = 0.05
 """The same of a word right behind the cue."""
-_LIKEWISE = frozenset("so neither ebenso auch aussi ook".split())
-"""Behind "and": the same is said as before."""
-_WHY = frozenset("why warum pourquoi waarom".split())
 _FAR = 6
 """So many words at most lie between a verb that is denied and its time."""
 
@@ -51,7 +48,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
             continue
         said, denying = _said(sentence, first, last, spans, weight)
         direct = said[0] == "NOT" and next((word for word in said[1:] if word not in things), "") in MARKS
-        so = sentence.word(first) in JOINING and sentence.word(first + 1) in _LIKEWISE
+        so = sentence.word(first) in JOINING and sentence.word(first + 1) in words("grammar", "likewise")
         if direct:
             before = "unwanted"
         elif not so and any(word == "NOT" or word not in idle for word in said):  # else as the part before
@@ -92,7 +89,7 @@ def _parts(sentence: Sentence, weight: Callable[[int], float]) -> Iterator[tuple
 
 def _denial(sentence: Sentence, place: int) -> int:
     """How many words those that deny something have at a place; 0 where none stand there."""
-    if sentence.is_any(place - 1, _WHY):
+    if sentence.is_any(place - 1, words("grammar", "why")):
         return 0
     return cue_at(sentence, place) or int(sentence.word(place).endswith("n't"))
 
@@ -142,7 +139,8 @@ def _said(
         elif length:
             said.append("X")  # denies something else
         elif sentence.word(place) not in OPENING:
-            said.append(sentence.word(place).partition("'")[0])  # of "I'm" the person
+            word = sentence.word(place).partition("'")[0]  # of "I'm" the person
+            said.append("X" if sentence.tokens[place].taken == "title" else word)
         place += max(1, length)
     return said, denying
 

@@ -21,6 +21,7 @@ from loopwright.workflows.assistant.question.moments import (
     read_lengths,
     read_number,
     read_times,
+    read_windows,
 )
 from loopwright.workflows.assistant.question.names import (
     SPEAKING,
@@ -58,7 +59,6 @@ _COUNTED = {
     "language": "language", "type": "type", "kind": "type",
 }  # fmt: skip
 """Word, in the singular -> what is counted or listed by it."""
-_BECAUSE = frozenset("because weil parce omdat porque perche".split())
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
 _MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
 """What goes by the present moment -> what that moment is a limit of."""
@@ -101,12 +101,14 @@ class Reader:
             sentence.spans.append(Span(place, place + 1, named))
         self._meals(sentence)
         read_days(sentence, catalogue.info, names.days, self.now)
+        windows = read_windows(sentence, names.days)
         read_places(sentence, names)
         read_times(sentence, self.now)
         read_lengths(sentence)
         read_persons(sentence, names)
         read_kinds(sentence, names)
         read_presence(sentence, lambda place: self.weight(sentence, place))
+        sentence.spans += windows
         _without_reasons(sentence)
         _corrected(sentence)
         for place, token in enumerate(sentence.tokens):
@@ -162,8 +164,8 @@ class Reader:
         spans, excluded = denied(sentence, lambda place: self._deniable(sentence, place))
         excluded = self._in_other_words(sentence, excluded)
         tables = self.tables(sentence)
-        if self.at_stand:
-            tables = (Table.EXHIBITORS, *(each for each in tables if each is not Table.EXHIBITORS))
+        if tables == (Table.EXHIBITORS,) and operation in _MOMENTS:  # stands are there all day
+            operation = "find"
         # Who names a session by its title asks for that one, whatever else is said.
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence, excluded)
         if operation == "recommend" and topic:
@@ -375,7 +377,9 @@ class Reader:
 
     def is_subject(self, sentence: Sentence, place: int) -> bool:
         """Whether a word can be what is asked about by itself, and is none that people only ask with."""
-        marked = sentence.word(place - 1) in _ABOUT and not sentence.is_any(place, words("turns", "after"))
+        marked = sentence.word(place - 1) in words("grammar", "about") and not sentence.is_any(
+            place, words("turns", "after")
+        )
         return self.weight(sentence, place) >= SUBJECT and (marked or not _only_asks(sentence.word(place)))
 
     def tables(self, sentence: Sentence) -> tuple[Table, ...]:
@@ -386,6 +390,9 @@ class Reader:
                 if _says(sentence, place, kind) and sentence.tokens[place].taken in ("", "negation"):
                     found.setdefault(kind)
                     sentence.take(place, place + 1, "kind")
+        rooms = {value for span in sentence.spans if span.condition.slot == "room" for value in span.condition.values}
+        if rooms and rooms.isdisjoint(self.search.catalogue.values("room")):  # "who is at stand B12?"
+            found.setdefault(Table.EXHIBITORS)
         pairs = pairwise(token.word for token in sentence.tokens)
         talking = {place for place, (one, other) in enumerate(pairs) if one == "talk" and other in ("to", "with")}
         asked = {token.word for place, token in enumerate(sentence.tokens) if place not in talking}
@@ -396,8 +403,11 @@ class Reader:
         speakers = sentence.is_any(0, asking)  # "wie" asks for persons in Dutch alone
         if not found and speakers and not sentence.asks("person") and not sessions:
             found = {Table.SESSIONS: None, Table.SPEAKERS: None}
+            if not any(token.word in SPEAKING for token in sentence.tokens):  # "who rents out headphones?"
+                found[Table.EXHIBITORS] = None
         if not found or (found.keys() <= {Table.EXHIBITORS} and sessions):
             found = {Table.SESSIONS: None, **found}
+        found = {Table.EXHIBITORS: None, **found} if self.at_stand else found
         present = [kind for kind in found if self.search.catalogue.of_table(kind)]
         return tuple(present or found)
 
@@ -564,7 +574,7 @@ def _without_reasons(sentence: Sentence) -> None:
             end = next((other for other in range(place + 1, len(sentence)) if sentence.begins(other)), len(sentence))
             if any(span.last <= place for span in sentence.spans):
                 sentence.spans = [span for span in sentence.spans if not place < span.first < end]
-            if sentence.is_any(place, _BECAUSE):
+            if sentence.is_any(place, words("grammar", "because")):
                 sentence.take(place, end, "reason")
             return
 
@@ -580,12 +590,9 @@ def _corrected(sentence: Sentence) -> None:
         sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
 
 
-_ABOUT = frozenset({"about", "on", "uber", "sur", "over", "sobre", "regarding", "with"})
-
-
 def _marked(sentence: Sentence, place: int) -> bool:
     """Whether a subject stands here: behind "about", or before "talks"."""
-    before = sentence.word(place - 1) in _ABOUT
+    before = sentence.word(place - 1) in words("grammar", "about")
     return before or (_is_thing(sentence.word(place + 1)) and not sentence.begins(place + 1))
 
 

@@ -46,10 +46,6 @@ _OWN = re.compile(
     r"|suggest)\b",
     re.I,
 )
-_OWN_ONLY = frozenset(
-    "interest interests interested profile suit suits fit fits match matches recommend suggest like enjoy meet see "
-    "visit".split()
-)
 
 
 def understand(
@@ -86,7 +82,13 @@ def understand(
     if question.operation in ("find", "recommend", "next", "now", "clash") and not pointed:
         sides = _compared(question, reader) if question.operation == "clash" else ()
         question = (len(sides) < 2 and _beside_session(question, reader)) or question
-        if question.operation == "clash" and len(sides) == 1 and (sides[0].topic or sides[0].filters.values("record")):
+        both = {"both", "two"} & {*question.text.lower().split()}  # of what is meant, not of it and another
+        if (
+            question.operation == "clash"
+            and len(sides) == 1
+            and not both
+            and (sides[0].topic or sides[0].filters.values("record"))
+        ):
             whole = question.model_copy(update={"operation": "find", "topic": "", "filters": Filters()})
             question = _beside(question, sides[0], whole, "during", reader) or question
     question = _personal(_nth(question, reader), profile)
@@ -162,14 +164,17 @@ def _beside(question: Question, anchors: Question, asked: Question, beside: Besi
     exclude = (*asked.filters.exclude, *([itself] if beside == "during" else []))
     filters = asked.filters.model_copy(update={"include": (*include, *around(anchor, beside)), "exclude": exclude})
     several = [f"It may be {beside} any of several; I took it to be “{anchor.title}”"] if len(found) > 1 else []
-    return asked.model_copy(update={"text": question.text, "filters": filters, "notes": (*asked.notes, *several)})
+    update = {"text": question.text, "filters": filters, "notes": (*asked.notes, *several)}
+    return asked.model_copy(update={**update, "operation": "find" if asked.operation == "clash" else asked.operation})
 
 
 def _personal(question: Question, profile: Profile | None) -> Question:
     """Whose wishes decide: where somebody only asks for what suits them, their profile."""
     if not _OWN.search(question.text) and question.operation != "recommend":
         return question
-    topic = " ".join(word for word in question.topic.split() if word.lower().strip("?.!,") not in _OWN_ONLY)
+    topic = " ".join(
+        word for word in question.topic.split() if word.lower().strip("?.!,") not in words("grammar", "own")
+    )
     known = profile is not None and (profile.interests or profile.seeking or profile.offering)
     if not known or (topic and question.operation != "recommend"):
         return question.model_copy(update={"topic": topic})
