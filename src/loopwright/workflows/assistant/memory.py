@@ -104,14 +104,9 @@ class Memory:
         await self.change_profile(profile.user_id, lambda _: profile)
 
     async def change_profile(self, user_id: str, change: Callable[[Profile | None], Profile]) -> Profile:
-        """Change what is known of a person; no other change comes between, within one process.
+        """Change what is known of a person, and give it back; no other change comes between, within one process.
 
-        Args:
-            user_id: The person.
-            change: Makes the new profile of what is known now; None if nothing is.
-
-        Returns:
-            The new profile.
+        What is known now, or None, is given to `change`.
         """
 
         def changed(user_id: str) -> Profile:
@@ -133,13 +128,7 @@ class Memory:
         await self._run(forget, _named(user_id, "user_id"))
 
     async def turns(self, conversation_id: str, limit: int | None = None, *, user_id: str | None = None) -> list[Turn]:
-        """The latest turns of a conversation, oldest first; none if there is no such conversation.
-
-        Args:
-            conversation_id: The conversation.
-            limit: At most so many; None for all that are kept.
-            user_id: Who asks.
-        """
+        """The latest turns of a conversation, at most `limit`, oldest first; none if the user has no such one."""
         turns = await self._run(self._turns, _key(conversation_id, user_id))
         latest = turns if limit is None else turns[max(0, len(turns) - limit) :]
         return [Turn.model_validate(turn) for turn in latest]

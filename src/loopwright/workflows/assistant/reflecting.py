@@ -76,11 +76,9 @@ def wish_after(
 
 
 def untried(queries: Iterable[PlannedQuery], attempts: Sequence[Sequence[PlannedQuery]]) -> tuple[PlannedQuery, ...]:
-    """The first of some queries that equal none that was searched in every parameter, each once.
+    """The first of some queries that equal none of any plan so far in every parameter, each once.
 
-    Args:
-        queries: The queries, the most promising first; texts are compared without case, accents and repeated spaces.
-        attempts: Every plan so far.
+    Texts are compared without case, accents and repeated spaces.
     """
     tried = {_form(query) for query in chain.from_iterable(attempts)}
     new = {form: query for query in queries if (form := _form(query)) not in tried}

@@ -128,10 +128,7 @@ def asked_at(state: AssistantState | Mapping[str, Any]) -> datetime | None:
 
 
 def moment(now: Any) -> datetime | None:
-    """A moment from a caller.
-
-    Args:
-        now: An ISO time, a `datetime`, or None.
+    """A moment from a caller: an ISO time, a `datetime`, or None.
 
     Raises:
         InputError: If it is none of these.

@@ -235,16 +235,7 @@ class AssistantWorkflow(Workflow[Services]):
         return ChatInput(messages=[HumanMessage(given.message)], user_context=context)
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
-        """Prepare a run.
-
-        Args:
-            given: The message and who asks.
-            uploads: Not needed.
-            run_id: Names the run.
-
-        Raises:
-            InputError: If the message is empty, or there is what nobody knows.
-        """
+        """Prepare a run; `InputError` is raised if the message is empty, or there is what nobody knows."""
         return _AssistantRun(self, given, run_id)
 
     def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:

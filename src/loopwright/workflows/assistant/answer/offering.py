@@ -49,8 +49,6 @@ def _told(record: Record, most: int) -> str:
 def offered(query_results: Mapping[str, Sequence[Found]], limit: int) -> list[Found]:
     """The hits that an answer may cite, the best first: the scores of all tables are on one scale.
 
-    Args:
-        query_results: Table -> its hits, best first; equal scores stay in this order, for example that of time.
-        limit: At most so many.
+    Equal scores stay in the order in which they are given, for example that of time.
     """
     return sorted((found for hits in query_results.values() for found in hits), key=lambda found: -found.score)[:limit]

@@ -22,12 +22,7 @@ def mark(record_id: str) -> str:
 
 
 def referenced(text: str, offered_ids: Sequence[str]) -> tuple[str, ...]:
-    """The records that a text cites, each once, in the order of the text.
-
-    Args:
-        text: The text with its marks.
-        offered_ids: The ids that were put before its writer; no other one counts.
-    """
+    """The records that a text cites of those that were offered to its writer, each once, in the order of the text."""
     return tuple(dict.fromkeys(each for _start, _end, ids in _marks(text, offered_ids) for each in ids))
 
 

@@ -53,11 +53,7 @@ NAMED = 2.5
 """The log-odds against that of a question which names a track, kind, person or session, as the programme has them."""
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
-_COUNTED = {
-    "speaker": "speakers", "who": "speakers", "person": "speakers", "people": "speakers", "room": "room",
-    "track": "track", "devroom": "track", "topic": "track", "subject": "track", "day": "day", "stand": "exhibitors",
-    "language": "language", "type": "type", "kind": "type",
-}  # fmt: skip
+_COUNTED: dict[str, str] = table("things")["counted"]
 """Word, in the singular -> what is counted or listed by it."""
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
 _MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
