@@ -103,6 +103,11 @@ ROUND = {
         "def jump(state) -> Command[Literal['__end__']]: return Command(goto=to(state))",
         "jump",
     ),
+    "a helper that says nothing of the declaration": (
+        "def pick(state): return None if state else Command(goto=state.get('to') or 'work')\n"
+        "def jump(state) -> Command[Literal['__end__']]: return pick(state)",
+        "jump",
+    ),
     "a Command of the module": ("BACK = Command(goto='work')\ndef jump(state): return BACK", "jump"),
     "a graph that jumps out": (
         "def out(state): return Command(goto='work', graph=Command.PARENT)\n"

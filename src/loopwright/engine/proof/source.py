@@ -75,7 +75,10 @@ def sent_words(
     """
     reading = _Reading(function, values, fixed, whole=False)
     jumps = (call for call in jumps_in(function, values) if commands or _is(values, call, SEND))
-    return frozenset(reading.all_of(jumps, _Reading.gotos))
+    found = reading.all_of(jumps, _Reading.gotos)
+    with suppress(Unreadable):  # what its helpers make
+        found |= reading.returned(_Reading.gotos) if commands else set()
+    return frozenset(found)
 
 
 def words_of(value: ast.expr, function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
