@@ -191,7 +191,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
     if sentence.word(after) in ("am", "pm"):
         half, after = sentence.word(after), after + 1
-    elif sentence.word(after) in words("grammar", "oclock"):
+    elif sentence.says(after, "oclock"):
         after += 1
     if sentence.is_any(after, ("et", "y")) and sentence.is_any(after + 1, _AND_PARTS):
         minute, after = _AND_PARTS[sentence.word(after + 1)], after + 2
@@ -209,7 +209,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
 
 def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     """A time told by its half or quarter: "half past two", "quarter to six", "half two", "halb drei"."""
-    word, joins = sentence.word(place), sentence.is_any(place + 1, words("grammar", "past to_hour"))
+    word, joins = sentence.word(place), sentence.says(place + 1, "past to_hour")
     quarter = not word.startswith("hal")
     if not joins and (quarter or sentence.word(place + 1) not in numbers()):
         return None
@@ -217,11 +217,7 @@ def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None
     if hour is None:
         return None
     # In English half past the hour, in German and Dutch half before it.
-    earlier = (
-        sentence.is_any(place + 1, words("grammar", "to_hour"))
-        if joins
-        else word != "half" or sentence.language != "en"
-    )
+    earlier = sentence.says(place + 1, "to_hour") if joins else word != "half" or sentence.language != "en"
     at = hour[0] + (15 if quarter else 30) * (-1 if earlier else 1)
     return at, at, hour[2]
 
@@ -236,7 +232,7 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
             said = sentence.is_any(place, words("time", part, sentence.language)) and not _greets(sentence, place)
             if said and sentence.free(place, place + 1):
                 _ask_part(sentence, place, place + 1, part)
-                if now and sentence.is_any(place - 1, words("grammar", "this")):
+                if now and sentence.says(place - 1, "this"):
                     sentence.ask(place - 1, place, "day", now.day.isoformat(), said="today")
         if _is_half(sentence, place) and sentence.word(place) == "pm":
             sentence.ask(place, place + 1, "start", least=NOON, said="in the afternoon")
@@ -333,9 +329,8 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     joined = sentence.is_any(here[2], words("time", "to"))
     dashed = here[2] < len(sentence) and sentence.tokens[here[2]].gap.strip() in ("-", "–")
     second = clock_at(sentence, here[2] + joined) if joined or dashed else None
-    spelled = word in words("grammar", "halves") or (
-        word in ("noon", "midday") and place > 0 and sentence.tokens[place - 1].taken == "day"
-    )
+    behind_day = place > 0 and sentence.tokens[place - 1].taken == "day"
+    spelled = sentence.says(place, "halves") or (behind_day and word in ("noon", "midday"))
     exact = spelled or sentence.word(place + 1) in ("am", "pm") or ":" in word or re.fullmatch(r"\d{1,2}h\d\d", word)
     if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
         return _window(sentence, place, second[2], here[0], second[0])

@@ -26,6 +26,7 @@ SPEAKING = words("grammar", "speaking")
 """Words beside which a person stands."""
 _USUAL, _OWN = 3e-5, 1e-6
 _LONGEST_ROOM = 5
+_ANY_KIND = ("talk", "session", "devroom", "event")
 _LONGEST_NAME, _SHORTEST_NAME = 4, 4
 _LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
 
@@ -194,7 +195,7 @@ def _is_room(sentence: Sentence, place: int, word: str) -> bool:
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:
     word, raw = sentence.word(place), sentence.tokens[place].raw
     near = next((other for other in (place + 1, place - 1) if sentence.is_any(other, blocks)), None)
-    said = raw.isupper() and sentence.is_any(place - 1, words("grammar", "inside"))  # "not in UB"
+    said = raw.isupper() and sentence.says(place - 1, "inside")  # "not in UB"
     if near is None and word in names.buildings and (said or word[-1].isdigit()):  # "UB2" is nothing else
         near = place
     if near is not None and word in names.buildings:
@@ -220,22 +221,15 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
             if squashed not in names.types and length == 1:
                 squashed = _squashed(glossary(word, sentence.language))
             # "That aren't talks" leaves the other kinds; "talks" alone are sessions of any.
-            told = sentence.is_any(place - 1, words("grammar", "not")) or squashed not in (
-                "talk",
-                "session",
-                "devroom",
-                "event",
-            )
+            told = squashed not in _ANY_KIND or sentence.says(place - 1, "not")
             known = squashed in names.types and told and not names.in_title(sentence, place, squashed)
             if known and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "type", names.types[squashed])
                 break
         code = NAMES.get(word)
         # "I don't speak French" denies the whole of what it says.
-        first = place - sentence.is_any(place - 1, words("grammar", "understand"))
-        said = sentence.is_any(place - 1, words("grammar", "language")) or sentence.is_any(
-            place + 1, words("things", "sessions")
-        )
+        first = place - sentence.says(place - 1, "understand")
+        said = sentence.says(place - 1, "language") or sentence.is_any(place + 1, words("things", "sessions"))
         said = said or _joined_to(sentence, place, "language")
         if code and sentence.free(place, place + 1) and (said or first < place):
             if code not in names.languages:
@@ -249,14 +243,10 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
     for other in range(place - 1, max(-1, place - 7), -1):
         if not sentence.free(other, other + 1) or (sentence.begins(other + 1) and other + 1 != place):
             break
-        if (
-            groups[-1]
-            and sentence.is_any(other, words("grammar", "opens"))
-            and not sentence.is_any(other - 1, words("grammar", "and"))
-        ):
+        if groups[-1] and sentence.says(other, "opens") and not sentence.says(other - 1, "and"):
             break
-        each = sentence.word(place).endswith("s") or sentence.is_any(other + 1, words("grammar", "opens"))
-        if each and sentence.is_any(other, words("grammar", "and")):
+        each = sentence.word(place).endswith("s") or sentence.says(other + 1, "opens")
+        if each and sentence.says(other, "and"):
             groups.append([])
         else:
             groups[-1].append(other)
@@ -296,7 +286,7 @@ def read_persons(sentence: Sentence, names: Names) -> None:
         spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
         if sentence.word(place) in STOP_WORDS:
             continue
-        last = _hyphened(sentence, place + 2 + (sentence.word(place + 1) in words("grammar", "particles")))
+        last = _hyphened(sentence, place + 2 + (sentence.says(place + 1, "particles")))
         both = sentence.free(place, last) and sentence.named(last - 1) if last <= len(sentence) else False
         written = both and sentence.tokens[place].raw[0].isupper() and not sentence.tokens[last - 1].gap.strip()
         nobody = not any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
@@ -376,10 +366,8 @@ def _telling(sentence: Sentence, place: int) -> bool:
 
 def _is_asker(sentence: Sentence, place: int) -> bool:
     """Whether a name is that of who asks: "I'm Anna", "my name is Anna", "Anna here"."""
-    called = sentence.is_any(place - 2, words("grammar", "named")) and sentence.is_any(
-        place - 1, words("grammar", "is")
-    )
-    return called or sentence.is_any(place - 1, words("grammar", "am")) or sentence.word(place + 1) == "here"
+    called = sentence.says(place - 2, "named") and sentence.says(place - 1, "is")
+    return called or sentence.says(place - 1, "am") or sentence.word(place + 1) == "here"
 
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:
@@ -402,7 +390,7 @@ def _is_place(word: str) -> bool:
 
 def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
     """Whether a word is joined to one that was read so: "Moser or Hofer"."""
-    return sentence.is_any(place - 1, words("grammar", "and")) and sentence.tokens[place - 2].taken == what
+    return sentence.says(place - 1, "and") and sentence.tokens[place - 2].taken == what
 
 
 def _can_name(word: str) -> bool:

@@ -75,9 +75,7 @@ def unread(sentence: Sentence) -> list[str]:
         for place in range(first, last):
             token = sentence.tokens[place]
             cue = place and cue_at(sentence, place) and token.word not in weak and "any" not in token.word
-            timed = token.word.isdigit() and any(
-                sentence.is_any(near, words("grammar", "timed")) for near in (place - 1, place + 1)
-            )
+            timed = token.word.isdigit() and any(sentence.says(near, "timed") for near in (place - 1, place + 1))
             counted = token.word != "times" or sentence.word(place - 1) in numbers()
             often = counted and sentence.is_any(place, words("time", "often"))
             if not token.taken and (cue or timed or often):
@@ -94,7 +92,7 @@ def asked_until(sentence: Sentence, first: int, last: int) -> int:
 
 def cue_at(sentence: Sentence, place: int) -> int:
     """How many words a cue has that stands at a place; 0 for none."""
-    if sentence.is_any(place - 1, words("grammar", "if")):  # "or if not, about X"
+    if sentence.says(place - 1, "if"):  # "or if not, about X"
         return 0
     for phrase in cues():
         if sentence.match(place, phrase):
@@ -104,9 +102,7 @@ def cue_at(sentence: Sentence, place: int) -> int:
             told = after < len(sentence) and ("," in sentence.tokens[after].gap or sentence.word(after) == "i")
             refuses = place == 0 and told
             # "We have no money for a studio" says what there is not.
-            idle |= phrase == ("no",) and (
-                sentence.word(place - 1).endswith("'ve") or sentence.is_any(place - 1, words("grammar", "have"))
-            )
+            idle |= phrase == ("no",) and (sentence.word(place - 1).endswith("'ve") or sentence.says(place - 1, "have"))
             return 0 if idle or refuses or _of_oneself(sentence, place, after) else len(phrase)
     if sentence.word(place).endswith("n't"):  # "that hasn't got anything to do with it"
         anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in ("any", "anything"))
@@ -120,7 +116,7 @@ def _of_oneself(sentence: Sentence, place: int, after: int) -> bool:
     """Whether somebody says what they are not, as in "I'm not a programmer": that asks for nothing."""
     last = after + (sentence.word(after) in ("a", "an"))
     ends = sentence.begins(last + 1) or (last + 1 < len(sentence) and bool(sentence.tokens[last + 1].gap.strip()))
-    return sentence.word(place - 1) in words("grammar", "self") and ends
+    return sentence.says(place - 1, "self") and ends
 
 
 def is_verbal(sentence: Sentence, place: int, length: int) -> bool:

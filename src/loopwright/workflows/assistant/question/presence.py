@@ -48,7 +48,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
             continue
         said, denying = _said(sentence, first, last, spans, weight)
         direct = said[0] == "NOT" and next((word for word in said[1:] if word not in things), "") in MARKS
-        so = sentence.word(first) in JOINING and sentence.word(first + 1) in words("grammar", "likewise")
+        so = sentence.word(first) in JOINING and sentence.says(first + 1, "likewise")
         if direct:
             before = "unwanted"
         elif not so and any(word == "NOT" or word not in idle for word in said):  # else as the part before
@@ -89,7 +89,7 @@ def _parts(sentence: Sentence, weight: Callable[[int], float]) -> Iterator[tuple
 
 def _denial(sentence: Sentence, place: int) -> int:
     """How many words those that deny something have at a place; 0 where none stand there."""
-    if sentence.is_any(place - 1, words("grammar", "why")):
+    if sentence.says(place - 1, "why"):
         return 0
     return cue_at(sentence, place) or int(sentence.word(place).endswith("n't"))
 

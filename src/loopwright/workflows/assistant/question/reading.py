@@ -373,9 +373,7 @@ class Reader:
 
     def is_subject(self, sentence: Sentence, place: int) -> bool:
         """Whether a word can be what is asked about by itself, and is none that people only ask with."""
-        marked = sentence.word(place - 1) in words("grammar", "about") and not sentence.is_any(
-            place, words("turns", "after")
-        )
+        marked = sentence.says(place - 1, "about") and not sentence.is_any(place, words("turns", "after"))
         return self.weight(sentence, place) >= SUBJECT and (marked or not _only_asks(sentence.word(place)))
 
     def tables(self, sentence: Sentence) -> tuple[Table, ...]:
@@ -570,7 +568,7 @@ def _without_reasons(sentence: Sentence) -> None:
             end = next((other for other in range(place + 1, len(sentence)) if sentence.begins(other)), len(sentence))
             if any(span.last <= place for span in sentence.spans):
                 sentence.spans = [span for span in sentence.spans if not place < span.first < end]
-            if sentence.is_any(place, words("grammar", "because")):
+            if sentence.says(place, "because"):
                 sentence.take(place, end, "reason")
             return
 
@@ -588,7 +586,7 @@ def _corrected(sentence: Sentence) -> None:
 
 def _marked(sentence: Sentence, place: int) -> bool:
     """Whether a subject stands here: behind "about", or before "talks"."""
-    before = sentence.word(place - 1) in words("grammar", "about")
+    before = sentence.says(place - 1, "about")
     return before or (_is_thing(sentence.word(place + 1)) and not sentence.begins(place + 1))
 
 

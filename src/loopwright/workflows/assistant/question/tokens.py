@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.schemas import Condition, Slot
-from loopwright.workflows.assistant.searching.lexicon import language_of
+from loopwright.workflows.assistant.searching.lexicon import language_of, words
 
 _TOKEN = re.compile(
     r"(?i)\d{1,2}[:.hH]\d\d(?!\d)"  # 14:30
@@ -93,6 +93,10 @@ class Sentence:
     def is_any(self, place: int, words: Collection[str]) -> bool:
         """Whether a word is one of some."""
         return 0 <= place < len(self.tokens) and self.tokens[place].word in words
+
+    def says(self, place: int, kind: str) -> bool:
+        """Whether a word is one of the small words of a kind; see ``data/words/grammar.yaml``."""
+        return self.is_any(place, words("grammar", kind))
 
     def free(self, first: int, last: int) -> bool:
         """Whether some words are there, and none of them was read."""
