@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "src/loopwright/workflows/iqa/data/sample")
 
 CLI = "sys.argv = ['loopwright', {}]; from loopwright.cli import main; main()"
 MISSING = [
@@ -30,3 +37,59 @@ def test_a_missing_package_is_named_with_its_extra(package, extra, code, tmp_pat
     assert done.returncode != 0
     assert f"'loopwright[{extra}]'" in done.stderr.strip().splitlines()[-1], done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+HIDING = """
+import sys
+from importlib.machinery import PathFinder
+
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, path=None, target=None: (
+    None if name.partition(".")[0] in {hidden} else find(name, path, target)
+)
+sys.argv = {words}
+from loopwright.cli import main
+
+if __name__ == "__main__":
+    main()
+"""
+"""Runs the program as if some packages were not there."""
+
+
+def named(requirements: list[str]) -> set[str]:
+    """The distributions that requirements name, as they are compared."""
+    return {re.split(r"[^\w.-]", each)[0].replace("_", "-").lower() for each in requirements if "extra ==" not in each}
+
+
+def with_what_they_need(distributions: set[str]) -> set[str]:
+    found, left = set[str](), {*distributions}
+    while left:
+        found.add(one := left.pop())
+        try:
+            left |= named(requires(one) or []) - found
+        except PackageNotFoundError:
+            pass
+    return found
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize(
+    ("extra", "command"),
+    [
+        ("iqa", ["iqa", "batch", SAMPLE, "--out", "rows.csv", "--workers", "2"]),
+        ("rag", ["rag", "ingest", str(ROOT / "docs")]),
+        ("assistant", ["assistant", "ask", "Which keynotes are there?"]),
+        ("", ["check", str(ROOT / "examples")]),
+    ],
+)
+def test_an_extra_brings_all_that_its_workflow_needs(extra, command, tmp_path):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    own = with_what_they_need(named(project["dependencies"] + extras.get(extra, [])))
+    others = with_what_they_need(set.union(*(named(each) for each in extras.values()))) - own
+    packages = packages_distributions().items()
+    hidden = {package for package, of in packages if {each.replace("_", "-").lower() for each in of} <= others}
+    assert len(hidden) > 20
+    code = HIDING.format(hidden=hidden, words=["loopwright", *command])
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1) and "not installed" not in done.stderr and "Traceback" not in done.stderr, done

@@ -6,16 +6,9 @@ import sqlite3
 
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
+from loopwright.database.sqlite_failures import explained_sqlite
 from loopwright.errors import StoreError
 
-_SQLITE_FIXES = {
-    sqlite3.SQLITE_FULL: "the disk is full; nothing was changed: make room and try again",
-    sqlite3.SQLITE_READONLY: "it may not be written to; nothing was changed: check the permissions of file and folder",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that its folder exists and may be read and written",
-    sqlite3.SQLITE_NOTADB: "it is no SQLite database, and was not touched: give another path",
-    sqlite3.SQLITE_CORRUPT: "the database is damaged: move the file away to begin a new one",
-    sqlite3.SQLITE_IOERR: "reading or writing failed; nothing was changed: check the disk",
-}
 # By the beginning of SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _POSTGRES_FIXES = {
     "28": "check the user and the password in the address",
@@ -54,7 +47,7 @@ def explained(error: Exception, name: str) -> StoreError:
         return StoreError(f"{name} is busy: all its connections are in use; try again later", transient=True)
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.Error):
-        return _explained_sqlite(cause, name)
+        return explained_sqlite(cause, name)
     code, message = _told(cause)
     if is_lost(error):
         return StoreError(
@@ -76,17 +69,6 @@ def is_lost(error: Exception) -> bool:
     code, _message = _told(cause)
     # What PostgreSQL did not say, the driver or the system said of the connection.
     return code.startswith(_POSTGRES_LOST) if code else isinstance(error, (DBAPIError, OSError))
-
-
-def _explained_sqlite(error: sqlite3.Error, name: str) -> StoreError:
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = None if code is None else code & 0xFF
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreError(f"{name} is locked: another process writes to it; try again later", transient=True)
-    fix = _SQLITE_FIXES.get(primary) if primary is not None else None
-    return StoreError(
-        f"{name}: {fix} ({error})" if fix else f"{name}: {error}", transient=primary == sqlite3.SQLITE_FULL
-    )
 
 
 def _told(error: BaseException | None) -> tuple[str, str]:

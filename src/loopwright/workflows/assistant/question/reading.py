@@ -41,6 +41,8 @@ from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, spoken, table, words
 from loopwright.workflows.assistant.searching.search import Search
 
+_RARE = 1e-5
+"""A word with a smaller share of English names a subject, however many sessions have it."""
 _PARTED = 3
 """The fewest letters of a part of a word that was written as two."""
 MAX_QUESTION = 1_000
@@ -281,6 +283,9 @@ class Reader:
             return SUBJECT
         if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
             weight = max(weight, 1.3 * max(index.weight(term, named=True) for term in found) if found else 0.0)
+            # What every session is about is a subject all the same.
+            if self.search.vocabulary.knows(word) and all(share(term) < _RARE for term in found):
+                weight = max(weight, SUBJECT)
         return weight
 
     def _deniable(self, sentence: Sentence, place: int) -> float:
@@ -288,7 +293,11 @@ class Reader:
         word = sentence.word(place)
         phrases = (word, f"{sentence.word(place - 1)} {word}", f"{word} {sentence.word(place + 1)}")
         known = self.search.vocabulary.knows(word) or any(glossary(each, sentence.language) for each in phrases)
-        return self.weight(sentence, place) if sentence.language == "en" or known else 0.0
+        if sentence.language != "en" and not known:
+            return 0.0
+        weight, named = self.weight(sentence, place), all(share(term) < _RARE for term in keys_of(word))
+        # What every session is about is a subject all the same.
+        return max(weight, SUBJECT) if named and self.search.vocabulary.knows(word) and not _only_asks(word) else weight
 
     def _in_other_words(self, sentence: Sentence, excluded: list[str]) -> list[str]:
         """What is excluded, in English; the rest of its clause asks for nothing, as "no quiero"."""

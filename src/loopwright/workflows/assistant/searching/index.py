@@ -82,6 +82,8 @@ class TableIndex:
         self._tracks = frozenset(term for own in tracks.values() if len(own) == 1 for term in own)
         self._in_titles = Counter(term for record in self.records for term in set(terms(record.title)))
         self._spread = Counter(term for each in counts for term in each.counts)
+        # In a conference of a few records every word stands in many of them, and says as much as in any other.
+        self._scale = max(1.0, _STRANGE / self.lexicon.rarity(""))
         found: dict[str, list[tuple[int, int]]] = {}
         for place, each in enumerate(counts):
             self.total.update(each.counts)
@@ -117,9 +119,7 @@ class TableIndex:
         # And what is the name of a track, though as a common word only where it is written as a name is: "Go".
         if term in self._tracks and (named or usual < COMMON):
             key = 1.0
-        # In a conference of a few records, or of none, what is unknown says as much as in any other.
-        rarity = self.lexicon.rarity(term) if self.lexicon.knows(term) else max(self.lexicon.rarity(term), _STRANGE)
-        return rarity * min(1.0, max(0.6 if named and usual < COMMON else 0.02, key))
+        return self.lexicon.rarity(term) * self._scale * min(1.0, max(0.6 if named and usual < COMMON else 0.02, key))
 
     def read(self, text: str) -> list[Term]:
         """The words of a query, each once, in order."""

@@ -106,10 +106,11 @@ def contradicting(evidence: ExecutorOutput) -> list[str]:
     Returns:
         Their names, the largest difference first.
     """
-    scores, primary = evidence.quality_scores, evidence.primary_tool
+    # A tool that nobody calibrated contradicts none.
+    known, primary = calibrations(), evidence.primary_tool
+    scores = {name: score for name, score in evidence.quality_scores.items() if name in known}
     if primary is None or primary not in scores:
         return []
     apart = {name: abs(score - scores[primary]) for name, score in scores.items() if name != primary}
-    known = calibrations()
     opposed = [name for name in apart if apart[name] > known[primary].error + known[name].error]
     return sorted(opposed, key=lambda name: -apart[name])

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypedDict, cast
 
-from loopwright.database.failures import explained
+from loopwright.database.sqlite_failures import explained_sqlite
 from loopwright.errors import BackendError, InputError
 
 _FORMAT = 2
@@ -130,4 +130,4 @@ def _explained(path: Path) -> Generator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise explained(error, f"the journal {str(path)!r}") from error
+        raise explained_sqlite(error, f"the journal {str(path)!r}") from error
