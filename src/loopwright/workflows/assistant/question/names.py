@@ -71,6 +71,7 @@ class Names:
         titled = Counter(term for record in self.stands.values() for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
         self._titled = [frozenset(terms(record.title)) for record in sessions]
+        self._sessions = sessions
         self.titles = {_squashed(record.title): record for record in sessions}
         """Session's title, squashed -> the session."""
 
@@ -112,8 +113,8 @@ class Names:
         both = {*terms(sentence.word(place - 1)), *terms(sentence.word(place))}
         if len(both) < 2 or not sentence.free(place - 1, place):
             return False
-        titles = (each for each in self.titles.values() if both <= {*terms(each.title)})
-        return any(self.types[kind] not in each.values("type") for each in titles)
+        titled = zip(self._titled, self._sessions, strict=True)
+        return any(both <= title and self.types[kind] not in record.values("type") for title, record in titled)
 
     def titled(self, text: str) -> int:
         """How many sessions have all words of a text in their titles; 0 for a text without words."""
