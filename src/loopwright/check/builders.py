@@ -179,7 +179,10 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
     words = source.command_words(action.node, action.values, action.fixed, doubts)
-    node.shown |= source.sent_words(action.node, action.values, action.fixed, commands=True)
+    if words is None:
+        node.shown |= source.sent_words(action.node, action.values, action.fixed, commands=True)
+    else:
+        node.shown |= words
     parent = parent_words(action.node, action.values, action.fixed)
     if call.project.jumps_out:
         reach = call.project.reach(call.file)

@@ -283,10 +283,13 @@ class Reader:
             return SUBJECT
         if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
             weight = max(weight, 1.3 * max(index.weight(term, named=True) for term in found) if found else 0.0)
-            # What every session is about is a subject all the same.
-            if self.search.vocabulary.knows(word) and all(share(term) < _RARE for term in found):
-                weight = max(weight, SUBJECT)
+            weight = max(weight, SUBJECT * self._is_named(word))
         return weight
+
+    def _is_named(self, word: str) -> bool:
+        """Whether a word names a subject even where every session is about it: plain English hardly has it."""
+        found = keys_of(word)
+        return bool(found) and self.search.vocabulary.knows(word) and all(share(term) < _RARE for term in found)
 
     def _deniable(self, sentence: Sentence, place: int) -> float:
         """How much a word says of a subject that is denied: of another language only what is known to be one."""
@@ -295,9 +298,8 @@ class Reader:
         known = self.search.vocabulary.knows(word) or any(glossary(each, sentence.language) for each in phrases)
         if sentence.language != "en" and not known:
             return 0.0
-        weight, named = self.weight(sentence, place), all(share(term) < _RARE for term in keys_of(word))
-        # What every session is about is a subject all the same.
-        return max(weight, SUBJECT) if named and self.search.vocabulary.knows(word) and not _only_asks(word) else weight
+        weight = self.weight(sentence, place)
+        return weight if _only_asks(word) else max(weight, SUBJECT * self._is_named(word))
 
     def _in_other_words(self, sentence: Sentence, excluded: list[str]) -> list[str]:
         """What is excluded, in English; the rest of its clause asks for nothing, as "no quiero"."""
