@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import date
 
-from loopwright.workflows.assistant.question.languages import CODES
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.schemas import Question, Table
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, clock_of
+from loopwright.workflows.assistant.sources.languages import CODES
 
 _MOST = 40
 _FIELDS = {"room": "rooms", "track": "tracks", "day": "days", "language": "languages", "type": "kinds of sessions"}

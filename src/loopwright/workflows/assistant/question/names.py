@@ -11,12 +11,12 @@ from rapidfuzz.distance import OSA
 
 from loopwright.retrieval.english import share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
-from loopwright.workflows.assistant.question.languages import CODES, NAMES, code_of
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
 from loopwright.workflows.assistant.searching.lexicon import function_words, glossary, numbers, words
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
+from loopwright.workflows.assistant.sources.languages import CODES, NAMES, code_of
 
 _NAME = re.compile(r"[^\W\d_]{2,}")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
@@ -178,19 +178,29 @@ def read_places(sentence: Sentence, names: Names) -> None:
             phrase = tuple(token.word for token in sentence.tokens[place : place + length])
             spelled = tuple(str(numbers().get(word, word)) for word in phrase)  # "room one"
             rooms = (names.rooms.get(phrase) or names.rooms.get(spelled)) if len(phrase) == length else None
-            if rooms and (length > 1 or _is_room(sentence, place, phrase[0])) and sentence.free(place, place + length):
+            called = length > 1 or (rooms and _is_room(sentence, place, names))
+            if rooms and called and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "room", *rooms)
                 break
         else:
             _read_building(sentence, place, names, blocks)
 
 
-def _is_room(sentence: Sentence, place: int, word: str) -> bool:
+def _is_room(sentence: Sentence, place: int, names: Names) -> bool:
+    """Whether one word that a room is called means it."""
+    word = sentence.word(place)
+    if word.isdigit() or word in numbers():  # "at 8" is an hour, "stand 8" none
+        counts = sentence.word(place - 1) in ("number", "no", "nr")
+        return sentence.is_any(place - 1 - counts, words("things", "room building exhibitors"))
     if any(letter.isdigit() for letter in word):
         return True
     near = {sentence.word(place - 1), sentence.word(place - 2), sentence.word(place + 1)}
     located = near & {"in", "at", "im", "en", "room", "hall", "there", "into", *words("things", "room")}
-    return sentence.named(place) or bool(located) or share(word) < _USUAL / 10
+    beside = any(
+        0 <= other < len(sentence) and sentence.tokens[other].taken == "day" for other in (place - 1, place + 1)
+    )
+    unsaid = not names.said[word] or share(word) < _USUAL / 10
+    return sentence.named(place) or bool(located) or beside or unsaid
 
 
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:

@@ -18,7 +18,7 @@ from loopwright.retrieval.text import fold
 from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo, zone_of
-from loopwright.workflows.assistant.sources.reading import files, times
+from loopwright.workflows.assistant.sources.reading import columns, files, times
 from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
 from loopwright.workflows.files import ReadingProblem, Source, json_of
@@ -170,16 +170,21 @@ def _read(source: Source, table: Table) -> Sheet:
 
 
 def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], table: Table) -> Sheet:
-    """The rows of a table by field; columns that nobody knows go to the log."""
-    if unknown := dict.fromkeys(name for _, row in rows for name in files.unknown_columns(table, row)):
+    """The rows of a table by field; columns whose names say nothing go to the log, with what was made of them."""
+    told, unknown = columns.told_by_values(table, [row for _, row in rows])
+    if told:
+        said = ", ".join(f"{name} as {field}" for name, field in told.items())
+        logger.warning("%s: columns that were read by what they hold: %s", source.path.name, said)
+    if unknown:
         logger.warning("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
-    given = [(place, files.row_values(table, row)) for place, row in rows]
+    named = [(place, {told.get(name, name): value for name, value in row.items()}) for place, row in rows]
+    given = [(place, columns.row_values(table, row)) for place, row in named]
     dates = times.with_years_first(files.as_text(values.get(name)) for _, values in given for name in _DATED)
     for _, values in given:
         values |= {name: dates[text] for name in _DATED if (text := files.as_text(values.get(name))) in dates}
     if given and not any(_line(values, "title") for _, values in given):
-        columns = ", ".join(sorted({name for _, row in rows for name in row}))
-        raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {columns}")
+        there = ", ".join(sorted({name for _, row in rows for name in row}))
+        raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {there}")
     about = {name.lower(): value for name, value in beside.items()}
     about = {**files.as_mapping(about.get("conference")), **about}
     said = {name: files.as_text(about.get(name)) for name in ("title", "venue", "city")}

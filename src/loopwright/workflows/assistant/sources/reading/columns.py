@@ -1,0 +1,151 @@
+"""Which column of a table holds what: told by its name, see ``data/columns.yaml``, else by its values.
+
+A schedule in another language, or with names of its own, is read by what its columns hold: rooms are what no two
+sessions have at the same time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from loopwright.config import shipped
+from loopwright.retrieval.text import fold
+from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.sources import languages
+from loopwright.workflows.assistant.sources.reading import times
+from loopwright.workflows.assistant.sources.reading.files import as_text
+
+_SIGNS = re.compile(r"[\W_]+")
+_NAME = re.compile(r"(?:[^\W\d_]['’.\w-]* ){1,3}[^\W\d_][\w'’.-]*")
+_SEVERAL = re.compile(r"[;|,]")
+_BETWEEN = re.compile(r"\s*(?:[;|\n,&]|\band\b|\bund\b|\bet\b|\by\b)\s*")
+_WHEN = ("day", "start", "end")
+_FEW = 3
+"""So many values at least tell what a column holds."""
+_MOST = 0.9
+"""Of so many values at least must hold what is said of a column: organisers slip, too."""
+_TITLE, _TEXT, _SHORT = range(6, 120), 60, 40
+"""Characters of a title, at least of a text, and at most of the name of a room or track, on the average."""
+
+Column = Sequence[str]
+"""The values of a column, a row's each; empty where it has none."""
+
+
+def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says: field -> value, for the fields that it fills."""
+    by_name = {_name(name): value for name, value in row.items() if value not in (None, "", [])}
+    found: dict[str, Any] = {}
+    taken: set[str] = set()
+    for field, names in _fields()[table].items():
+        chosen = next((name for name in names if name in by_name and name not in taken), None)
+        if chosen is not None:
+            found[field] = by_name[chosen]
+            taken.add(chosen)
+    return found
+
+
+def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], list[str]]:
+    """The columns whose names say nothing.
+
+    Returns:
+        Those whose values tell what they hold, by the name that says so; and those that nobody uses.
+    """
+    names = dict.fromkeys(name for row in rows for name in row if name)
+    columns = {name: [as_text(row.get(name)).strip() for row in rows] for name in names}
+    fields = {name: field for field, known in _fields()[table].items() for name in known}
+    held = {name: fields.get(_name(name), "") for name in names}
+    for name, field in held.items():
+        # "Tag" is a day in German.
+        if field and field not in _WHEN and _share(columns[name], _is_date):
+            held[name] = ""
+    found: dict[str, str] = {}
+    for field, fits in _tests(columns, held).items():
+        if field not in _fields()[table] or field in held.values():
+            continue
+        surest, _, chosen = max(
+            ((fits(columns[name]), -place, name) for place, name in enumerate(held) if not held[name]),
+            default=(0, 0, ""),
+        )
+        if surest:
+            held[chosen], found[chosen] = field, _fields()[table][field][0]
+    return found, [name for name, field in held.items() if not field]
+
+
+def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, Callable[[Column], float]]:
+    """Field -> how surely a column holds it, in the order in which they are told: the plainest first."""
+
+    def no_two_at_once(values: Column) -> float:
+        at = [*zip(*(columns[name] for name, field in held.items() if field in ("day", "start")), strict=True)]
+        beside = Counter(at)
+        several = [(moment, value) for moment, value in zip(at, values, strict=False) if value and beside[moment] > 1]
+        alone = len({*several}) >= _MOST * len(several) and len(several) > _FEW
+        return _repeats(values) if alone else 0
+
+    return {
+        "day": lambda values: _share(values, _is_date),
+        "start": lambda values: _share(values, _is_time),
+        "end": lambda values: _share(values, _is_time),
+        "url": lambda values: _share(values, lambda value: value.startswith(("http://", "https://", "www."))),
+        "languages": lambda values: _share(values, lambda value: {fold(value), languages.code_of(value)} & _LANGUAGES),
+        "description": lambda values: _length(values) if _length(values) >= _TEXT else 0,
+        "speakers": lambda values: _share(values, lambda value: all(map(_is_name, _BETWEEN.split(value)))),
+        "title": lambda values: int(_length(values)) in _TITLE and len({*values}) >= _MOST * len(values),
+        "rooms": no_two_at_once,
+        "types": _repeats,
+        "tracks": _repeats,
+        "topics": _repeats,
+        "tags": lambda values: 2 * sum(map(bool, map(_SEVERAL.search, values))) > sum(map(bool, values)),
+    }
+
+
+_LANGUAGES = {*languages.NAMES, *languages.CODES}
+
+
+def _share(values: Column, holds: Callable[[str], object]) -> float:
+    given = [value for value in values if value]
+    share = sum(map(bool, map(holds, given))) / len(given) if len(given) >= _FEW else 0
+    return share if share >= _MOST else 0
+
+
+def _is_date(value: str) -> bool:
+    return bool(times.date_or_none(value[:10]))
+
+
+def _is_time(value: str) -> bool:
+    with suppress(ValueError):
+        return times.moment_or_none(value) is not None or bool(times.clock_of(value))
+    return False
+
+
+def _is_name(value: str) -> bool:
+    return bool(_NAME.fullmatch(value)) and all(word[:1].isupper() for word in value.split()[:: len(value.split()) - 1])
+
+
+def _repeats(values: Column) -> int:
+    """How many values are given, where there are few: breaks have a room and a type, too, but seldom a track."""
+    given = [fold(value) for value in values if value]
+    few = len(given) > _FEW and 2 * len({*given}) <= len(given) and _length(values) < _SHORT
+    return len(given) if few else 0
+
+
+def _length(values: Column) -> float:
+    given = [len(value) for value in values if value]
+    return sum(given) / len(given) if given else 0
+
+
+def _name(column: str) -> str:
+    """A column's name as it is compared: folded, with single spaces for signs."""
+    return _SIGNS.sub(" ", fold(column)).strip()
+
+
+@cache
+def _fields() -> dict[Table, dict[str, tuple[str, ...]]]:
+    listed = shipped("loopwright.workflows.assistant", "data/columns.yaml")
+    return TypeAdapter(dict[Table, dict[str, tuple[str, ...]]]).validate_python(listed)
