@@ -201,7 +201,8 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     if hour > 24 or minute > 59:
         return None
     exact = match is not None and match[2] is not None and len(match[1]) == 2
-    if hour < 12 and (half == "pm" or (not half and hour < 8 and not exact)):
+    earliest = 12 if any(token.word in words("time", "evening") for token in sentence.tokens) else 8
+    if hour < 12 and (half == "pm" or (not half and hour < earliest and not exact)):
         hour += 12
     at = (0 if half == "am" and hour == 12 else hour) * 60 + minute
     return at, at, after
@@ -294,7 +295,7 @@ def _is_half(sentence: Sentence, place: int) -> bool:
 def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     """Read what begins at a word; gives back the word to go on with."""
     word = sentence.word(place)
-    if not sentence.free(place, place + 1):
+    if not sentence.free(place, place + 1) or sentence.says(place - 1, "apart"):  # "apart from the dinner"
         return place
     if now and (after := _from_now(sentence, place, now)):
         return after

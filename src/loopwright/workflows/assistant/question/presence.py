@@ -39,6 +39,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
         return
     weight, model = cache(weight), model_of("times")
     things, idle = words("things", "sessions any"), MARKS | JOINING
+    pointing = words("turns", "it", "en") | words("grammar", "opening")  # "but not the ones on Sunday"
     before = "asked"
     days = {span.condition.values for span in sentence.spans if span.condition.slot == "day"}
     for first, last in _parts(sentence, weight):
@@ -47,7 +48,7 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
             before = "asked"
             continue
         said, denying = _said(sentence, first, last, spans, weight)
-        direct = said[0] == "NOT" and next((word for word in said[1:] if word not in things), "") in MARKS
+        direct = said[0] == "NOT" and next((word for word in said[1:] if word not in things | pointing), "") in MARKS
         so = sentence.word(first) in JOINING and sentence.says(first + 1, "likewise")
         if direct:
             before = "unwanted"

@@ -244,7 +244,8 @@ class Reader:
             # In a long message, or beside a question for talks, what looks like one of these tells, rather than asks.
             told = len(found) > 2 or (asks and not sentence.asks_at(first))
             told &= alone or near.operation == "recommend"
-            if near.operation == "find" or told or (near.operation in _ALONE and (len(found) > 1 or subject)):
+            mixed = any(each.operation not in _ALONE for each in found)
+            if near.operation == "find" or told or (near.operation in _ALONE and (mixed or subject)):
                 continue
             # Where nothing else is a subject, less tells: "how many exhibitors?".
             bare = not subject and not alone and near.operation not in (*_MOMENTS, "until")
