@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Literal, TypeAlias, get_args
 
-from loopwright.retrieval.text import terms
+from loopwright.retrieval.text import STOP_WORDS, terms
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -23,6 +24,11 @@ _ORDERED = words("things", "last") | POSITIONS.keys()
 _ONES = frozenset({"one", "ones"})
 _SHORT = 7
 _ON_RECORDS = ("count", "first", "last", "longest", "shortest")
+_COMPARED: dict[str, tuple[bool, bool]] = {
+    "longer": (True, True), "longest": (True, True), "shorter": (True, False), "shortest": (True, False),
+    "later": (False, True), "latest": (False, True), "earlier": (False, False), "earliest": (False, False),
+}  # fmt: skip
+"""Word -> whether lengths are compared, rather than when something begins; and whether the most is meant."""
 
 
 def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
@@ -45,11 +51,22 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
 
 def _next(text: str, before: Question | None, cited: Sequence[Record], reader: Reader) -> Question:
     question = reader.read(text)
-    if before is None or question.smalltalk or question.operation == "outside":
+    if before is None or question.smalltalk:
         return question
     sentence = reader.last
-    said = {token.word for token in sentence.tokens}
+    # "Which has more places?" asks for no others.
+    said = {
+        token.word
+        for n, token in enumerate(sentence.tokens)
+        if token.word != "more" or not sentence.says(n - 1, "have")
+    }
     content = _content(sentence, reader)
+    # "What do I have to bring?", of the one that was shown.
+    own = question.operation == "outside" or (said & words("time", "person", "en") and not question.filters.include)
+    if own and len(cited) == 1 and sentence.says(0, "wonders") and _tells(cited[0], sentence):
+        return _about(question, cited)
+    if question.operation == "outside":
+        return question
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
     elsewhere = any(span.condition.slot not in ("day", *_TIMES) for span in sentence.spans)
     on_records = question.operation in _ON_RECORDS and not content and not elsewhere
@@ -147,7 +164,6 @@ def _pointed(
     more = more and not any(sentence.match(place, ("more", "about")) for place in range(len(sentence)))
     person = said & words("turns", "person", "en" if sentence.language == "en" else "")
     slots = [span.condition for span in sentence.spans]
-    shown = sessions if said & words("turns", "them") else sessions[:1]
     anchor = sessions[ordinal] if ordinal is not None and ordinal < len(sessions) else sessions[0]
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
     located = it or person or ordinal is not None or said & {"there", "in"}
@@ -176,12 +192,47 @@ def _pointed(
     kinds = {span.condition.values for span in sentence.spans if sentence.is_any(span.first - 1, pointing)}
     if those := [each for each in cited if each.values("type") in kinds]:  # "that panel"
         return _about(question, those if said & words("turns", "them") - {"one"} else those[:1])
+    if not slots and not content and (surpassing := _surpassing(sentence, said, sessions)):
+        return _about(question, [surpassing])
     if ordinal is not None and not slots and not content:
         return _about(question, [anchor]) if ordinal < len(sessions) else None
-    if it and question.operation == "clash":
+    if it and (found := _of_it(question, sentence, said, content, cited, before)):
+        return found
+    if person and not content:
+        own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
+        people = before.filters.values("person") or sessions[0].values("speaker") or own
+        named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
+        exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
+        filters = Filters(include=(*named, *slots), exclude=exclude)
+        return _of_sessions(question, filters, operation=question.operation)
+    return None
+
+
+def _tells(record: Record, sentence: Sentence) -> bool:
+    """Whether the texts of a record have the words of a question that say something."""
+    plain = STOP_WORDS | words("things", "any thing", "en") | {"something"}
+    asked = {term for n in sentence.rest() if sentence.word(n) not in plain for term in terms(sentence.word(n))}
+    return bool(asked) and asked <= set(terms(" ".join(record.texts.values())))
+
+
+def _of_it(
+    question: Question,
+    sentence: Sentence,
+    said: set[str],
+    content: list[int],
+    cited: Sequence[Record],
+    before: Question,
+) -> Question | None:
+    """A question about "it" or "those"."""
+    sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
+    shown = sessions if said & words("turns", "them") else sessions[:1]
+    more = said & words("turns", "more") and not any(sentence.match(n, ("more", "about")) for n in range(len(sentence)))
+    if question.operation == "clash":
         sides = (*_about(question, shown).filters.include, *question.filters.include)
         return question.model_copy(update={"filters": Filters(include=sides)})
-    if it and not slots and not more and Table.SESSIONS in question.tables:
+    if not sentence.spans and not more and Table.SESSIONS in question.tables:
+        if not content and sessions[0].table is Table.EXHIBITORS and said & words("things", "sessions"):
+            return question.model_copy(update={"topic": before.topic or sessions[0].title})
         if not content:
             return _about(question, shown)
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
@@ -192,16 +243,19 @@ def _pointed(
             filters = Filters(include=(wanted,)) if meant else question.filters
             found = {"operation": "find", "topic": topic, "filters": filters, "tables": before.tables}
             return question.model_copy(update=found)
-    if it and not content and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
+    if not content and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
         return question.model_copy(update={"topic": before.topic or sessions[0].title, "filters": Filters()})
-    if person and not content:
-        own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
-        people = before.filters.values("person") or sessions[0].values("speaker") or own
-        named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
-        exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
-        filters = Filters(include=(*named, *slots), exclude=exclude)
-        return _of_sessions(question, filters, operation=question.operation)
     return None
+
+
+def _surpassing(sentence: Sentence, said: set[str], shown: Sequence[Record]) -> Record | None:
+    """The one of the shown that is meant by a comparison: "which is shorter?", "the later one"."""
+    compared = next((_COMPARED[word] for word in _COMPARED if word in said), None)
+    timed = [(each.end - each.start, each.start, each) for each in shown if each.start and each.end]
+    if not compared or not timed or not ("which" in said or sentence.word(0) == "the"):
+        return None
+    by_length, most = compared
+    return sorted(timed, key=itemgetter(not by_length), reverse=most)[0][2]
 
 
 def _of_sessions(question: Question, filters: Filters, *, operation: Operation = "find", topic: str = "") -> Question:

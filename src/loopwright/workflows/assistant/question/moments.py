@@ -302,7 +302,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     first = clock_at(sentence, place + 1 + (sentence.word(place + 1) == "than"))
     opens = word in words("time", "between after")
     if opens and first and sentence.is_any(first[2], words("time", "to")):
-        if second := clock_at(sentence, first[2] + 1):
+        if second := clock_at(sentence, first[2] + 1) or _clock_behind(sentence, first[2]):
             return _window(sentence, place, second[2], first[0], second[0])
     early, late = word in words("time", "before"), word in words("time", "after")
     if early and sentence.is_any(place + 1, words("time", "after")):  # not until after lunch
@@ -340,7 +340,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
 
 def _clock_behind(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     """The time of what stands behind "before" or "after", as "my talk at 17:00"."""
-    for other in range(place + 1, min(len(sentence), place + _COUNTED)):
+    for other in range(place + 1, min(len(sentence), place + 1 + _COUNTED)):
         if sentence.begins(other) or sentence.tokens[other].gap.strip() or sentence.tokens[other].taken:
             return None
         if sentence.is_any(other, words("time", "at")):

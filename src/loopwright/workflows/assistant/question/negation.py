@@ -166,7 +166,7 @@ def _behind(  # noqa: C901 - one case after the other
             break
         said = weight(place)
         least = 0.05 if listed or (at_once and place == first) else 0.7
-        if said > least and not (weak or spans or sentence.tokens[place].taken):
+        if said > least and not (weak or spans) and sentence.tokens[place].taken in ("", "title"):
             run.append(place)
             listed = False
         elif run and (word in OPENING or place - run[-1] > 1):

@@ -63,7 +63,8 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
             told = denying
         else:
             subjects = {place for place in sentence.rest() if weight(place) >= _SUBJECT}
-            own = {place for place in subjects if first <= place < last}
+            # What people tell of their coming and going with, as "train", is no subject beside it.
+            own = {each for each in subjects if first <= each < last and not model.knows(sentence.word(each))}
             _change(sentence, spans, before, keep_day=bool(own) or len(days) == 1, busy="NOT" not in said)
             # What somebody tells of their day is no subject where another clause has one.
             kept = own if subjects == own or direct else set[int]()

@@ -32,7 +32,7 @@ from loopwright.workflows.assistant.question.names import (
     read_places,
     read_titles,
 )
-from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest
+from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest, refused
 from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
 from loopwright.workflows.assistant.question.presence import read_presence
 from loopwright.workflows.assistant.question.tokens import Sentence, Span, Token
@@ -108,6 +108,7 @@ class Reader:
         read_presence(sentence, lambda place: self.weight(sentence, place))
         sentence.spans += windows
         _without_reasons(sentence)
+        self._without_background(sentence)
         _corrected(sentence)
         for place, token in enumerate(sentence.tokens):
             if self.names.called.intersection(terms(token.word)):
@@ -122,6 +123,14 @@ class Reader:
             called = glossary(sentence.word(place), sentence.language) or sentence.word(place)
             if meal and not sentence.is_any(place - 1, when) and self.names.titled(called):
                 sentence.take(place, place + 1, "title")
+
+    def _without_background(self, sentence: Sentence) -> None:
+        """What somebody tells of themselves is no subject where another follows: "I walk with a stick, so no hills"."""
+        for place in (place for place in range(len(sentence)) if sentence.concludes(place)):
+            first = max(other for other in range(place) if sentence.begins(other))
+            tells = any(sentence.is_any(other, words("time", "person", "en")) for other in (first, first + 1))
+            if tells and any(self.weight(sentence, other) >= SUBJECT for other in sentence.rest() if other > place):
+                sentence.take(first, place, "told")
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
         """What a few words ask of time, place, kind and persons; what the programme does not have is left out."""
@@ -227,8 +236,10 @@ class Reader:
         Args:
             sentence: The question, its conditions read.
         """
-        starts = [place for place in range(len(sentence)) if sentence.begins(place)] or [0]
-        bounds = [(first, asked_until(sentence, first, last)) for first, last in pairwise([*starts, len(sentence)])]
+        starts = [place for place in range(len(sentence)) if sentence.begins(place) or sentence.concludes(place)] or [0]
+        parts = [*pairwise([*starts, len(sentence)])]
+        asking = [part for part in parts if not refused(sentence, *part)] or parts  # "so the one with ladders is out"
+        bounds = [(first, asked_until(sentence, first, last)) for first, last in asking]
         found = [nearest(sentence, *each) for each in bounds]
         stand = self.names.has_stand(sentence) or self.asks_stands(sentence)
         self.at_stand = stand and any(near.operation == "outside" for near in found)
@@ -634,5 +645,5 @@ def _nearest(word: str, known: Collection[str]) -> str:
     """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
     # Of words that are as near, the same in every process, whatever the order of a set.
     known = sorted(known, key=lambda each: (each[0] != word[0], each))
-    near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 7))
+    near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 6))
     return near[0] if near and near[0][0] == word[0] else ""

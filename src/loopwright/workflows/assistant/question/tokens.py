@@ -110,12 +110,14 @@ class Sentence:
     def clauses(self) -> list[tuple[int, int]]:
         """The parts that can be understood apart: the first word of each, and the one after its last."""
         apart = (token.word in _CONTRARY or _PART.search(token.gap) for token in self.tokens)
-        starts = [place for place, parts in enumerate(apart) if parts or self.begins(place) or self._concludes(place)]
+        starts = [place for place, parts in enumerate(apart) if parts or self.begins(place) or self.concludes(place)]
         return list(pairwise([*starts, len(self)]))
 
-    def _concludes(self, place: int) -> bool:
+    def concludes(self, place: int) -> bool:
         """Whether a clause begins with "so" at a word: "my train leaves at 4 so what can I hear before"."""
-        return place > 1 and self.word(place) == "so" and place + 1 < len(self) and self.word(place + 1) not in _NO_REASON
+        return (
+            place > 1 and self.word(place) == "so" and place + 1 < len(self) and self.word(place + 1) not in _NO_REASON
+        )
 
     def asks_at(self, place: int) -> bool:
         """Whether the sentence that a word stands in ends with a question mark."""
