@@ -102,6 +102,9 @@ def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, 
             _ask_date(sentence, place, info, held)
         if part:
             _ask_part(sentence, place, place + 1, part)
+    named = [span.condition.values for span in sentence.spans if span.condition.slot == "day"]
+    for place in (place for place in range(len(sentence)) if named and sentence.match(place, ("that", "day"))):
+        sentence.ask(place, place + 2, "day", *named[0])
     if now and not sentence.asks("day"):  # "the last talk of the day"
         for place in (place for place in range(len(sentence)) if sentence.match(place, ("of", "the", "day"))):
             sentence.ask(place, place + 3, "day", now.day.isoformat(), said="today")
