@@ -198,13 +198,15 @@ def _pointed(
         return _about(question, [anchor]) if ordinal < len(sessions) else None
     if it and (found := _of_it(question, sentence, said, content, cited, before)):
         return found
-    if person and not content:
-        own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
-        people = before.filters.values("person") or sessions[0].values("speaker") or own
+    own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
+    people = before.filters.values("person") or sessions[0].values("speaker") or own
+    told = len(people) == 1 and not said & words("turns", "corrects")
+    if person and (told or not content):  # "when does she teach us to sing?"
         named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
         filters = Filters(include=(*named, *slots), exclude=exclude)
-        return _of_sessions(question, filters, operation=question.operation)
+        topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
+        return _of_sessions(question, filters, operation=question.operation, topic=topic)
     return None
 
 
