@@ -115,9 +115,9 @@ class Sentence:
 
     def concludes(self, place: int) -> bool:
         """Whether a clause begins with "so" at a word: "my train leaves at 4 so what can I hear before"."""
-        return (
-            place > 1 and self.word(place) == "so" and place + 1 < len(self) and self.word(place + 1) not in _NO_REASON
-        )
+        likewise = self.says(place - 1, "and") and self.says(place + 1, "be")  # "and so is Sunday"
+        follows = place > 1 and place + 1 < len(self) and self.word(place + 1) not in _NO_REASON
+        return self.word(place) == "so" and follows and not likewise
 
     def asks_at(self, place: int) -> bool:
         """Whether the sentence that a word stands in ends with a question mark."""
