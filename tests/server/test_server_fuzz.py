@@ -86,7 +86,7 @@ def fuzz(served, examples: int) -> int:
 
 
 def test_a_few_requests_of_each_kind(fuzzed):
-    assert fuzz(fuzzed, 4) > 100
+    assert fuzz(fuzzed, 2) > 60
     assert httpx.get(fuzzed.url + "/health/ready").status_code == 200
 
 

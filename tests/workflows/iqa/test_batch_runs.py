@@ -40,6 +40,7 @@ def expected(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dic
     return rows_of(out)
 
 
+@pytest.mark.slow
 def test_a_row_is_what_the_pipeline_answers(photos, expected):
     row = expected[0]
     state = run_pipeline(DEFAULT_QUERY, photos / row["path"])
