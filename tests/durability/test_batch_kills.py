@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from batch_images import good_folder, journalled, rows_of
+from batch_images import good_folder, in_this_process, journalled, rows_of
 
 from loopwright.workflows.iqa.batch import run_batch
 from loopwright.workflows.iqa.batch.journal import journal_of
@@ -31,7 +31,8 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def uninterrupted(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     out = tmp_path_factory.mktemp("whole") / "r.csv"
-    run_batch(photos, out, workers=1)
+    with in_this_process():
+        run_batch(photos, out)
     return rows_of(out)
 
 
@@ -80,7 +81,8 @@ def test_killed_with_sigkill(photos, uninterrupted, tmp_path):
     # Nobody tells the workers; they notice that the parent is gone.
     until_all_ended(process.pid)
     assert journalled(journal_of(out)) == kept
-    run_batch(photos, out, workers=1, resume=True)
+    with in_this_process():
+        run_batch(photos, out, resume=True)
     assert rows_of(out) == uninterrupted
     # No row that was kept ran again.
     after = journalled(journal_of(out))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -26,12 +25,6 @@ MOST_ENTRIES = 60
 
 def read(text: str, *turns: Turn, profile: Profile | None = None) -> Question:
     return understand(text, search(), now=NOW, history=turns, profile=profile)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def closed_at_the_end() -> Iterator[None]:
-    yield
-    nobodys().close()
 
 
 @cache

@@ -33,9 +33,7 @@ def _photograph(name: str) -> np.ndarray:
     return image
 
 
-@cache
-def _plain_graph() -> BoundedGraph:
-    return build_graph()
+_plain_graph = cache(build_graph)
 
 
 @pytest.fixture(autouse=True)
