@@ -61,17 +61,18 @@ def test_a_page_that_pretends_to_be_a_picture_is_text_and_is_not_shown(server):
     assert back.headers["content-disposition"].startswith("attachment")
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("content", "told"),
     [
+        (picture()[:-30], "no picture"),
+        (png(60_000, 60_000, zlib.compress(b"\0" * 100_000)), "at most 1000000"),
         (b"", "no picture"),
         (b"\x89PNG\r\n\x1a\n", "no picture"),
         (b"MZ\x90\x00\xff\xfe\x00binary", "no picture"),
-        (picture()[:-30], "no picture"),
-        (png(60_000, 60_000, zlib.compress(b"\0" * 100_000)), "at most 1000000"),
         (png(900, 900, b"not zlib"), "no picture"),
     ],
-    ids=["empty", "a header alone", "a program", "cut off", "a bomb", "no pixels"],
+    ids=["cut off", "a bomb", "empty", "a header alone", "a program", "no pixels"],
 )
 def test_what_is_no_picture_or_too_large_is_refused_and_leaves_nothing(server, content, told):
     before = sorted(folder(server).iterdir()) if folder(server).is_dir() else []
