@@ -21,15 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "devtools/tests/browser"
 TITLE = re.compile(r"""^\s*(describe|it)\((['"`])(.+?)\2,""", re.MULTILINE)
 EVERY_RUN = {
-    "asks for the token once, says that a wrong one is wrong, and keeps it for the tab",
-    "needs a wide screen nowhere: no page scrolls sideways at 1280 x 800",
     "lights up its nodes and fills its loop",
-    "is stopped, and goes on where it stood",
-    "shows failed attempts, and the error with its node",
     "shows the question and what belongs to it, is answered by a button and by a form, and says how long it waited",
     "is acknowledged, thought over, answered as a stream, and its sources open as cards",
     "takes a picture from the disk, shows it, and the run measures it",
-    "is that of a workflow from a package of somebody else",
 }
 """The tests of every run: one of each kind. ``./test --all`` runs all of them."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

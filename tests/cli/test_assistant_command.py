@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.sources.sample import sample_folder, sample_store
 
-PROGRAM = Path(sys.executable).with_name("loopwright")
 NOTHING = "Is anything said about zyxomma qwertzuiop vexillophobia?"
 
 
@@ -81,17 +79,11 @@ def test_a_question_about_now_goes_by_the_moment_that_is_given(assistant, talk):
     assert talk.id in done["referenced_ids"]
 
 
-def test_a_chat_goes_on_until_it_is_told_to_end(tmp_path, talk):
+def test_a_chat_goes_on_until_it_is_told_to_end(assistant, talk, monkeypatch):
     said = f"Tell me about {talk.title}\n\nThank you!\nexit\n{NOTHING}\n"
-    done = subprocess.run(
-        [PROGRAM, "assistant", "chat"],
-        cwd=tmp_path,
-        input=said,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=100,
-    )
+    monkeypatch.setattr(sys, "stdin", io.StringIO(said))
+    done = assistant("chat")
+    assert done.returncode == 0
     assert f"[{talk.id}]" in done.stdout
     assert "nothing found" not in done.stderr, "what comes after the end is not asked"
 

@@ -15,11 +15,7 @@ PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 PROGRAM = Path(sys.executable).with_name("loopwright")
 
 
-def process(*words: object) -> subprocess.CompletedProcess[str]:
-    """Run the installed program."""
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
-
-
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_the_program(tmp_path):
     words = [PROGRAM, "assistant", "ask", "any talks about databases?"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=tmp_path) as asked:
@@ -94,13 +90,6 @@ def test_bad_input_is_one_line_and_exit_code_2(loopwright, words, message):
     assert (done.returncode, done.stdout) == (2, ""), done.stdout
     assert message.lower() in done.stderr.lower()
     assert len(done.stderr.splitlines()) == 1, done.stderr
-
-
-def test_the_installed_program_answers_and_fails_like_the_entry_point():
-    assert "Commands:" in process("--help").stdout
-    failed = process("iqa", "assess", "missing.png")
-    assert (failed.returncode, failed.stdout) == (2, "")
-    assert len(failed.stderr.splitlines()) == 1
 
 
 def test_an_error_within_a_stage_is_told_without_the_stage_s_input(loopwright, tmp_path):

@@ -15,6 +15,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_batch_and_resume(loopwright, folder):
     (folder / "photos" / "cut.jpg").write_bytes(b"\xff\xd8\xff")
     done = loopwright("iqa", "batch", "photos", "--out", "r.csv", "--workers", 2, "--report", "r.html", cwd=folder)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ needs("mcp")
 
 from mcp import Client, MCPError  # noqa: E402
 from mcp.client.stdio import StdioServerParameters  # noqa: E402
+
+from loopwright.cli.serve import opened  # noqa: E402
+from loopwright.mcp import server  # noqa: E402
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
 AGENT = Path(__file__).resolve().parents[2] / "examples/agent.py"
@@ -98,9 +101,10 @@ async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, fold
     assert [progress for progress, _ in told] == sorted({progress for progress, _ in told})
 
 
-async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder):
-    with transport("stdio", folder, "drafts.py:graph") as place:
-        async with Client(place) as client:
+async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with ExitStack() as exits:
+        async with Client(server(opened(exits, ["drafts.py:graph"], None, warm=False))) as client:
             for tool, given, words in (
                 ("drafts-graph", {"topic": "fire"}, "the paper burns"),
                 ("drafts-graph", {"subject": "long"}, "topic"),
@@ -116,13 +120,12 @@ async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder):
             assert (await client.call_tool("drafts-graph", {"topic": "short"})).structured_content["answer"]
 
 
-async def test_an_installed_workflow_answers_with_its_citations(tmp_path):
+async def test_an_installed_workflow_answers_with_its_citations(loopwright, tmp_path):
     (tmp_path / "notes.md").write_text("# Otters\n\nThe river otter sleeps in a holt beside the water.\n")
     (tmp_path / "own.yaml").write_text("rag:\n  store: otters.db\n")
-    ingested = [PROGRAM, "rag", "ingest", "notes.md", "--config", "own.yaml"]
-    subprocess.run(ingested, cwd=tmp_path, check=True, capture_output=True)
-    with transport("stdio", tmp_path, "rag", "--config", "own.yaml") as place:
-        async with Client(place) as client:
+    loopwright("rag", "ingest", "notes.md", "--config", "own.yaml", cwd=tmp_path)
+    with ExitStack() as exits:
+        async with Client(server(opened(exits, ["rag"], Path("own.yaml"), warm=False))) as client:
             answer = await client.call_tool("rag", {"question": "Where does the river otter sleep?"})
     assert not answer.is_error
     assert "holt" in answer.structured_content["answer"]

@@ -84,6 +84,7 @@ def test_a_name_that_cannot_be_had_is_a_plain_error(folder: Path, words: tuple[s
     assert "cannot be downloaded" in str(done.exception) or "Did you mean 'bge-" in str(done.exception)
 
 
+@pytest.mark.slow
 def test_pull_shows_the_licence_first_and_refuses_another_content(tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
     with hub({}) as server:

@@ -115,6 +115,7 @@ def test_mistakes_are_one_line_and_no_traceback(rag, words, said):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupted_ingest_says_that_it_goes_on(folder):
     lines = (json.dumps({"id": str(number), "title": f"T{number}", "text": "words " * 200}) for number in range(20_000))
     (folder / "notes/large.jsonl").write_text("\n".join(lines))

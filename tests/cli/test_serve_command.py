@@ -41,6 +41,7 @@ def run_of(client: httpx.Client, workflow: str, given: dict[str, str]) -> dict:
     return client.get(f"/runs/{run_id}").json()
 
 
+@pytest.mark.slow
 def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path):
     (tmp_path / "mine.py").write_text(GRAPH)
     with serving(PROGRAM, tmp_path, "mine.py") as (process, client):

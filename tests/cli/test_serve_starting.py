@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -68,6 +69,9 @@ def test_it_says_what_it_loads_and_answers_nobody_until_it_can(tmp_path):
         while not (line := serving.stderr.readline()).startswith("listening on "):
             assert line, "it ended"
         assert httpx.get(url, trust_env=False, timeout=60).json() == {"status": "live"}
+        serving.send_signal(signal.SIGTERM)
+        assert serving.wait(timeout=120) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+        assert (tmp_path / ".loopwright/runs.db").exists()
     finally:
         serving.kill()
         serving.communicate()

@@ -129,9 +129,11 @@ def test_events_are_read_in_order_behind_a_number_and_by_channel(store: RunStore
     assert (store.count("a"), store.count("a", "client"), store.count("b"), store.count("none")) == (7, 2, 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("after", "limit", "size", "expected"),
-    [
+def test_a_portion_ends_before_it_is_too_large_but_is_never_empty(store: RunStore) -> None:
+    store.create(a_run(), shown())
+    events = [KeptEvent(number, "told", "x" * size) for number, size in enumerate((10, 20, 500, 10, 10, 10), 1)]
+    store.write(events=[NewEvents("r1", "run", events)])
+    for after, limit, most, expected in (
         (0, 100, None, [1, 2, 3, 4, 5, 6]),
         (0, 100, 30, [1, 2]),
         (0, 100, 29, [1]),
@@ -141,15 +143,9 @@ def test_events_are_read_in_order_behind_a_number_and_by_channel(store: RunStore
         (3, 2, 30, [4, 5]),
         (0, 100, 10_000, [1, 2, 3, 4, 5, 6]),
         (6, 100, 30, []),
-    ],
-)
-def test_a_portion_ends_before_it_is_too_large_but_is_never_empty(
-    store: RunStore, after: int, limit: int, size: int | None, expected: list[int]
-) -> None:
-    store.create(a_run(), shown())
-    events = [KeptEvent(number, "told", "x" * size) for number, size in enumerate((10, 20, 500, 10, 10, 10), 1)]
-    store.write(events=[NewEvents("r1", "run", events)])
-    assert [event.seq for event in store.events("r1", "run", after, limit, size)] == expected
+    ):
+        found = [event.seq for event in store.events("r1", "run", after, limit, most)]
+        assert found == expected, (after, limit, most)
 
 
 def test_a_write_that_is_repeated_adds_nothing(store: RunStore) -> None:
@@ -281,9 +277,14 @@ def test_evaluations_are_kept_by_set_and_version_newest_first(store: RunStore) -
     assert store.evaluations("w") == [other, second]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_text_is_found_in_title_input_and_answer(store: RunStore) -> None:
+    store.create(a_run("a", title="Über die Straße: Talk", answer="The ANSWER"), shown())
+    store.create(a_run("b", minute=1, title="talks", input={"key": ["100% Réponse"]}), shown())
+    store.create(a_run("c", minute=2, answer="a_b \\ it's"), shown())
+    store.create(a_run("d", minute=3, title="ห้องประชุมน้ำตก"), shown())
+    store.create(a_run("e", minute=4, answer="明日の会議はabc12です"), shown())
+    store.create(a_run("f", minute=5, input={"year": 2024, "deep": {"yes": True, "none": None}}), shown())
+    for text, found in (
         ("ÜBER", ["a"]),
         ("u\u0308ber", ["a"]),
         ("100%", ["b"]),
@@ -299,16 +300,8 @@ def test_evaluations_are_kept_by_set_and_version_newest_first(store: RunStore) -
         ("  ", ["f", "e", "d", "c", "b", "a"]),
         ("\x00", []),
         ("\ud800", []),
-    ],
-)
-def test_text_is_found_in_title_input_and_answer(store: RunStore, text: str, found: list[str]) -> None:
-    store.create(a_run("a", title="Über die Straße: Talk", answer="The ANSWER"), shown())
-    store.create(a_run("b", minute=1, title="talks", input={"key": ["100% Réponse"]}), shown())
-    store.create(a_run("c", minute=2, answer="a_b \\ it's"), shown())
-    store.create(a_run("d", minute=3, title="ห้องประชุมน้ำตก"), shown())
-    store.create(a_run("e", minute=4, answer="明日の会議はabc12です"), shown())
-    store.create(a_run("f", minute=5, input={"year": 2024, "deep": {"yes": True, "none": None}}), shown())
-    assert [run.id for run in store.list(RunFilter(text=text)).runs] == found
+    ):
+        assert [run.id for run in store.list(RunFilter(text=text)).runs] == found, text
 
 
 @settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -337,10 +330,10 @@ def test_pages_give_every_run_once(store: RunStore, minutes: list[tuple[int, str
     assert [at for at, _ in seen] == sorted((at for at, _ in seen), reverse=True)
 
 
-@pytest.mark.parametrize("before", ["", "x", "!!", "é", "MTIz", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OSBh", "a" * 5000, "\x00"])
-def test_a_place_that_no_page_gave_is_refused(store: RunStore, before: str) -> None:
-    with pytest.raises(InputError, match="no place in a list of runs"):
-        store.list(RunFilter(), before=before)
+def test_a_place_that_no_page_gave_is_refused(store: RunStore) -> None:
+    for before in ("", "x", "!!", "é", "MTIz", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OSBh", "a" * 5000, "\x00"):
+        with pytest.raises(InputError, match="no place in a list of runs"):
+            store.list(RunFilter(), before=before)
 
 
 def test_forgetting_a_run_takes_its_events(store: RunStore) -> None:

@@ -83,6 +83,7 @@ async def test_a_host_whose_clock_is_a_minute_ahead(engine: Engine, monkeypatch:
     assert (await claimed(first)).run_id == "a"
 
 
+@pytest.mark.slow
 async def test_who_stands_still_while_it_holds_a_lock_loses_it(engine: Engine) -> None:
     first, second = await engine.worker(), await engine.worker()
     await first.submit(a_job("a"))

@@ -30,7 +30,6 @@ from hosts import (
 from postgres import separate
 
 
-@pytest.mark.slow
 def test_a_killed_workers_run_goes_on_in_another(many: Hosts) -> None:
     many.lease = 6.0  # the default
     server = many.server("--no-work")
@@ -58,6 +57,7 @@ def test_a_killed_workers_run_goes_on_in_another(many: Hosts) -> None:
     assert steps == [*range(-1, len(steps) - 1)]
 
 
+@pytest.mark.slow
 def test_every_server_shows_the_same_events_and_can_cancel(many: Hosts) -> None:
     first, second = many.server("--no-work"), many.server("--no-work")
     many.worker()

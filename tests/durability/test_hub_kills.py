@@ -67,7 +67,7 @@ async def check(folder: Path) -> None:
     assert record.stop_reason == "again"
 
 
-@pytest.mark.matrix
+@pytest.mark.slow
 @pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
 async def test_a_run_killed_in_a_node_goes_on_in_another_process(tmp_path: Path, asynchronous: bool) -> None:
     running = process(tmp_path, hold="left#2", asynchronous=asynchronous)

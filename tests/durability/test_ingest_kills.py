@@ -28,7 +28,8 @@ def uninterrupted(sources: list[Path]) -> dict[str, Any]:
     return fresh(sources)
 
 
-@pytest.mark.parametrize("steps", [2, 20, 49])
+@pytest.mark.matrix
+@pytest.mark.parametrize("steps", [20, 2, 49])
 def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
     target = str(tmp_path / "k.db")
     with pytest.raises(BrokenProcessPool):
@@ -44,6 +45,7 @@ def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
         assert contents(store) == uninterrupted
 
 
+@pytest.mark.slow
 def test_killed_while_changes_are_stored(tmp_path, sources):
     target = str(tmp_path / "k.db")
     source = make_jsonl(tmp_path / "people.jsonl", people(RECORDS))

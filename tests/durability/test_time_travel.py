@@ -58,6 +58,7 @@ def at(app: BoundedGraph, following: str, works: int) -> Any:
     )
 
 
+@pytest.mark.matrix(12)
 @pytest.mark.parametrize(
     ("following", "works", "spent_then"),
     [("check", 1, 0), ("loop.again", 1, 0), ("work", 1, 1), ("loop.again", 3, 2), ("work", 3, 3), ("answer", 4, 3)],
@@ -103,6 +104,7 @@ def every_branch(saver: BaseCheckpointSaver[str], folder: Path, pick: slice) -> 
     assert {key: after[key] for key in before} == before
 
 
+@pytest.mark.matrix(2)
 def test_branches_of_the_three_loops_end_with_the_same_books(saver: BaseCheckpointSaver[str], tmp_path: Path) -> None:
     every_branch(saver, tmp_path, slice(3, None, 36 if isinstance(saver, JsonFileSaver) else 18))
 

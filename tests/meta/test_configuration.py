@@ -54,7 +54,7 @@ def read_in(tree: ast.Module, classes: Mapping[str, str]) -> Iterator[tuple[str,
             for target, value in pairs:
                 called.setdefault(ends(target), set()).add(ends(value))
         elif isinstance(node, ast.arg) and node.annotation is not None:
-            if section := classes.get(ast.unparse(node.annotation)):
+            if section := classes.get(getattr(node.annotation, "id", "")):
                 called.setdefault(node.arg, set()).add(section)
         elif isinstance(node, ast.ClassDef) and node.name in classes:
             called.setdefault("self", set()).add(classes[node.name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from document_blocks import Block, Reader, blocks, place
@@ -15,24 +16,6 @@ DOCUMENTS = [
     *sorted(path for path in (ROOT / "docs").glob("**/*.md") if path.name not in GENERATED),
 ]
 FOLLOWED = [path for path in DOCUMENTS if blocks(path)]
-SLOW = {
-    f"docs/{name}.md"
-    for name in (
-        "assistant",
-        "batch",
-        "checkpoints",
-        "compare",
-        "devtools",
-        "evaluate",
-        "interop",
-        "iqa",
-        "rag",
-        "server",
-        "testing",
-        "tutorial",
-    )
-}
-"""Documents that take more than a few seconds; ``./test --all`` follows them."""
 MOST_NOT_RUN = 20
 """Blocks that no test runs."""
 REASONS = (
@@ -44,19 +27,21 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def followed(path: Path) -> Any:
+    """Of the documents that run commands, every run follows the first one alone."""
+    slow = path.parent != ROOT and any(block.language == "console" and not block.skip for block in blocks(path))
+    return pytest.param(path, id=named(path), marks=pytest.mark.slow if slow else ())
+
+
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "document",
-    [pytest.param(path, marks=pytest.mark.slow if named(path) in SLOW else ()) for path in FOLLOWED],
-    ids=named,
-)
+@pytest.mark.parametrize("document", [*map(followed, FOLLOWED)])
 def test_a_document_can_be_followed(document, tmp_path):
     wrong: list[str] = []
 
     def note(block: Block, shown: str, printed: str) -> None:
         wrong.append(f"{place(block)} shows\n{shown}but this was printed:\n{printed}")
 
-    Reader(tmp_path, note).follow(document)
+    Reader(tmp_path, note, here=document.name == "README.md").follow(document)
     assert not wrong, "\n".join(wrong)
 
 

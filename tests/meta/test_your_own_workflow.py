@@ -103,20 +103,25 @@ def test_it_is_as_short_as_its_page_says():
     assert len((EXAMPLE / "headline.py").read_text(encoding="utf-8").splitlines()) <= 60
 
 
-def test_the_command_line_has_it(loopwright):
-    listed = loopwright("run", "--help")
-    assert re.search(r"^\s+headline\s+Headline$", listed.stdout, re.MULTILINE), listed.stderr
-    options = loopwright("run", "headline", "--help").stdout
-    assert "--text" in options and "[required]" in options and "The longest headline." in options
+def test_the_command_line_runs_it(loopwright):
     done = loopwright("run", "headline", "--text", TEXT, "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["status"], told["path"]) == (0, "best_effort", ["draft", *["shorten"] * 5])
     assert told["stop_reason"]["loop"] == "shorter"
+
+
+@pytest.mark.slow
+def test_the_command_line_has_its_options(loopwright):
+    listed = loopwright("run", "--help")
+    assert re.search(r"^\s+headline\s+Headline$", listed.stdout, re.MULTILINE), listed.stderr
+    options = loopwright("run", "headline", "--help").stdout
+    assert "--text" in options and "[required]" in options and "The longest headline." in options
     wrong = loopwright("run", "headline", "--text", TEXT, "--most", "3")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "most: Input should be greater than or equal to 10" in wrong.stderr and "Traceback" not in wrong.stderr
 
 
+@pytest.mark.slow
 def test_what_the_page_shows_of_the_terminal_is_what_it_prints(loopwright):
     shown = re.findall(r"^\$ loopwright (run headline .+|check headline)\n((?:(?!\$|```).*\n)*)", DOC, re.MULTILINE)
     assert len(shown) == 3
@@ -128,20 +133,15 @@ def test_what_the_page_shows_of_the_terminal_is_what_it_prints(loopwright):
         assert [line for line in said.splitlines() if line not in lines] == [], done
 
 
-def test_it_is_bounded_and_certified(loopwright, client, tmp_path):
-    assert loopwright("check", "headline", "--write-certificate", "headline.json").returncode == 0
-    assert json.loads((tmp_path / "headline.json").read_text())["max_supersteps"] == 12
-    assert loopwright("check", "headline", "--certificate", "headline.json").returncode == 0
-    assert client.get("/workflows/headline/topology").json()["certificate"]["max_supersteps"] == 12
-
-
 def test_the_page_has_it_with_its_form(client):
     (described,) = client.get("/workflows").json()
     assert (described["name"], described["title"], described["loops"]) == ("headline", "Headline", ["shorter"])
     fields = described["input_schema"]["properties"]
     assert (fields["text"]["title"], fields["text"]["format"], fields["most"]["maximum"]) == ("Text", "multiline", 200)
     assert client.get("/").headers["content-type"].startswith("text/html")
-    nodes = {node["name"]: node for node in client.get("/workflows/headline/topology").json()["nodes"]}
+    topology = client.get("/workflows/headline/topology").json()
+    assert topology["certificate"]["max_supersteps"] == 12
+    nodes = {node["name"]: node for node in topology["nodes"]}
     assert (nodes["shorten"]["label"], nodes["shorten"]["icon"]) == ("Shorten", "✂️")
 
 

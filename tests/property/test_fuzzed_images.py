@@ -52,8 +52,8 @@ def _check(total: dict[str, Any]) -> None:
 
 
 def test_damaged_files() -> None:
-    total = _load(0, 400)
-    assert total["loaded"] + total["refused"] == 400
+    total = _load(0, 150)
+    assert total["loaded"] + total["refused"] == 150
     _check(total)
 
 

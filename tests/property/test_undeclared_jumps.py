@@ -130,8 +130,8 @@ def run(seed: int) -> str:
 
 
 def test_a_run_ends_with_an_outcome_or_with_our_error() -> None:
-    found = Counter(run(seed) for seed in range(150))
-    assert found["ended"] > 20
+    found = Counter(run(seed) for seed in range(60))
+    assert found["ended"] > 8
     assert any(word.startswith("stopped") for word in found), found
 
 

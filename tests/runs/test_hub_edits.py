@@ -77,7 +77,7 @@ async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_pa
         whole = (await hub.state(parent.id, places[-1].checkpoint_id))["trace"]
         assert whole == [*ROUND, *ROUND, "last"]
         edits = ({"topic": "new"}, {"trace": ["edited"]}, {"password": "first set here"})
-        for number, place in enumerate(places):
+        for number, place in enumerate(places if saver == "memory" else places[::2]):
             before = (await hub.state(parent.id, place.checkpoint_id)).get("trace", [])
             for state in edits if saver == "memory" else edits[number % 3 :][:1]:
                 fork = await hub.until_ended((await hub.fork(parent.id, place.checkpoint_id, state=state)).id)
@@ -109,20 +109,18 @@ async def test_what_was_not_edited_stays_as_the_state_has_it(tmp_path: Path) -> 
         assert state["messages"][-2].additional_kwargs == {"kept": True}
 
 
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (lambda shown: {"note": shown["note"].replace("nnn", "m", 1)}, "the state's note cannot be .*shortened view"),
-        (lambda shown: {"hits": [*shown["hits"][:-1], "… 99 more"]}, r"the state's hits\.500 cannot be '… 99 more'"),
-        (lambda shown: {"topic": "***"}, "the state's topic cannot be"),
-    ],
-)
-async def test_a_shortened_view_cannot_become_a_value(tmp_path: Path, edit, message: str) -> None:
+async def test_a_shortened_view_cannot_become_a_value(tmp_path: Path) -> None:
     async with opened(tmp_path, mixed()) as hub:
         parent = await hub.until_ended((await hub.start("mixed", {"message": "why?"})).id)
         place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
-        with pytest.raises(InputError, match=message):
-            await hub.fork(parent.id, place, state=edit(await hub.state(parent.id, place)))
+        shown = await hub.state(parent.id, place)
+        for edit, message in (
+            ({"note": shown["note"].replace("nnn", "m", 1)}, "the state's note cannot be .*shortened view"),
+            ({"hits": [*shown["hits"][:-1], "… 99 more"]}, r"the state's hits\.500 cannot be '… 99 more'"),
+            ({"topic": "***"}, "the state's topic cannot be"),
+        ):
+            with pytest.raises(InputError, match=message):
+                await hub.fork(parent.id, place, state=edit)
 
 
 def test_records_shown_in_short_come_back_whole() -> None:

@@ -13,7 +13,9 @@ from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.schemas import RunFilter
 
 ASKED = {"question": "where?", "rounds": 3}
-SAVERS = pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
+SAVERS = pytest.mark.parametrize(
+    "saver", ["sqlite", *(pytest.param(saver, marks=pytest.mark.slow) for saver in ("json", "memory"))]
+)
 
 
 async def place(hub, run_id: str, following: str, which: int = 0) -> str:

@@ -21,6 +21,7 @@ def names(events) -> list[str]:
     return [event.name for event in events]
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
 @pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
 async def test_a_run_is_kept_with_its_figures_and_its_events(tmp_path: Path, saver: str, asynchronous: bool) -> None:

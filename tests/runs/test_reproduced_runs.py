@@ -55,12 +55,12 @@ async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path
     async with opened(tmp_path, hosted) as hub:
         record = await hub.until_ended((await hub.start("shout", {"text": text})).id)
     assert record.status == status
-    test = tmp_path / "test_shout.py"
-    test.write_text(written_out(record, hosted, ()))
-    held = ran(test)
-    assert held.returncode == 0, held.stdout
-    file.write_text(SOURCE.replace("+ 1", "+ 5").replace("10 //", "10 + "))
-    assert ran(test).returncode == 1
+    (tmp_path / "changed.py").write_text(SOURCE.replace("+ 1", "+ 5").replace("10 //", "10 + "))
+    test = written_out(record, hosted, ())
+    (tmp_path / "test_shout.py").write_text(test)
+    (tmp_path / "test_changed.py").write_text(test.replace("shout.py", "changed.py"))
+    told = ran(tmp_path).stdout
+    assert "test_changed.py::" in told and "1 failed, 1 passed" in told, told
 
 
 async def test_what_makes_no_test_is_said(tmp_path: Path) -> None:

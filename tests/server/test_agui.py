@@ -69,6 +69,7 @@ def test_a_conversation_comes_as_messages_and_steps(front_end, page):
     assert [run["id"] for run in runs] == [second["events"][0]["metadata"]["loopwrightRunId"], "talk"]
 
 
+@pytest.mark.slow
 def test_passes_are_activities(front_end):
     told = front_end("graphs-drafts", "loop", "x")
     passes = [event["content"] for event in told["events"] if event["type"] == "ACTIVITY_SNAPSHOT"]
@@ -88,6 +89,7 @@ def test_a_question_is_an_interrupt_that_a_second_run_answers(front_end):
     assert told["events"][-1]["result"]["details"]["topic"] == "yes"
 
 
+@pytest.mark.slow
 def test_what_fails_is_a_run_error_and_a_wrong_request_is_refused(front_end, page):
     told = front_end("graphs-drafts", "burns", "fire")
     assert "the paper burns" in told["failed"]["message"]

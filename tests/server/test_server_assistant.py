@@ -97,9 +97,9 @@ async def test_a_conversation_is_kept_for_its_person_and_goes_with_the_person(cl
 
 
 async def test_chats_at_once_do_not_mix(client):
-    topics = ["food", "music", "water", "energy", "games", "health", "children", "law"]
+    topics = ["food", "music", "water", "energy"]
     alone = [(await client.post("/api/chat", json={"message": f"talks about {topic}"})).json() for topic in topics]
-    asked = (client.post("/api/chat", json={"message": f"talks about {topic}"}) for topic in topics * 3)
+    asked = (client.post("/api/chat", json={"message": f"talks about {topic}"}) for topic in topics * 2)
     together = [reply.json() for reply in await asyncio.gather(*asked)]
     for index, found in enumerate(together):
         expected = alone[index % len(topics)]

@@ -62,10 +62,10 @@ class AnswersAnything(Services):
         return self._memory
 
 
-def fuzz(served, examples: int) -> int:
+def fuzz(served, examples: int, every: int = 1) -> int:
     schema = schemathesis.openapi.from_url(served.url + "/openapi.json")
     tried = 0
-    for found in schema.get_all_operations():
+    for found in [*schema.get_all_operations()][::every]:
         operation = found.ok()
 
         @settings(
@@ -85,8 +85,8 @@ def fuzz(served, examples: int) -> int:
     return tried
 
 
-def test_a_few_requests_of_each_kind(fuzzed):
-    assert fuzz(fuzzed, 4) > 100
+def test_a_few_requests_of_some_kinds(fuzzed):
+    assert fuzz(fuzzed, 2, every=3) > 20
     assert httpx.get(fuzzed.url + "/health/ready").status_code == 200
 
 

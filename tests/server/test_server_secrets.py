@@ -52,15 +52,11 @@ def models():
         yield played
 
 
-@pytest.mark.parametrize(
-    "repeated",
-    ["the key that was sent", KEY],
-)
-async def test_no_secret_is_told_to_anybody(serve_script, models, caplog, repeated):
+async def test_no_secret_is_told_to_anybody(serve_script, models, caplog):
     caplog.set_level(logging.DEBUG)
     # Providers may repeat the key that was sent.
     models.replies.extend(
-        [Failed(401, f"Incorrect: {repeated}"), Failed(500, f"no upstream for {repeated}"), Said("Hello.")]
+        [Failed(401, f"Incorrect: {KEY}"), Failed(500, "no upstream for the key that was sent"), Said("Hello.")]
     )
     served = serve_script(workflows=[asking(models.base_url)], token=TOKEN)
     headers = {"Authorization": f"Bearer {TOKEN}"}

@@ -6,7 +6,6 @@ import asyncio
 import json
 
 import httpx
-import pytest
 from hosted_graphs import until
 from listening import connected
 from scripted_server import DONE, events_of, read_all, script
@@ -38,13 +37,11 @@ async def test_an_event_is_sent_while_the_run_still_goes_on(served, client):
         assert (await anext(events)).name == "done"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["two\nlines", "a\r\nb\rc", "data: no\n\nevent: no\nid: no", "\u2028 \u0085 \x0b \x0c", "héllo 🤔 漢", "", " x "],
-)
-async def test_any_text_arrives_as_it_was(client, text):
-    events = await read_all(client, "POST", STREAM, json=script({"chunks": 2, "text": text}, DONE))
-    assert [event.data.get("text") for event in events] == [text, text, None]
+async def test_any_text_arrives_as_it_was(client):
+    odd = "data: no\n\nevent: no\nid: no"
+    for text in ("two\nlines", "a\r\nb\rc", odd, "\u2028 \u0085 \x0b \x0c", "héllo 🤔 漢", "", " x "):
+        events = await read_all(client, "POST", STREAM, json=script({"chunks": 2, "text": text}, DONE))
+        assert [event.data.get("text") for event in events] == [text, text, None]
 
 
 async def test_a_run_goes_on_when_its_client_vanishes_and_can_be_read_from_where_it_was_left(served, client):
@@ -67,12 +64,11 @@ async def test_an_event_source_that_has_everything_is_told_to_stop(client):
     assert (reply.status_code, reply.content) == (204, b"")
 
 
-@pytest.mark.parametrize("given", ["", "no-colon", ":3", "run:", "run:x", "run:-1", "run:99999999999999"])
-async def test_a_last_event_id_that_is_none_is_refused(client, given):
-    reply = await client.post(STREAM, json=script(DONE), headers={"Last-Event-ID": given})
-    assert reply.status_code == 400
-    assert reply.json()["error_type"] == "BadRequest"
-    assert "RUN_ID:N" in reply.json()["error"]
+async def test_a_last_event_id_that_is_none_is_refused(client):
+    for given in ("", "no-colon", ":3", "run:", "run:x", "run:-1", "run:99999999999999"):
+        reply = await client.post(STREAM, json=script(DONE), headers={"Last-Event-ID": given})
+        assert (reply.status_code, reply.json()["error_type"]) == (400, "BadRequest"), given
+        assert "RUN_ID:N" in reply.json()["error"]
 
 
 async def test_an_unknown_run_is_not_found(served, client):
@@ -115,16 +111,16 @@ async def test_comments_keep_a_quiet_connection_alive(serve_script):
 
 
 async def test_a_client_that_reads_nothing_delays_neither_its_run_nor_others(served, client):
-    big = {"chunks": 300, "size": 10_000}
+    big = {"chunks": 100, "size": 30_000}
     data = json.dumps(script(big, DONE)).encode()
     head = b"POST /api/chat/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with connected(served.url, head + b"Content-Length: %d\r\n\r\n%s" % (len(data), data), buffer=4096):
         await until(lambda: served.gates.ended)
         (slow,) = served.gates.ended
         await until(lambda: served.ended(slow))
-        others = [read_all(client, "POST", STREAM, json=script(big, DONE)) for _ in range(5)]
+        others = [read_all(client, "POST", STREAM, json=script(big, DONE)) for _ in range(2)]
         for events in await asyncio.gather(*others):
-            assert [event.number for event in events] == list(range(1, 302))
+            assert [event.number for event in events] == list(range(1, 102))
         # What the slow one did not take is there for whoever comes back.
         events = await read_all(client, "GET", f"/api/chat/runs/{slow}/events")
-        assert [event.number for event in events] == list(range(1, 302))
+        assert [event.number for event in events] == list(range(1, 102))

@@ -37,6 +37,7 @@ def folder(server):
     return server.app.state.context.uploads.folder
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF"])
 def test_a_picture_is_kept_and_given_back_and_its_content_says_what_it_is(server, kind):
     content = picture(kind=kind)
@@ -60,17 +61,18 @@ def test_a_page_that_pretends_to_be_a_picture_is_text_and_is_not_shown(server):
     assert back.headers["content-disposition"].startswith("attachment")
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("content", "told"),
     [
+        (picture()[:-30], "no picture"),
+        (png(60_000, 60_000, zlib.compress(b"\0" * 100_000)), "at most 1000000"),
         (b"", "no picture"),
         (b"\x89PNG\r\n\x1a\n", "no picture"),
         (b"MZ\x90\x00\xff\xfe\x00binary", "no picture"),
-        (picture()[:-30], "no picture"),
-        (png(60_000, 60_000, zlib.compress(b"\0" * 100_000)), "at most 1000000"),
         (png(900, 900, b"not zlib"), "no picture"),
     ],
-    ids=["empty", "a header alone", "a program", "cut off", "a bomb", "no pixels"],
+    ids=["cut off", "a bomb", "empty", "a header alone", "a program", "no pixels"],
 )
 def test_what_is_no_picture_or_too_large_is_refused_and_leaves_nothing(server, content, told):
     before = sorted(folder(server).iterdir()) if folder(server).is_dir() else []
@@ -88,8 +90,8 @@ def test_a_file_or_a_request_that_is_too_large_is_refused(server):
 
 async def test_a_decoder_that_takes_too_much_memory_or_time_is_ended(tmp_path):
     path = tmp_path / "large.png"
-    path.write_bytes(picture(6000, 6000))
-    assert (await Decoder(10**8, 30, 2**31).look(path))["width"] == 6000
+    path.write_bytes(picture(4000, 4000))
+    assert (await Decoder(10**8, 30, 2**31).look(path))["width"] == 4000
     with pytest.raises(ImageError):
         await Decoder(10**8, 30, 60 * 2**20).look(path)
     with pytest.raises(ImageError, match="too much time"):

@@ -1,11 +1,12 @@
-"""A process that calls a model as long as an allowance lets it, and prints what its runs said of their ends.
+"""Processes that call a model as long as an allowance lets them, and print what their runs said of their ends.
 
-Usage: python allowance_process.py URL RUNS LIMITS
+Usage: python allowance_process.py URL RUNS LIMITS PROCESSES
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -55,4 +56,9 @@ def main(url: str, runs: int, limits: dict[str, float]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))
+    # They part once all is imported, which takes most of their time.
+    for _ in range(int(sys.argv[4])):
+        if os.fork() == 0:
+            main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))
+            sys.exit()
+    sys.exit(any([os.wait()[1] for _ in range(int(sys.argv[4]))]))

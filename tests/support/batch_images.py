@@ -9,9 +9,11 @@ import sqlite3
 import struct
 import tempfile
 import zlib
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import cv2
 import numpy as np
@@ -63,6 +65,17 @@ def png(width: int, height: int, data: bytes, *, interlaced: bool = False) -> by
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, int(interlaced))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+@contextmanager
+def in_this_process() -> Iterator[None]:
+    """Batches without processes of their own, which take longer to begin than these pictures to be judged."""
+
+    def results(make: Any, given: tuple[Any, ...], jobs: list[Any], *_more: Any) -> Iterator[tuple[Any, Any]]:
+        yield from ((job, done(job)) for done in [make(*given)] for job in jobs)
+
+    with mock.patch("loopwright.workflows.iqa.batch.running.over_processes", results):
+        yield
 
 
 def rows_of(table: Path) -> list[dict[str, Any]]:

@@ -39,7 +39,9 @@ def empty_conference(reflect_and_replan: BaseChatModel | None = None, **section:
 
 def sample_services(models: dict[str, BaseChatModel] | None = None, **section: Any) -> Services:
     """The made-up conference that ships with the package."""
-    return services_of(shared_sample(), section, models or {})
+    services = services_of(shared_sample(), section, models or {})
+    services.opened.once("search", search)
+    return services
 
 
 @cache

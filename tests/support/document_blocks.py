@@ -20,6 +20,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -33,8 +34,11 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import yaml
+
+from loopwright.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(
@@ -122,10 +126,12 @@ class Reader:
     Attributes:
         folder: Where; it holds what a checkout holds of examples.
         told: What is made of an output that is not the one that is shown: block, what is shown, what was printed.
+        here: Whether commands of Loopwright are called in this process.
     """
 
     folder: Path
     told: Callable[[Block, str, str], None]
+    here: bool = False
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "document"})
     servers: list[subprocess.Popen[str]] = field(default_factory=list)
     ports: dict[str, str] = field(default_factory=dict)
@@ -208,14 +214,31 @@ class Reader:
                 words[2] = re.sub(r" *(#|$)", rf" --port {self.port('8000')} \1", command, count=1)
             words[2] = f"exec {words[2]}" if words[2].startswith("loopwright") else words[2]
             return self.serve(block, words)
-        done = subprocess.run(
-            words, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            timeout=ENDS_WITHIN, check=False, env=environment(self.folder),
-        )  # fmt: skip
+        if self.here and re.match(r"loopwright [^|&;<>$`]*$", command):
+            done = self.called(command)
+        else:
+            done = subprocess.run(
+                words, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                timeout=ENDS_WITHIN, check=False, env=environment(self.folder),
+            )  # fmt: skip
         # `loopwright check` ends with 1 where it found something.
         right = (0, 1) if command.startswith("loopwright check") else (0,)
         assert done.returncode in right and "Traceback" not in done.stdout, f"{place(block)}: {command}\n{done.stdout}"
         return done.stdout
+
+    def called(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Call the program in this process, which has imported already what takes most of a command's time."""
+        words, told = shlex.split(command, comments=True), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, environment(self.folder), clear=True), mock.patch.object(sys, "argv", words),
+            contextlib.redirect_stdout(told), contextlib.redirect_stderr(told),
+        ):  # fmt: skip
+            try:
+                main()
+                code: Any = 0
+            except SystemExit as stop:
+                code = stop.code or 0
+        return subprocess.CompletedProcess(words, code, told.getvalue())
 
     def serve(self, block: Block, words: list[str]) -> str:
         """Start a program that goes on to the end of the document."""

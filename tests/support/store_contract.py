@@ -101,33 +101,17 @@ class StoreContract:
         assert store.revision() == before
 
     def test_many_documents_in_one_put(self, store: KnowledgeStore) -> None:
-        """A thousand at once; of two with one id the later counts."""
-        many = [contribution(f"d{number:04}", f"word{number} common") for number in range(1000)]
+        """Hundreds at once; of two with one id the later counts."""
+        many = [contribution(f"d{number:04}", f"word{number} common") for number in range(400)]
         store.put([*many, contribution("d0007", "the later one")])
-        assert store.stats().documents == 1000
+        assert store.stats().documents == 400
         assert [passage.text for passage in store.passages_of("d0007")] == ["the later one"]
         assert [document.id for document in store.documents(limit=2)] == ["d0000", "d0001"]
-        assert [hit.passage_id for hit in store.search_text("word512", 3)] == ["d0512::0"]
-        assert store.delete([f"d{number:04}" for number in range(1000)]) == 1000
+        assert [hit.passage_id for hit in store.search_text("word312", 3)] == ["d0312::0"]
+        assert store.delete([f"d{number:04}" for number in range(400)]) == 400
         assert store.search_text("common", 3) == []
 
-    @pytest.mark.parametrize(
-        ("where", "expected"),
-        [
-            (Filter(documents=("/a/x",)), ["/a/x"]),
-            (Filter(documents=("/a/",)), ["/a/x", "/a/y#1", "/a/y#2"]),
-            (Filter(documents=("/a/y#", "/b%/x")), ["/a/y#1", "/a/y#2", "/b%/x"]),
-            (Filter(documents=("/b%/",)), ["/b%/x"]),
-            (Filter(documents=("/_/", "/a")), []),
-            (Filter(tags=("red", "none")), ["/a/x", "/b%/x"]),
-            (Filter(tags=("100%",)), ["/bc/x"]),
-            (Filter(after=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/y#1", "/a/y#2"]),
-            (Filter(before=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/x"]),
-            (Filter(tags=("red",), documents=("/b%/",)), ["/b%/x"]),
-            (Filter(), ["/a/x", "/a/y#1", "/a/y#2", "/b%/x", "/bc/x"]),
-        ],
-    )
-    def test_filters(self, store: KnowledgeStore, where: Filter, expected: list[str]) -> None:
+    def test_filters(self, store: KnowledgeStore) -> None:
         """By document, folder, tag and date, in every search, before the best are taken."""
         noon_east = datetime(2024, 1, 2, 7, tzinfo=timezone(timedelta(hours=7)))
         store.put(
@@ -141,32 +125,26 @@ class StoreContract:
             ]
         )
         _put_vectors(store, "m", {f"{id}::0": _vector(1, 0.01) for id in store.digests()})
-        if where == Filter():
-            assert len(store.search_text("word", 99, where)) == len(store.documents(where)) == 35
-            return
-        passages = [f"{id}::0" for id in expected]
-        assert [document.id for document in store.documents(where)] == expected
-        assert [hit.passage_id for hit in store.search_text("word", 5, where)] == passages
-        assert [hit.passage_id for hit in store.search_vector(_vector(1, 0), 5, where, model="m")] == passages
+        for where, expected in (
+            (Filter(documents=("/a/x",)), ["/a/x"]),
+            (Filter(documents=("/a/",)), ["/a/x", "/a/y#1", "/a/y#2"]),
+            (Filter(documents=("/a/y#", "/b%/x")), ["/a/y#1", "/a/y#2", "/b%/x"]),
+            (Filter(documents=("/b%/",)), ["/b%/x"]),
+            (Filter(documents=("/_/", "/a")), []),
+            (Filter(tags=("red", "none")), ["/a/x", "/b%/x"]),
+            (Filter(tags=("100%",)), ["/bc/x"]),
+            (Filter(after=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/y#1", "/a/y#2"]),
+            (Filter(before=datetime(2024, 1, 2, tzinfo=UTC)), ["/a/x"]),
+            (Filter(tags=("red",), documents=("/b%/",)), ["/b%/x"]),
+        ):
+            passages = [f"{id}::0" for id in expected]
+            assert [document.id for document in store.documents(where)] == expected, where
+            assert [hit.passage_id for hit in store.search_text("word", 5, where)] == passages, where
+            found = store.search_vector(_vector(1, 0), 5, where, model="m")
+            assert [hit.passage_id for hit in found] == passages, where
+        assert len(store.search_text("word", 99, Filter())) == len(store.documents(Filter())) == 35
 
-    @pytest.mark.parametrize(
-        ("query", "expected"),
-        [
-            ("crème brûlée", ["cafe"]),
-            ("CREME BRULEE", ["cafe"]),
-            ("โปรแกรม", ["thai"]),
-            ("量子计算", ["chinese"]),
-            ("vitamin C", ["vitamin", "cafe"]),
-            ("x", ["letter"]),
-            ("to be or not to be", ["hamlet"]),
-            ("launching a rocket", ["rocket"]),
-            ("straße", ["street"]),
-            ("nothing of this kind 火星", []),
-            ("", []),
-            ("?!", []),
-        ],
-    )
-    def test_text_search(self, store: KnowledgeStore, query: str, expected: list[str]) -> None:
+    def test_text_search(self, store: KnowledgeStore) -> None:
         """Accents, scripts without spaces, single letters, and queries of stop words only."""
         store.put(
             [
@@ -180,19 +158,31 @@ class StoreContract:
                 contribution("street", "STRASSE"),
             ]
         )
-        assert [hit.passage_id for hit in store.search_text(query, 5)] == [f"{id}::0" for id in expected]
+        for query, expected in (
+            ("crème brûlée", ["cafe"]),
+            ("CREME BRULEE", ["cafe"]),
+            ("โปรแกรม", ["thai"]),
+            ("量子计算", ["chinese"]),
+            ("vitamin C", ["vitamin", "cafe"]),
+            ("x", ["letter"]),
+            ("to be or not to be", ["hamlet"]),
+            ("launching a rocket", ["rocket"]),
+            ("straße", ["street"]),
+            ("nothing of this kind 火星", []),
+            ("", []),
+            ("?!", []),
+        ):
+            assert [hit.passage_id for hit in store.search_text(query, 5)] == [f"{id}::0" for id in expected], query
 
-    @pytest.mark.parametrize(
-        "query",
-        [
-            '"', 'kite"', "kite AND", "kite OR NOT (", "NEAR(kite, 5)", "kite*", "^kite", "title:kite", "-kite",
-            "kite;--", "'",
-        ],
-    )  # fmt: skip
-    def test_operators_in_a_query_are_words(self, store: KnowledgeStore, query: str) -> None:
+    def test_operators_in_a_query_are_words(self, store: KnowledgeStore) -> None:
         """Nothing in a query is an operator, and nothing fails."""
         store.put([contribution("a", "a kite")])
-        assert [hit.passage_id for hit in store.search_text(query, 5)] == (["a::0"] if "kite" in query else [])
+        for query in (
+            '"', 'kite"', "kite AND", "kite OR NOT (", "NEAR(kite, 5)", "kite*", "^kite", "title:kite", "-kite",
+            "kite;--", "'",
+        ):  # fmt: skip
+            found = [hit.passage_id for hit in store.search_text(query, 5)]
+            assert found == (["a::0"] if "kite" in query else []), query
 
     def test_text_search_ranks_as_bm25_does(self, store: KnowledgeStore) -> None:
         """Any word will do; rare ones count more, as do several, a title, and a short passage."""
@@ -345,13 +335,13 @@ class StoreContract:
         with ThreadPoolExecutor(4) as threads:
             readers = [threads.submit(read) for _ in range(4)]
             try:
-                for number in range(30):
+                for number in range(10):
                     store.put([contribution(f"d{number}", "word one", "word two")])
                     _put_vectors(store, "m", {f"d{number}::0": _vector(1, number)})
             finally:
                 written.set()
         assert [reader.result() for reader in readers] == [None] * 4
-        assert len(store.search_vector(_vector(1, 0), 99, model="m")) == 30
+        assert len(store.search_vector(_vector(1, 0), 99, model="m")) == 10
 
     def test_closing_twice_is_harmless_and_using_it_then_is_an_error(self, open: Open) -> None:
         """A closed store is never "nothing found"."""

@@ -76,10 +76,10 @@ def with_what_they_need(distributions: set[str]) -> set[str]:
 @pytest.mark.parametrize(
     ("extra", "command"),
     [
+        ("", ["check", str(ROOT / "examples")]),
         ("iqa", ["iqa", "batch", SAMPLE, "--out", "rows.csv", "--workers", "2"]),
         ("rag", ["rag", "ingest", str(ROOT / "docs")]),
         ("assistant", ["assistant", "ask", "Which keynotes are there?"]),
-        ("", ["check", str(ROOT / "examples")]),
     ],
 )
 def test_an_extra_brings_all_that_its_workflow_needs(extra, command, tmp_path):

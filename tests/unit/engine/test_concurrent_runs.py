@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from loopwright.engine import BoundedGraph, Loop, StateLimit, bounded
 
-RUNS, LIMITS = 200, 4
+RUNS, LIMITS = 60, 4
 
 
 class State(TypedDict):

@@ -62,6 +62,7 @@ def test_any_name_is_drawn_as_text() -> None:
     assert not [item for item in ElementTree.fromstring(document).iter() if item.get("onload")]
 
 
+@pytest.mark.slow
 def test_the_png_has_the_size_of_the_drawing_and_the_loop_in_its_colour() -> None:
     root = ElementTree.fromstring(svg(IQA))
     image = Image.open(io.BytesIO(png(IQA))).convert("RGB")

@@ -182,7 +182,7 @@ MIXED = (
 )
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix
 @pytest.mark.parametrize("format", [None, ToolStrategy(Note)], ids=["text", "structured"])
 @pytest.mark.parametrize(
     "model", [never(), never(tool="Note"), ScriptedChatModel("no", repeat_last=True)], ids=["calls", "notes", "says no"]

@@ -11,7 +11,6 @@ from run_records import BEGAN, counterfactual, keep, loop_passes, run_record
 
 from loopwright.runs.report import ENOUGH, loop_report, workflow_report
 from loopwright.runs.store import open_runs
-from loopwright.runs.store.history import PART
 
 LOOPS = st.builds(
     loop_passes,
@@ -147,10 +146,11 @@ def test_a_suggestion_never_exceeds_what_was_seen(ended, refused):
             assert limit == within.index(True) <= max(seen)
 
 
-def test_a_report_turns_over_all_parts_of_the_list(tmp_path):
+def test_a_report_turns_over_all_parts_of_the_list(tmp_path, monkeypatch):
+    monkeypatch.setattr("loopwright.runs.store.history.PART", 5)
     store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
-    for run in went_round([2] * (PART + 5)):
+    for run in went_round([2] * 8):
         keep(store, run, [])
     report = workflow_report(store, "writer")
     store.close()
-    assert report.runs == PART + 5
+    assert report.runs == 8

@@ -57,7 +57,7 @@ FILL = textwrap.dedent(
 
     store = open_runs(f"sqlite:{sys.argv[1]}")
     store.create(a_run(), shown())
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
     number = 0
     try:
         while True:

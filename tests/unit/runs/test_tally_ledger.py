@@ -43,6 +43,7 @@ def test_every_figure_of_the_page_is_the_ledgers_in_a_thousand_runs() -> None:
     run_on_the_page({"LOOPWRIGHT_RANDOM_RUNS": "1000"})
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_record_is_the_ledgers_at_every_event(logs: list[dict[str, Any]]) -> None:
     taken_back = 0
     for log in logs:

@@ -200,6 +200,7 @@ graph.add_edge(START, "only")
 """
 
 
+@pytest.mark.slow
 def test_a_server_sends_its_runs_where_the_environment_says(tmp_path, monkeypatch):
     needs("fastapi")
     from serving_program import PROGRAM, serving

@@ -136,6 +136,7 @@ def say(message: str, services: Services, **context: Any) -> str:
     return chat(message, user_context={"user_id": ANA.user_id} | context, services=services).answer
 
 
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize("profile", [None, Profile(user_id=ANA.user_id), ANA])
 @pytest.mark.parametrize(
     "message", ["forget everything about me", "Please delete my profile.", "Thanks! Forget me, please."]

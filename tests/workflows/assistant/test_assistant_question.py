@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cache
 from importlib import resources
 
 import pytest
@@ -14,6 +15,7 @@ from loopwright.workflows.assistant.question.names import names_of
 from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.schemas import ChatResult, Profile, Question, Slot, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import LANGUAGES, table
+from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.workflow import chat
 
 SATURDAY, SUNDAY = "2027-04-17", "2027-04-18"
@@ -25,9 +27,14 @@ def read(text: str, *turns: Turn, profile: Profile | None = None) -> Question:
     return understand(text, search(), now=NOW, history=turns, profile=profile)
 
 
+@cache
+def nobodys() -> Services:
+    """For questions of nobody, of whom nothing is remembered."""
+    return sample_services()
+
+
 def said(text: str) -> ChatResult:
-    with sample_services() as services:
-        return chat(text, user_context={"now": NOW.isoformat()}, services=services)
+    return chat(text, user_context={"now": NOW.isoformat()}, services=nobodys())
 
 
 def asked(question: Question, slot: Slot) -> list[tuple[object, ...]]:

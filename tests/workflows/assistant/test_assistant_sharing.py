@@ -95,6 +95,7 @@ def test_services_that_are_closed_while_chats_run_end_them(tmp_path):
     services.close()
 
 
+@pytest.mark.matrix(4)
 @pytest.mark.parametrize("section", [{}, {"reflection_enabled": False}, {"max_retry_count": 0}])
 @pytest.mark.parametrize("reply", [None, ValueError("?"), "no JSON", {"missing": ["all"], "unsupported": ["all"]}])
 async def test_no_run_takes_more_steps_or_calls_than_its_certificate_says(section, reply):

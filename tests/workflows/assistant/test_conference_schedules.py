@@ -228,6 +228,7 @@ def test_a_file_that_is_no_schedule_is_refused(tmp_path, name, content, said):
     assert refused.value.source == str(path)
 
 
+@pytest.mark.matrix
 @pytest.mark.skipif(not FOSDEM.is_dir(), reason="the real schedules are not beside the repository")
 @pytest.mark.parametrize(("year", "sessions"), [(2024, 874), (2025, 1105)])
 def test_real_schedules_are_read_whole(year, sessions):

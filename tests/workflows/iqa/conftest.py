@@ -12,8 +12,10 @@ from PIL import Image
 from provider_server import DIALECTS, ProviderServer, providing
 from skimage import data
 
+from loopwright.engine import BoundedGraph
 from loopwright.models import allow_model_requests
-from loopwright.workflows.iqa import SummarizerOutput, run_pipeline
+from loopwright.workflows.iqa import IQAConfig, Services, SummarizerOutput, build_graph, run_pipeline
+from loopwright.workflows.iqa.workflow import IQAWorkflow
 
 NAMES = ("astronaut", "camera", "chelsea", "coffee", "rocket", "coins", "gravel", "stereo_motorcycle")
 """People, animals, objects, night, machines and texture; two with bokeh, three grey, two that were JPEG before."""
@@ -29,6 +31,21 @@ def _photograph(name: str) -> np.ndarray:
     image = np.ascontiguousarray(image[..., :3])
     image.flags.writeable = False
     return image
+
+
+_plain_graph = cache(build_graph)
+
+
+@pytest.fixture(autouse=True)
+def one_plain_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proves the graph of the default configuration without a model once, which takes longer than most questions."""
+    made = IQAWorkflow.build
+
+    def build(workflow: IQAWorkflow, services: Services) -> BoundedGraph:
+        plain = services.config == IQAConfig() and not any(map(services.models.models_of, workflow.model_nodes))
+        return _plain_graph() if plain else made(workflow, services)
+
+    monkeypatch.setattr(IQAWorkflow, "build", build)
 
 
 @pytest.fixture(params=DIALECTS)

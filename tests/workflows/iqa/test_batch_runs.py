@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_images import bad_files, good_folder, journalled, rows_of, save
+from batch_images import bad_files, good_folder, in_this_process, journalled, rows_of, save
 
 from loopwright.errors import BackendError, ConfigError, InputError
 from loopwright.workflows.iqa import IQAConfig, run_pipeline
@@ -40,6 +40,7 @@ def expected(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dic
     return rows_of(out)
 
 
+@pytest.mark.slow
 def test_a_row_is_what_the_pipeline_answers(photos, expected):
     row = expected[0]
     state = run_pipeline(DEFAULT_QUERY, photos / row["path"])
@@ -58,10 +59,11 @@ def test_a_row_is_what_the_pipeline_answers(photos, expected):
     assert row["MDSI_raw"] is None and row["error"] is None and row["replans"] == 0
 
 
+@in_this_process()
 def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     folder, bad = mixed
     out = tmp_path / "r.jsonl"
-    result = run_batch(folder, out, workers=1, report=tmp_path / "report.html", worst=3)
+    result = run_batch(folder, out, report=tmp_path / "report.html", worst=3)
     assert (result.progress.total, result.progress.failed) == (4 + len(bad), len(bad))
     errors = {row["path"]: row["error"] for row in rows_of(out)}
     for name, word in bad.items():
@@ -74,7 +76,7 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
 
     # Resumed: what failed runs again, and what is mended now is finished; the rest is left alone.
     (folder / "empty.png").write_bytes((folder / "0" / "000.png").read_bytes())
-    result = run_batch(folder, out, workers=1, resume=True)
+    result = run_batch(folder, out, resume=True)
     assert (result.progress.assessed, result.progress.failed, result.progress.unchanged) == (len(bad), len(bad) - 1, 4)
     assert [row["path"] for row in rows_of(out) if row["error"]] == sorted(bad.keys() - {"empty.png"})
 

@@ -78,6 +78,7 @@ def _resident(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", [brisque, niqe])
 def test_a_large_image_is_judged_as_its_reduced_copy(large, tool) -> None:
     # 40 to 6.5 megapixels.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 
@@ -11,8 +10,6 @@ from hosted_runs import drive
 from langgraph.checkpoint.memory import InMemorySaver
 
 from loopwright.errors import InputError
-from loopwright.models import Prompt
-from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.sample import sample_path
@@ -68,35 +65,6 @@ async def test_what_went_wrong_with_a_picture_does_not_say_where_it_lies(hosted,
 async def test_a_region_is_asked_about(hosted):
     done = await drive(hosted, {"query": QUALITY, "image": "sample:harbour", "region": [10, 20, 100, 80]})
     assert "region 10,20,100,80" in json.dumps(done.outcome.details)
-
-
-async def test_models_and_prompts_of_runs_at_the_same_time_are_apart(hosted):
-    def summary(name):
-        return {"final_answer": "Poor", "quality_reasoning": f"So says {name}.", "need_replan": False}
-
-    models = {name: ScriptedChatModel(summary(name), model_name=name) for name in "ab"}
-    names = hosted.prompts.get("summarizer").names
-    places = " ".join(f"{{{{{each}}}}}" for each in sorted(names))
-    first, second, own = await asyncio.gather(
-        *(
-            drive(
-                hosted,
-                {"query": QUALITY, "image": f"sample:{picture}"},
-                models={"summarizer": models[name]},
-                prompts={"summarizer": Prompt("summarizer", 0, f"as {name}: {places}")},
-                saver=InMemorySaver(),
-            )
-            for name, picture in (("a", "harbour-blurred"), ("b", "harbour-compressed"))
-        ),
-        drive(hosted, {"query": QUALITY, "image": "sample:harbour"}),
-    )
-    for name, done in (("a", first), ("b", second)):
-        assert f"So says {name}." in done.outcome.answer
-        assert f"as {name}:" in models[name].calls[0].messages[0].text
-        assert len(models[name].calls) == 1
-    assert "So says" not in own.outcome.answer
-    found = [done.outcome.details["executor_evidence"]["distortion_set"] for done in (first, second, own)]
-    assert len({json.dumps(each) for each in found}) == 3
 
 
 @pytest.mark.parametrize(

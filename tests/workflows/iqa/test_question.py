@@ -45,6 +45,7 @@ def test_a_scale_runs_from_the_worst_to_the_best(query, best, worst):
     assert (scale.at(5), scale.at(1)) == (best, worst)
 
 
+@settings(max_examples=examples(40))
 @given(st.text(max_size=120))
 def test_any_text_is_read_or_refused_with_a_reason(text):
     try:
@@ -85,7 +86,7 @@ FORMS = {
 }
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(20))
 @given(
     st.sampled_from([*PHOTOGRAPHS]), st.sampled_from([*WORDS]), st.sampled_from([None, 4, 5]), st.sampled_from([*FORMS])
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
@@ -10,10 +9,10 @@ from hosted_runs import drive
 from langgraph.checkpoint.memory import InMemorySaver
 
 from loopwright.errors import InputError
-from loopwright.models import ModelRegistry, Prompt
+from loopwright.models import ModelRegistry
 from loopwright.retrieval.records import Evidence, Filter
 from loopwright.retrieval.stores import open_store
-from loopwright.testing import ScriptedChatModel, always
+from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.rag import RAGConfig, Services
 from loopwright.workflows.rag.sources.sample import sample_folder, sample_store
 from loopwright.workflows.rag.workflow import RagWorkflow
@@ -79,29 +78,6 @@ async def test_a_web_source_is_cited_with_its_address(store):
     assert "14" in done.outcome.answer
     assert done.outcome.citations[0].url == "https://bakers.example/list"
     assert any(told.message == "Searching the web…" for told in done.told)
-
-
-async def test_models_and_prompts_of_runs_at_the_same_time_are_apart(hosted):
-    writers = {name: always(f"Opened in 1912, says {name} [1].", model_name=name) for name in "ab"}
-    places = "{{question}} {{passages}} {{unsupported}}"
-    prompts = {name: Prompt("answer_generation", 0, f"as {name}: {places}") for name in "ab"}
-    first, second, own = await asyncio.gather(
-        *(
-            drive(
-                hosted,
-                {"question": OPENED},
-                models={"answer_generation": writers[name]},
-                prompts={"answer_generation": prompts[name]},
-            )
-            for name in "ab"
-        ),
-        drive(hosted, {"question": OPENED}),
-    )
-    for name, done in zip("ab", (first, second), strict=True):
-        assert {call.text[:5] for call in writers[name].calls} == {f"as {name}:"}
-        assert done.outcome.details["model_calls"] == len(writers[name].calls) > 0
-    assert own.outcome.details["model_calls"] == 0
-    assert own.outcome.status == "answered"
 
 
 async def test_only_the_documents_asked_for_count(tmp_path):
