@@ -49,6 +49,10 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
     ("text", "slot", "values"),
     [
         ("what is on tomorrow?", "day", (SUNDAY,)),
+        ("I leave at 3 on Sunday, so nothing after that. What radio is there that day?", "day", (SUNDAY,)),
+        ("my train leaves at 4 on Sunday so what about radio can I hear before", "end", (None, 960)),
+        ("Sunday from 3 until I have to leave at half five, what can I attend", "start", (900, 1050)),
+        ("everything on Saturday evening at 8", "on", (1200, 1201)),
         ("anything on day 2", "day", (SUNDAY,)),
         ("the last day", "day", (SUNDAY,)),
         ("Vorträge am Sonntag", "day", (SUNDAY,)),
@@ -161,6 +165,7 @@ def test_who_is_not_there_is_said_and_nobody_else_is_taken() -> None:
         ("radio; before ten is too early", "start", (None, 600)),
         ("I'm at our own stand until noon, what about food after that?", "start", (None, 720)),
         ("I won't sit there past six, food it is", "start", (1080, None)),
+        ("keynotes but not the ones on Saturday", "day", (SATURDAY,)),
         ("Saturday is out for me, and so is anything before eleven: radio?", "start", (None, 660)),
     ],
 )
@@ -319,6 +324,10 @@ def test_a_later_turn_points_at_what_was_cited() -> None:
     records = [record for record in search().catalogue.of_table(Table.SESSIONS) if record.start][:3]
     before = turns("what is on?", *(record.id for record in records))
     assert read("the second one, where is it?", *before).filters.values("record") == (records[1].id,)
+    lasts = {each.id: each.end - each.start for each in records if each.start and each.end}
+    (longer,) = read("which is longer?", *before).filters.values("record")
+    (shorter,) = read("the shorter one, please", *before).filters.values("record")
+    assert (lasts[shorter], lasts[longer]) == (min(lasts.values()), max(lasts.values()))
     after = read("and after that?", *before)
     assert after.operation == "first" and after.filters.values("room") == records[0].values("room")
 

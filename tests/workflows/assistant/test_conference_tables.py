@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from loopwright.workflows.assistant.sources.reading.schedules import read_schedu
 from loopwright.workflows.assistant.sources.reading.times import clock_of, date_of
 
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
+NORTH = Path(__file__).resolve().parents[3] / "benchmarks/data/fifth_author/north.csv"
 EXHIBITOR = {
     "name": "Mill & Co",
     "description": "Flour since 1900.",
@@ -77,6 +79,19 @@ Odd,,2026-05-09,soon,,Yard,,,
         "Bread Days.csv, line 5: 'Odd': 'soon' is no time of day; write it as HH:MM; it was kept without a time",
     )
     assert [record.title for record in schedule.records if record.table == Table.SPEAKERS] == ["Ana Só", "Bo Li"]
+
+
+def test_columns_whose_names_say_nothing_are_told_by_what_they_hold(tmp_path, caplog):
+    head, *rows = csv.reader(NORTH.read_text(encoding="utf-8").splitlines())
+    nameless = tmp_path / "nameless.csv"
+    with nameless.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([[f"Spalte {number}" for number in range(len(head))], *rows])
+    read, named = (
+        [(each.title, each.start, each.end, each.fields, each.texts.get("tags")) for each in found.records]
+        for found in (read_schedule(nameless), read_schedule(NORTH))
+    )
+    assert read == named
+    assert "read by what they hold" in caplog.text and "Spalte 4 as room" in caplog.text
 
 
 def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog):
