@@ -98,7 +98,8 @@ class TestExplanation:
     @pytest.mark.parametrize(
         ("query", "share", "start"),
         [("Is it in focus?", 81, "Partly: "), ("Is it blurry?", 81, "Partly: "), ("Is it in focus?", 20, "Yes: not blurred"),
-         ("Is any part out of focus?", 20, "Partly: "), ("Is there motion blur?", 81, "No: ")],
+         ("Is any part out of focus?", 20, "Partly: "), ("Is there motion blur?", 81, "No: "),
+         ("Is it blurred in many places or everywhere?", 20, "Partly: ")],
     )  # fmt: skip
     def test_what_is_soft_in_half_of_it_or_in_the_part_that_is_asked_for(self, query, share, start):
         soft = evidence(

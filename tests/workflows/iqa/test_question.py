@@ -34,6 +34,8 @@ WORDS = {"gaussian blur": "blurry", "gaussian noise": "noisy", "jpeg": "blocky",
         ("How many stars?", "5.0 of 5 stars", "1.0 of 5 stars"),
         ("Grade it A to F.", "A", "F"),
         ("Between A and D?", "A", "D"),
+        ("Rate it from 1 (great) to 6 (awful).", "1.0 of 6", "6.0 of 6"),
+        ("How overexposed is it, 0 = not at all, 10 = all white?", "0.0 of 10", "10.0 of 10"),
         ("From one to seven, how sharp is it?", "7.0 of 7", "1.0 of 7"),
         ("Thumbs up or down?", "Thumbs up", "Thumbs down"),
         ("Welche Schulnote bekommt das Bild?", "1.0 of 6", "6.0 of 6"),
@@ -137,6 +139,7 @@ def test_advice_has_its_measured_reason(kept):
     noisy = kept("coffee", "gaussian noise", 4)
     assert re.match(r"Yes: denoising would help against \w+ gaussian noise", ask(noisy, "Would denoising help?"))
     assert ask(noisy, "Would sharpening help?").startswith("No: sharpening would not help")
+    assert ask(noisy, "Best way to remove the grain?").startswith("Denoise it, because of")
     dark = kept("coffee", "underexposure", 4)
     for asked in (
         "Should I push the exposure up or pull it down?",
@@ -173,14 +176,15 @@ def test_the_colour_of_a_cast_is_held_against_the_one_that_was_asked_about(tmp_p
     orange = np.clip(data.coffee()[:288, :384] * np.array([1.2, 0.95, 0.5]), 0, 255).astype(np.uint8)
     Image.fromarray(orange).save(tmp_path / "orange.png")
     assert ask(tmp_path / "orange.png", "Is it too warm?").startswith("Yes")
-    assert ask(tmp_path / "orange.png", "Is it too blue?").startswith("No: it is ")
-    assert ask(tmp_path / "orange.png", "Is there a blue tint?").startswith("No: it is ")
+    assert all(ask(tmp_path / "orange.png", each)[:9] == "No: it is" for each in ("Too blue?", "Is there a blue tint?"))
     assert "white balance" in ask(tmp_path / "orange.png", "What would you fix first?")
 
 
 def test_an_explanation_is_no_bare_grade_and_all_values_are_told(kept):
     noisy = kept("coffee", "gaussian noise", 4)
-    assert "gaussian noise" in ask(noisy, "Describe the quality in one sentence.")
+    asked = ("Describe the quality in one sentence.", "What did the encoder do to it?", "Bottom right?")
+    assert all("gaussian noise" in ask(noisy, each) for each in asked)
+    assert ask(noisy, "Good enough for a passport?")[:7] == ask(noisy, "For a client, can I send it?")[:7] == "No: the"
     values = ask(noisy, "What values do the tools give?")
     assert all(tool in values for tool in ("BlindScore", "BRISQUE", "NIQE")), values
     assert ask(noisy, "Should it be sharper?").startswith("No: sharpening would not help")
@@ -205,6 +209,7 @@ def test_a_rule_has_the_questions_own_words_and_tells_what_is_slight(kept):
 def test_right_is_good_and_what_is_set_aside_stays_so(kept):
     photo, noisy = kept("coffee", None, 0), kept("coffee", "gaussian noise", 4)
     assert ask(noisy, "Is the exposure right?").startswith("Yes: no brightness change")
+    assert ask(noisy, "way 2 noisy right?")[:3] == ask(noisy, "Is the noise worse than slight?")[:3] == "Yes"
     assert ask(noisy, "Apart from the noise, is everything okay?").startswith("Yes: nothing else")
     assert ask(kept("coffee", "underexposure", 4), "What changed besides the brightness?", photo).startswith(
         "Nothing else"

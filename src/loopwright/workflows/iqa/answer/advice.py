@@ -78,9 +78,9 @@ def advise(question: Question, facts: Facts) -> str:
     worst = (found or guessed or [None])[0]
     if worst is None:
         needed = "No: nothing was found that would need it."
-        return needed if question.yes_no else "Nothing is needed: no distortion was found."
+        return needed if question.yes_no else f"Nothing is needed: no {spoken_names(question.names)} was found."
     remedy = remedy_for(worst)
-    if question.yes_no or question.rescue:
+    if question.yes_no:
         word = ("Yes" if remedy.back else "No") if question.rescue else "Yes"
         word = "Partly" if word == "Yes" and worst.severity is Severity.EXTREME else word
         verb = f"{remedy.limit}; at most, {remedy.does}" if word == "No" else f"{remedy.does}; {remedy.limit}"

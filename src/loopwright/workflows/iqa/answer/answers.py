@@ -282,7 +282,9 @@ def _decide_all(question: Question, facts: Facts) -> str:
     if score is None:
         return what_is_wrong(facts, question)
     strict = re.search(r"\b(?:good|great|high|excellent|perfect|flawless|sehr gut|gute?|bonne|buena)\b", question.text)
-    well = score.value >= (3.5 if strict else 2.5)
+    # A score beside a reference has seen what is severe.
+    spoilt = compare(facts) is None and any(item.severity >= Severity.SEVERE for item in found)
+    well = score.value >= (3.5 if strict else 2.5) and not spoilt
     told = f" Found: {listed(found[:3], facts)}." if found else ""
     given = f"the quality is {score.level.lower()} ({score.value:.1f} of 5)"
     return f"{'Yes' if well else 'No'}: {given} {where(facts)}.{told}"
@@ -332,12 +334,13 @@ def _degree(question: Question, facts: Facts) -> str:
         return f"{UNABLE}: nothing was measured about it."
     number = bool(re.search(r"\bhow (?:many|much|long|wide)\b|percent|\bexact|\bvalue\b|%", question.text))
     said = f"{listed_there(found, facts, number=number)}." if found and severity is not Severity.NONE else ""
-    if question.yes_no and question.severities:
-        word = (
-            "Yes"
-            if severity in question.severities or (severity is Severity.NONE and Severity.SLIGHT in question.severities)
-            else "No"
-        )
+    if question.yes_no and len(question.severities) == 1:
+        than = re.search(r"\b(?:(more|worse|stronger|heavier)|less|weaker|milder) than\b|\b(at least)\b", question.text)
+        asked = question.severities[0].rank
+        # None at all is slight to who asks for no more.
+        over = (severity.rank if than else max(severity.rank, min(asked, Severity.SLIGHT.rank))) - asked
+        holds = over == 0 if than is None else over > 0 if than[1] else over >= 0 if than[2] else over < 0
+        word = "Yes" if holds else "No"
         return f"{word}: {said or f'no {spoken_names(question.names)} found {where(facts)}.'}"
     if severity is Severity.NONE:
         return capital(none_found(question.names, facts))
@@ -376,6 +379,8 @@ def _choose(question: Question, facts: Facts) -> str:
 
 def _find(question: Question, facts: Facts) -> str:
     if question.terms:
+        if partly := _partly(question, facts):
+            return f"Partly: {partly}."
         found = [item for _, item in facts.matching(question.names)]
         if found:
             beside = [item for item in _relevant(question, facts) if item not in found][:1]

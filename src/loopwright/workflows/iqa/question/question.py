@@ -122,7 +122,8 @@ class Question(BaseModel):
 _SENTENCE = re.compile(r"(?<!\bvs\.)(?<=[.!?;:…])\s+|\n+|\s[–—]\s")
 _MORE = r"(?:and|but|und|aber|et|mais|y|pero)"
 _TAG = re.compile(
-    r",\s*(?!wh|how|was\b|wie\b|qu)[^,?]{1,16}\?\s*$|\b(?:right|rite|no|oder|non|verdad|hein|eh|ne|gell)\s*\?*\s*$"
+    r",\s*(?!\s|wh|how|was\b|wie\b|qu)[^,?]{1,16}\?\s*$"
+    r"|(?<!top )(?<!bottom )\b(?:right|rite|no|oder|non|verdad|hein|eh|ne|gell)\s*\?*\s*$"
 )
 _EXISTS = re.compile(r"\bany\b|\bthere\b|\bgibt es\b|\by a\b|\bhay\b|\bhas\b|\bhave\b|\bhat\b|\ba-t\b")
 
@@ -174,7 +175,7 @@ def _of(section: str, text: str) -> list[Span]:
 
 def _all_known(text: str) -> bool:
     known = {position for span in spans(text) for position in range(span.start, span.end)}
-    return all(match.start() in known for match in re.finditer(r"[^\W\d_]+", text))
+    return all(match.start() in known for match in re.finditer(r"(?<!')[^\W\d_]+", text))
 
 
 def _content(text: str) -> bool:
@@ -204,9 +205,18 @@ def _explains(text: str) -> bool:
     return bool((_of("image", text) and _EXPLAIN.search(text)) or _SO.match(text))
 
 
+_SERVES = re.compile(
+    r"\b(?:(?:can|could|may) (?:i|we)|(?:would|will|does) (?:it|this|that) (?:do|work|pass|serve)"
+    r"|(?:kann|darf) (?:ich|man)|reicht (?:das|es))\b"
+)
+"""What asks whether the image will do for something: "can I print it?"."""
+
+
 def _about_image(text: str) -> bool:
-    """Whether a text asks for the reason of what is seen, or is about the image without a word that is strange here."""
-    return _explains(text) or bool(_of("image", text) and _all_known(text))
+    """Whether a text asks for the reason or the use of what is seen, or is about it without a word strange here."""
+    known = _all_known(text)
+    about = _of("image", text) and (known or _SERVES.search(text))
+    return bool(about or (known and named_places(text))) or _explains(text)
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -231,7 +241,7 @@ def _clauses(sentence: str) -> list[str]:
 
 def _own(text: str) -> bool:
     """Whether a piece says more than on which scale the answer is wanted."""
-    return any(span.section in CONTENT - {"scales", "rate"} for span in spans(text))
+    return any(span.section in CONTENT - {"scales", "rate", "good", "bad"} for span in spans(text))
 
 
 def _is_pair(before: str, after: str) -> bool:
@@ -251,9 +261,10 @@ _BEGINS = re.compile(
 
 
 def _first(clause: str) -> set[str]:
-    """The sections of a clause's first word, after a lead and a joint."""
-    begin = _BEGINS.match(clause)
-    return {span.section for span in spans(clause) if begin and span.start == begin.end()}
+    """The sections of a clause's first word, after a lead and a joint: "it is for a client, is it good enough?"."""
+    starts = [match.end() for match in (_BEGINS.match(clause), *re.finditer(r",\s", clause)) if match]
+    begins = [{span.section for span in spans(clause) if span.start == start} for start in starts]
+    return begins[0] if "ask" in begins[0] else next((each for each in begins if "yes_no" in each), begins[0])
 
 
 def _asks(clause: str) -> bool:
@@ -308,8 +319,11 @@ class _Reader:
         self.which = bool(re.search(r"\b(?:which|what|where|welch\w*|was|wo|quel\w*|où|qué|cuál|dónde)\b", clause))
         told = "yes_no" in self.begins or bool(_TAG.search(clause)) or re.search(r"\b(?:whether|ob)\b", text)
         shown = re.match(r"\W*(?:what|was|que|qu'est|qué|cosa)\b.*\b(?:in|on|auf|dans|sur|en|nell)\b", clause)
-        self.plain = self.has("image") and _all_known(clause) and not shown
-        self.yes_no = bool(told) and "what" not in self.begins
+        self.plain = _about_image(clause) and not shown
+        # "Good enough for a passport?" has no verb and is a question all the same.
+        other = self.has("advice") or self.has("rate") or self.which or self.joined == "or"
+        short = self.begins & {"good", "bad"} and clause.rstrip().endswith("?") and not other
+        self.yes_no = bool(told or short) and "what" not in self.begins
 
     def _is_term(self, span: Span) -> bool:
         if span.section == "topics":
@@ -328,9 +342,15 @@ class _Reader:
         # Acronyms tell tools from words, so the text as it was written is read.
         letters = re.sub(r"\W", "", self.clause)
         tools = tuple(name for name in named_tools(self.original) if plain(name) in letters)
-        scale = read_scale(self.clause) or (read_scale(self.text) if self.has("rate") or self.has("good") else None)
+        strength = bool(self.terms) and self.named[0].section == "faults" and not self.has("good")
+        scale = read_scale(self.clause, of_fault=strength)
+        scale = scale or (read_scale(self.text) if self.has("rate") or self.has("good") else None)
         threshold = read_threshold(self.clause)
         places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
+        if self.joined == "or" and re.search(
+            r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout)\b", self.clause
+        ):
+            places = ()  # "Everywhere, or just at the left?" is about all of it.
         remedies, terms = self._remedies(), self.terms
         if remedies and self._was_done():
             # "Was it sharpened?", "sharpening or softening?" ask what was done, not what to do.
@@ -340,11 +360,10 @@ class _Reader:
             self.joined = "or"
             remedies = ()
         # A sentence about the image without one word that is strange here can only be about its quality.
-        negative = any(span.section in ("bad",) for span in self.spans)
         # "Is it right?" is about the image, "am I right?" about what was said of it.
         right = re.search(r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )\bright\W*$", clause := self.clause)
-        right = right and "left" not in clause
-        good = None if not (negative or self.has("good") or right) else not negative
+        right = right and "left" not in clause and "yes_no" in self.begins
+        good = None if not (self.has("bad") or self.has("good") or right) else not self.has("bad")
         good = False if good is None and not terms and self.out else good
         operation = self._operation(attributes, tools, scale, threshold, places, remedies)
         neutral = all(span.section == "topics" for span in self.named) and not any(term.absent for term in terms)
@@ -356,7 +375,7 @@ class _Reader:
             # "How can I make it brighter?" is about too little light.
             wished = [Term(name=name, word=span.text) for span in self.named if (name := self._wished(span))]
             terms = self.terms = tuple(wished) or terms
-        excluded = tuple(dict.fromkeys(span.key for span in self.out))
+        excluded, metrics = tuple(dict.fromkeys(span.key for span in self.out)), set(map(plain, tools))
         if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
             self.yes_no = self.yes_no and bool(self.begins & {"yes_no"})
         if not terms and (operation is Operation.CURATE or (operation is Operation.COMPARE and good is None)):
@@ -380,7 +399,7 @@ class _Reader:
             scale=scale,
             severities=_severities(self.clause),
             places=places,
-            objects=() if places else self._things(tools),
+            objects=() if places else tuple(each for each in _objects(self.clause) if not metrics & set(each.split())),
             sought=self._sought(),
             tools=tools,
             attributes=attributes,
@@ -418,7 +437,7 @@ class _Reader:
             (tools and not terms, Operation.RATE if has("rate") or has("good") else Operation.MEASURE),
             (says and not tools, Operation.MEASURE),
             (has("metrics") and not tools, Operation.RECOMMEND),
-            (self._curates(), Operation.CURATE),
+            (self._curates() and not self._mends(), Operation.CURATE),
             (scale is not None, Operation.RATE),
             (compares, Operation.COMPARE),
             (better, Operation.RELATE),
@@ -431,14 +450,23 @@ class _Reader:
             (self._praises_a_thing(), Operation.DECLINE),
             ("what" in self.begins and not self.yes_no, self._open()),
             (terms or (self.yes_no and (self.out or has("bad") or has("good") or has("rate"))), Operation.DECIDE),
-            (self.yes_no, Operation.DECLINE),
+            (self.yes_no, Operation.DECIDE if has("image") and _SERVES.search(self.clause) else Operation.DECLINE),
         )
         return next((operation for holds, operation in wanted if holds), self._open())
 
     def _advises(self) -> bool:
         """Whether it asks what to do; "has it been edited?" and "can you help me?" do not."""
         done = re.match(r"\W*(?:(?:was|were) (?:it|this|the)|has|have|did|wurde|hat)\b|.*\bhelp me\b", self.clause)
-        return self.has("advice") and not done and (self.yes_no or "what" in self.begins or self.which)
+        asks = self.yes_no or "what" in self.begins or self.which or self.clause.rstrip().endswith("?")
+        return self.has("advice") and not done and asks
+
+    def _mends(self) -> bool:
+        """Whether what is to go is a fault and not the image: "remove the grain", "can the banding be taken out?"."""
+        advised = {span[2:] for span in self.spans if span.section == "advice"}
+        going = [span for span in self.spans if span.section == "drop" and span[2:] in advised]
+        between = r" (?:(?:be|the|this|that|these|those|all|any|some) )+(?:\w+ )?"
+        gaps = (self.clause[min(a.end, b.end) : max(a.start, b.start)] for a in self.named for b in going)
+        return any(re.fullmatch(between, gap) for gap in gaps)
 
     def _offers(self) -> bool:
         """Whether it puts one known thing beside another that is not known, or degrees beside each other."""
@@ -454,20 +482,18 @@ class _Reader:
 
     def _praises_a_thing(self) -> bool:
         """Whether what is to be good is no image and nothing of one: "is it a good composition?"."""
-        if self.terms or self.has("bad"):
-            return False
         known = {span.start for span in self.spans}
-        for span in self.spans:
-            article = re.search(r"\b(?:an?|the|eine?|une?|una|uno)(?: \w+)? $", self.clause[: span.start])
-            thing = re.match(r" [^\W\d_]{4,}", self.clause[span.end :])
-            if span.section == "good" and article and thing and span.end + 1 not in known:
-                return True
-        return False
+        good = [span for span in self.spans if span.section == "good" and not (self.terms or self.has("bad"))]
+        thing = r"\b(?:an?|the|eine?|une?|una|uno)(?: \w+)? \0 [^\W\d_]{4,}"
+        masked = (
+            f"{self.clause[: each.start]}\0{self.clause[each.end :]}" for each in good if each.end + 1 not in known
+        )
+        return any(re.search(thing, each) for each in masked)
 
     def _open(self) -> Operation:
         """What is wrong, why, or the state of one distortion: nothing closed."""
         known = self.terms or self.out or self.has("bad") or self.has("else")
-        if known or _explains(self.clause) or self.plain:
+        if known or self.plain:
             how = re.match(r"\W*(?:how|wie|à quel point|qué tan)\b", self.clause)
             return Operation.DEGREE if how and self.terms else Operation.FIND
         return Operation.RATE if self.has("good") else Operation.DECLINE
@@ -535,10 +561,6 @@ class _Reader:
             return None
         wants_less = any(term.absent for term in self.terms) if self.terms else not self.has("bad")
         return "less" if wants_less is not self.has("less") else "more"
-
-    def _things(self, tools: tuple[str, ...]) -> tuple[str, ...]:
-        metrics = set(map(plain, tools))
-        return tuple(name for name in _objects(self.clause) if not metrics & set(name.split()))
 
     def _anywhere(self) -> tuple[str, ...]:
         """The quarters, where the question is where something is most: "where is it sharpest?"."""

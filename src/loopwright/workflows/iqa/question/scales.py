@@ -34,7 +34,7 @@ _NO_SCALE = re.compile(
     r"\bat \d+ ?(?:%|percent)"
     r"|(?:%|percent\w*|share) of (?:the |all |its |this )*(?:pixels?|image|picture|photo|frame|area)"
 )
-_WORST_FIRST = re.compile(r"\b(?:1|one) (?:being |is |= ?|ist |für )?(?:the )?(?:best|beste|sehr gut|highest)")
+_END = r"(?<![\d.]){}(?: ?[(=:]| (?:is|being|means?|for|ist|für|est|es|è)\b| (?=(?:the )?(?:best|worst)\b))([^,;)?\d]*)"
 
 
 _LEVELS = {
@@ -83,11 +83,12 @@ class Scale(BaseModel):
         return f"{shown} of {max(self.low, self.high):.0f}{stars}"
 
 
-def read_scale(text: str) -> Scale | None:
+def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
     """The scale that a text asks for.
 
     Args:
         text: In small letters.
+        of_fault: Whether it is one of how strong a fault is, so that large numbers are bad if nothing else is said.
 
     Returns:
         The scale; None if it asks for none.
@@ -102,25 +103,22 @@ def read_scale(text: str) -> Scale | None:
     if "thumbs" in units:
         return Scale(low=0, high=1, unit="thumbs")
     unit = "stars" if "stars" in units else ""
-    if found := _RANGE.search(text):
+    if found := _RANGE.search(re.sub(r" ?\([^)]*\)", "", text)):
         low, high = (float(_VALUES.get(number, 0) if not number.isdigit() else number) for number in found.groups())
         if low > high:
             low, high = high, low
         if high > low and low in (0, 1) and high >= 3:
-            return Scale(low=high, high=low) if _WORST_FIRST.search(text) else Scale(low=low, high=high, unit=unit)
+            return _between(low, high, unit, text, of_fault=of_fault)
     values = sorted({int(number) for number in re.findall(r"(?<![\d.,])\d{1,3}(?![\d.,]*\d)", text)})
     # "0 is useless, 100 is flawless": the ends of a scale, however they are told.
     if len(values) >= 2 and values[0] in (0, 1) and values[-1] in (5, 6, 7, 10, 20, 100) and len(values) < 4:
-        praise = r"(?:the )?(?:best|perfect|flawless|very good|sehr gut|excellent)"
-        best_first = bool(re.search(rf"\b{values[0]} ?(?:is|[=(]|being|for|ist)? ?{praise}", text))
-        ends = (float(values[-1]), float(values[0])) if best_first else (float(values[0]), float(values[-1]))
-        return Scale(low=ends[0], high=ends[1], unit=unit)
+        return _between(values[0], values[-1], unit, text, of_fault=of_fault)
     if "percent" in units or re.search(r"\d?\s?%", text):
-        return Scale(low=0, high=100, unit="percent")
+        return _between(0, 100, "percent", text, of_fault=of_fault)
     if found := _TOP.search(text):
         number = next(group for group in found.groups() if group)
         high = float(number) if number.isdigit() else _VALUES[number]
-        return Scale(low=1 if high <= 10 else 0, high=high, unit=unit) if high >= 3 else None
+        return _between(1 if high <= 10 else 0, high, unit, text, of_fault=of_fault) if high >= 3 else None
     if unit:
         return Scale(low=1, high=5, unit=unit)
     if "school" in units:
@@ -128,11 +126,26 @@ def read_scale(text: str) -> Scale | None:
     return None
 
 
+def _between(low: float, high: float, unit: str, text: str, *, of_fault: bool) -> Scale:
+    """The scale between two numbers; small ones are the good ones if the text says so of an end, "1 (clean)"."""
+    good = _said_of(low, text) - _said_of(high, text)
+    ends = (high, low) if good > 0 or (good == 0 and of_fault) else (low, high)
+    return Scale(low=ends[0], high=ends[1], unit=unit)
+
+
+def _said_of(number: float, text: str) -> int:
+    """Whether what follows a number calls it the good end (1), the bad one (-1), or neither."""
+    said = re.search(_END.format(f"{number:.0f}"), text)
+    found = {span.section for span in spans(said[1])} if said else set[str]()
+    good, bad = bool(found & {"good", "praise"}), bool(found & {"bad", "faults"})
+    return 0 if good is bad else 1 if good is not ("negation" in found) else -1
+
+
 _SIGNS = {">=": " at least ", "≥": " at least ", "<=": " at most ", "≤": " at most ", ">": " above ", "<": " below "}
 _ABOVE = r"at least|above|over|exceed(?:s|ing)?|(?:higher|greater|more|better|larger) than"
 _BELOW = r"at most|below|under|(?:lower|less|worse|smaller) than"
 _BOUND = re.compile(
-    rf"\b(?:(?P<above>{_ABOVE})|(?P<below>{_BELOW})) (?P<number>\d+(?:\.\d+)?)"
+    rf"\b(?:(?P<above>{_ABOVE})|(?P<below>{_BELOW})) (?:an? )?(?P<number>\d+(?:\.\d+)?)"
     r"(?: ?(?:db|stars?|points?|%|percent))?(?P<scale> (?:out )?of \d+)?\W*$"
 )
 _QUALITY = re.compile(r"\b(?:quality|rating|rated|mos)\b")
