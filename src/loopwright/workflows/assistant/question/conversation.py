@@ -93,7 +93,7 @@ def _content(sentence: Sentence, reader: Reader) -> list[int]:
     return [
         place
         for place in sentence.rest()
-        if sentence.word(place) not in joining | asking
+        if sentence.word(place) not in joining | asking | _COMPARED.keys()
         and not (sentence.is_any(place, _ORDERED) and _ends_at(sentence, place + 1))
         and reader.weight(sentence, place) >= SUBJECT
         and not reader.is_stray(sentence, place)
