@@ -234,6 +234,17 @@ HELD_ELSEWHERE = {
         "class Kept:\n    @property\n    def much(self): return self.tries > 3\n"
         "def route(state: Kept):\n    if state.much: return END"
     ),
+    "around the graph": "N = 0\ndef work(s):\n    global N\n    N += 1\ndef route(state):\n    if N > 3: return END",
+    "in an object": "class Kept:\n    def __init__(self): self.n = 0\n    def __call__(self, s): self.n += 1\n    @property\n    def much(self): return self.n > 3\nwork = Kept()\ndef route(state):\n    if work.much: return END",
+    "behind a reducer": "import operator\nclass dict:\n    tries: Annotated[int, operator.add]\ndef work(s): return {'tries': 1} if s['ok'] else {'tries': 0}\ndef route(state):\n    if state['tries'] > 3: return END",
+    "a stage": "from enum import IntEnum\nclass Stage(IntEnum): LAST = 3\ndef work(s): return {'at': Stage(s['at'] + 1)}\ndef route(state):\n    if state['at'] == Stage.LAST: return END",
+    "stages in a table": "NEXT = {'a': 'b', 'b': 'c'}\ndef work(s): return {'at': NEXT[s['at']]}\ndef route(state):\n    if state['at'] == 'c': return END",
+    "a flag": "def work(s): return {'asked': True}\ndef route(state):\n    if state['asked']: return END",
+    "an iterator": "LEFT = iter(given)\ndef work(s): return {}\ndef route(state):\n    if next(LEFT, None) is None: return END",
+    "a deadline": "import time\ndef work(s): return {}\ndef route(state):\n    if time.monotonic() > state['until']: return END",
+    "an interval": "def work(s): return {'low': s['n'] + 1} if s['up'] else {'high': s['n'] - 1}\ndef route(state):\n    if state['low'] > state['high']: return END",
+    "what was not taken yet": "def work(s): return {'seen': [x for x in given if x not in s['seen']]}\ndef route(state):\n    if state['ok']: return END",
+    "items with counters": "def work(s):\n    (x, n), *rest = s['queue']\n    if n + 1 < 3: return {'queue': rest + [(x, n + 1)]}\n    return {'queue': rest}\ndef route(state):\n    if not state['queue']: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
 }
 
@@ -308,13 +319,14 @@ def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
         "if state['other'] > 7: return END",  # what is counted is another key's value
         "if len(state['tries'][-1].calls) > 7: return END", "if state['tries'].count('x') > 7: return END",
         "x = state['tries'][-2] if len(state['tries']) > 1 else None\n    if x: return END",  # only whether it is there
+        "if state['n'] > state['reset'] or next(iter([1]), 0) or time.time() > state['reset']: return END",  # begun anew
         "if state['aside'] > 7: return END",  # counted by a node that is not on the cycle
         "state['own'] = state['own'] + 1\n    if state['own'] > 7: return END",  # what a router writes is lost
     ],
 )  # fmt: skip
 def test_what_nobody_counts_up_is_no_counter(test: str, tmp_path: Path) -> None:
-    before = "def aside(state): return {'aside': state['aside'] + 1}\n"
-    before += "def work(state): return {'reset': 0.5} if state['ok'] else {'reset': state['reset'] + 1, 'other': state['n'] + 1}\n"
+    before = "import time\ndef aside(state): return {'aside': state['aside'] + 1}\n"
+    before += "def work(state): return {'reset': 0.5} if state['ok'] else {'reset': state['reset'] + 1, 'other': state['n'] + 1, 'n': state['n'] + 1}\n"
     source = COUNTED.format(key="tries", before=before, test=test)
     source = source.replace("app =", "g.add_node('aside', aside)\ng.add_edge(START, 'aside')\napp =")
     assert checked(tmp_path, source)["app"].verdict == "unbounded"

@@ -263,7 +263,8 @@ def set_conditional_entry_point(graph: FoundGraph, given: Arguments) -> None:
 
 
 def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map: Any) -> None:
-    start, path = text_of(start), path.entered() if isinstance(path, FunctionValue) else path
+    start, path = text_of(start), member(path, "__call__") if isinstance(path, InstanceValue) else path
+    path = path.entered() if isinstance(path, FunctionValue) else path
     if start is None:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
     functions = (path,) if isinstance(path, FunctionValue) else ()
@@ -286,8 +287,6 @@ def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
     """What a router can return, None for anything, and whether an annotation declares it."""
     if isinstance(path, Symbol) and path.rpartition(".")[2] == "tools_condition":
         return frozenset({TOOLS, END}), True
-    if isinstance(path, InstanceValue):
-        path = member(path, "__call__")
     if not isinstance(path, FunctionValue):
         return None, False
     annotated = return_annotation(path, call)

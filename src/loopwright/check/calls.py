@@ -212,7 +212,9 @@ class Calls(ABC):
             made = of_text("{}", "format", given.given) if last == "str" else builtin(last, given.given, given.named)
             return made if made is not UNKNOWN else self._unknown(node, given, known=True)
         if name.startswith("langgraph.graph.") and last in MAKERS:
-            return GraphValue(self._graph(node, frame))
+            graph = self._graph(node, frame)
+            graph.state = given.take(0, "state_schema")
+            return GraphValue(graph)
         if name == "loopwright.bounded":
             if given.take(0, "graph", UNKNOWN) is UNKNOWN:
                 return UNKNOWN  # a parameter, say: the graph is checked where it is made

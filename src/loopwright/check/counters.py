@@ -1,118 +1,196 @@
-"""Counters that somebody wrote by hand: they may bound a cycle, and nobody proves that they do.
+"""Counters and other ends that somebody wrote by hand: they may bound a cycle, and nobody proves that they do.
 
-A counter is a key of the state that a node counts up and that a router, or a node with Commands, compares with a limit.
+A counter is what passes count, in the state or around the graph, and what a router, or a node with Commands, compares.
 It may be reset, count the wrong thing or be compared the wrong way round, so it is named and not counted on.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from loopwright.check.found import NOWHERE, FoundGraph, FoundNode
-from loopwright.check.values import ClassValue, FunctionValue, InstanceValue
-from loopwright.engine.proof.source import own_nodes, parameters, values_given
+from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names
+from loopwright.engine.proof.source import UNKNOWN, Function, Symbol, bindings, own_nodes, parameters, values_given
 
+Given: TypeAlias = tuple[str, ast.expr | None, FunctionValue]
+"""What a function gives to a key: the key, the value (None where it is added to the key's own), the function."""
+
+_STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in which LangGraph itself counts
+
+_CLOCKS = ("time.", "datetime.datetime.")
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
 def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | None:
-    """The hand-written counter that may bound a cycle.
-
-    Args:
-        cycle: The nodes of the cycle.
-        graph: The graph that it is in.
-
-    Returns:
-        What to say of it, and the limit of a `Loop` that would replace it, as source code.
-    """
+    """What may bound a cycle of a graph: what to say of it, and the limit of a `Loop` in its stead, as source code."""
     nodes = [graph.nodes[name] for name in cycle if name in graph.nodes]
     working = _with_helpers(each for node in nodes for each in _functions(node))
-    given = [*_given(working.values())]
-    counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
-    # What a constant sets back counts nothing.
-    counted -= {key for key, value, _ in given if isinstance(value, ast.Constant) and value.value != 1}
-    counted.add("remaining_steps")  # LangGraph's own
-    filled = {key for key, _, _ in given}
-    # A node may note for the router that it is enough; what else nodes compare counts no passes.
-    sums = ((key, value) for key, value, _ in given if isinstance(value, ast.BinOp))
-    stepped = counted - {key for key, value in sums if not any(map(_number, ast.walk(value)))}
     deciding = _with_helpers(_deciders(cycle, graph))
+    # What a router writes into the state is lost; what it does to an object around it stays.
+    given = [*_given(working.values()), *_given(deciding.values(), outside=True)]
+    filled, kept = {key for key, _, _ in given}, _reducers(graph.state)
+    counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
+    # What a constant sets back counts nothing; a reducer may not let it.
+    counted -= {key for key, each, _ in given if key not in kept and isinstance(each, ast.Constant) and each.value != 1}
+    counted |= _STEPS | (filled & {key for key, every in kept.items() if every})
+    # A node may note for the router that it is enough; what else nodes compare counts no passes.
+    steps = counted - {key for key, by, _ in given if isinstance(by, ast.BinOp) and not any(map(_number, ast.walk(by)))}
+    # A limit that a pass writes anew is none, but for a constant, or its own value again.
+    new = [each for each in given if not isinstance(each[1], ast.Constant)]
+    moved = {k for k, by, at in new if by is None or isinstance(by, ast.BinOp) or k not in _keys(by, at, of=[at.state])}
     for function in (deciding | working).values():
         for one, other in _compared(function):
             limit, length = _limit(other, function), _is_length(one, function)
-            if length and function.node not in deciding:
+            if limit in moved or (length and function.node not in deciding):
                 continue
             length = length and limit not in (None, *filled)
             for key in _keys(one, function):
                 long = length and key in filled and (isinstance(limit, str) or (limit or 0) > _index(key, function))
-                if long if length else key in (counted if function.node in deciding else stepped):
+                if long if length else key in (counted if function.node in deciding else steps):
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return said, _bound(limit, key, graph)
-    # A list that every pass makes shorter, and that somebody asks whether there is more in it.
-    for key in {key for key, _, _ in given if all(_is_rest(*each) for each in given if each[0] == key)}:
-        for function in deciding.values():
-            tests = (node.test for node in ast.walk(function.node) if isinstance(node, ast.If | ast.IfExp))
-            if any(key in _keys(test, function) for test in tests):
-                return f"the counter `len({key})` in `{function.name}` may bound it; we do not count on it", "..."
+    for named, function in (*_asked(given, deciding.values()), *_spent(filled, (deciding | working).values())):
+        return f"the {named} in `{function.name}` may bound it; we do not count on it", "..."
     return None
 
 
+def _asked(given: Sequence[Given], deciding: Iterable[FunctionValue]) -> Iterator[tuple[str, FunctionValue]]:
+    """What decisions ask beside counters, and what every pass moves the same way: its name, and who asks."""
+    written: dict[str, list[Given]] = {key: [each for each in given if each[0] == key] for key, _, _ in given}
+    ways = {key: {type(getattr(value, "op", None)) for _, value, _ in each} for key, each in written.items()}
+    for function in deciding:
+        for one, other in _compared(function):
+            low, high = ([*_keys(side, function)] for side in (one, other))
+            if [ways.get(key) for key in (*low, *high)] == [{ast.Add}, {ast.Sub}] and low:
+                yield f"interval from `{low[0]}` to `{high[0]}`", function
+        tests = [node.test for node in ast.walk(function.node) if isinstance(node, ast.If | ast.IfExp)]
+        for key in dict.fromkeys(key for test in tests for key in _keys(test, function)):
+            if key in _STEPS or ways.get(key) == {ast.Sub}:
+                yield f"counter `{key}`", function
+            elif key in written and all(_is_rest(*each) for each in written[key]):
+                yield f"counter `len({key})`", function
+            elif key in written and all(_is_raised(value, giving) for _, value, giving in written[key]):
+                yield f"flag `{key}`", function
+
+
+def _spent(filled: Set[str], functions: Iterable[FunctionValue]) -> Iterator[tuple[str, FunctionValue]]:
+    """What comes to an end by itself, where no pass begins it anew: its name, and who asks."""
+    for function, node in ((each, node) for each in functions for node in ast.walk(each.node)):
+        match node:
+            case ast.Call(func=ast.Name(id="next"), args=[taken, *default]) if _is_outside(taken, function):
+                ends = default or any(isinstance(each, ast.ExceptHandler) for each in ast.walk(function.node))
+                if ends and not isinstance(function.around(taken), Made):  # itertools.count() has no end
+                    yield f"iterator `{ast.unparse(taken)}`", function
+            case ast.Compare():
+                parts = (function.around(part) for part in _parts(node, function) if isinstance(part, ast.expr))
+                timed = any(isinstance(part, Symbol) and part.startswith(_CLOCKS) for part in parts)
+                known = {key: function.around(ast.Name(key)) for key in _keys(node, function)}
+                starts = {key for key, value in known.items() if value is UNKNOWN or isinstance(value, Made)}
+                if timed and starts and filled.isdisjoint(starts):
+                    yield "deadline", function
+            case ast.comprehension(iter=source, ifs=[*_, ast.Compare(ops=[ast.NotIn()], comparators=[seen])]):
+                items = {*_keys(source, function)}
+                if filled.isdisjoint(items) and (items or _is_outside(source, function)):
+                    yield from ((f"set `{key}`", function) for key in _keys(seen, function) if key in filled)
+            case _:
+                pass
+
+
+def _is_raised(value: ast.expr | None, function: FunctionValue) -> bool:
+    """Whether a value is True, given at the end of a function that has no other way out."""
+    body: Any = function.node.body
+    last = [*ast.walk(body[-1] if isinstance(body, list) else body)]
+    return getattr(value, "value", None) is True and len(_returned(function.node)) == 1 and value in last
+
+
+def _parts(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iterator[ast.AST]:
+    """The parts of an expression, of what its variables were given and of what its helpers return."""
+    for part in ast.walk(expression):
+        yield part
+        for value, giving in _followed(part, function) if depth < 3 else ():
+            yield from _parts(value, giving, depth + 1)
+
+
+def _followed(part: ast.AST, function: FunctionValue) -> list[tuple[ast.expr, FunctionValue]]:
+    """What a variable is given, or what a helper returns that is called; with the function that gives it."""
+    if isinstance(part, ast.Name):
+        return [(value, function) for value in _values(function.node, part.id)]
+    helper = function.around(part.func) if isinstance(part, ast.Call) else None
+    return [(value, helper) for value in _returned(helper.node)] if isinstance(helper, FunctionValue) else []
+
+
+def _reducers(state: Any) -> dict[str, bool]:
+    """The keys of a state that no write makes less, by their reducers; whether each write is a step up."""
+    found: dict[str, bool] = {}
+    bodies = [(of, of.node.body) for of in state.order() if of.node] if isinstance(state, ClassValue) else []
+    for of, item in ((of, item) for of, body in reversed(bodies) for item in body):
+        match item:
+            case ast.AnnAssign(target=ast.Name(id=key), annotation=ast.Subscript(slice=ast.Tuple(elts=[_, reducer]))):
+                known = of.frame.settled(reducer) if of.frame else None
+                function = known.node if isinstance(known, FunctionValue) else reducer
+                if known == "operator.add" or getattr(reducer, "id", "") == "max":
+                    found[key] = False
+                elif (returned := _returned(function)) and all(_keeps(value, function) for value in returned):
+                    found[key] = any(isinstance(value, ast.BinOp) and _number(value.right) for value in returned)
+            case _:
+                pass
+    return found
+
+
+def _returned(function: ast.AST) -> list[ast.expr]:
+    own = (node.value for node in own_nodes(function) if isinstance(node, ast.Return) and node.value)
+    return [function.body] if isinstance(function, ast.Lambda) else [*own]
+
+
+def _keeps(value: ast.expr, reducer: Any) -> bool:
+    """Whether what a reducer returns is what there was, or that and more."""
+    names = [part.id for part in ast.walk(value) if isinstance(part, ast.Name) and part.id != "max"]
+    more = isinstance(value, ast.Name | ast.Call) or isinstance(getattr(value, "op", None), ast.Add | ast.Or)
+    return more and names[:1] == parameters(reducer)[:1]
+
+
 def _is_rest(key: str, value: ast.expr | None, function: FunctionValue) -> bool:
-    """Whether a value is what a key has, without its first or last items."""
+    """Whether a value is what a key has, without some of its items."""
     match value:
-        case ast.Subscript(value=whole, slice=ast.Slice(lower=ast.Constant(value=int(first)), upper=None)) if first > 0:
+        case ast.Subscript(value=whole, slice=ast.Slice(ast.Constant(), None) | ast.Slice(None, ast.UnaryOp())):
             return key in _keys(whole, function)
-        case ast.Subscript(value=whole, slice=ast.Slice(lower=None, upper=ast.UnaryOp(op=ast.USub()))):
-            return key in _keys(whole, function)
+        case ast.ListComp(elt=ast.Name(id=item), generators=[ast.comprehension(iter=whole, ifs=[_, *_]) as each]):
+            return getattr(each.target, "id", "") == item and key in _keys(whole, function)
         case ast.Name(id=name):
-            own = [*own_nodes(function.node)]
-            taken = {
-                node.func.value.id
-                for node in own
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-                and node.func.attr in ("pop", "popleft") and isinstance(node.func.value, ast.Name)
-            }  # fmt: skip
-            if name in taken:
-                return any(key in _read_in(each, function) for each in values_given(function.node, name) or ())
-            return any(
-                isinstance(node, ast.Assign)
-                and isinstance(target := node.targets[0], ast.Tuple)
-                and len(target.elts) > 1
-                and any(isinstance(part, ast.Starred) and getattr(part.value, "id", "") == name for part in target.elts)
-                and key in _keys(node.value, function)
-                for node in own
-            )
+            called = [node for node in own_nodes(function.node) if isinstance(node, ast.Attribute)]
+            taken = any(getattr(node.value, "id", "") == name and node.attr in ("pop", "popleft") for node in called)
+            values = [each for each in _values(function.node, name) if not isinstance(each, ast.Name)]
+            return any((taken and key in _keys(each, function)) or _is_rest(key, each, function) for each in values)
+        case ast.Call(func=ast.Name(id="list" | "set" | "sorted"), args=[whole, *_]):
+            return _is_rest(key, whole, function)
+        case ast.BinOp(op=ast.Sub(), left=whole):
+            return key in _keys(whole, function)
+        case ast.BinOp(op=ast.Add(), left=rest, right=more) | ast.BinOp(op=ast.Add(), left=more, right=rest) if (
+            not isinstance(rest, ast.List) and isinstance(more, ast.List)
+        ):  # what goes back into a queue has its own counter
+            steps = {ast.unparse(part) for part in ast.walk(more) if isinstance(part, ast.BinOp)}
+            guarded = any(ast.unparse(one) in steps for one, _ in _compared(function))
+            return guarded and _is_rest(key, rest, function)
         case _:
             return False
 
 
-def _read_in(value: ast.expr, function: FunctionValue) -> Iterator[str]:
-    """The keys of a list, or of a copy of it: ``list(x)``, ``x.copy()``, ``x[:]``."""
-    match value:
-        case ast.Call(func=ast.Attribute(value=whole, attr="copy")) | ast.Subscript(value=whole, slice=ast.Slice()):
-            yield from _keys(whole, function)
-        case _:
-            yield from _keys(value, function)
-
-
 def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
     """The limit of a `Loop` that lets the counter end it first; a blank where nothing tells it."""
-    if key == "remaining_steps":  # it says what is left, and not how many passes that is
+    if key in _STEPS:  # it says what is left, and not how many passes that is
         return "..."
     if isinstance(limit, str):
         return f"StateLimit(key={limit!r}, default=3, ceiling=10)"
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
         functions = [function for node in graph.nodes.values() for function in node.functions]
         given = [value for name, value, _ in _given(functions) if name == key]
-        for node in (node for function in functions for node in ast.walk(function.node)):
-            match node:
-                case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=name), value]) if name == key:
-                    given.append(value)
-                case _:
-                    pass
+        calls = [node for function in functions for node in ast.walk(function.node) if isinstance(node, ast.Call)]
+        given += (node.args[1] for node in calls if len(node.args) == 2 and key == getattr(node.args[0], "value", ""))
         limit = max((int(_number(value) or 0) for value in given), default=0)
     return f"{limit + 1}" if limit else "..."
 
@@ -142,6 +220,7 @@ def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionV
 
     def follow(functions: Iterable[Any], depth: int) -> None:
         for function in functions:
+            function = member(function, "__call__") if isinstance(function, InstanceValue) else function
             if isinstance(function, FunctionValue) and left.get(function.node, -1) < depth:
                 found.setdefault(function.node, function)
                 left[function.node] = depth
@@ -152,29 +231,24 @@ def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionV
 
 
 def _used(function: FunctionValue) -> Iterator[Any]:
-    """What a function calls, and the methods and properties of the state's own class that it asks."""
-    arguments = function.node.args
-    annotations = {each.arg: each.annotation for each in (*arguments.posonlyargs, *arguments.args)}
-    state = annotations.get(function.state)
-    of = function.around(state) if state is not None else None
+    """What a function calls, and the methods and properties that it asks of its state and of objects around it."""
+    around = (value for scope in function.frame.scopes() for value in scope.names.values())
+    classes = [value for value in around if isinstance(value, ClassValue)]
     for node in ast.walk(function.node):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name)):
-                order = [*function.bound.of.order()] if isinstance(function.bound, InstanceValue) else []
-                own = next(
-                    (n for n, each in enumerate(order) if function.node in map(_node_of, each.members.values())), 0
-                )
-                yield next((each.members[name] for each in order[own + 1 :] if name in each.members), None)
+                order = function.bound.of.order() if isinstance(function.bound, InstanceValue) else ()
+                yield from (each.members.get(name) for each in order)
             case ast.Call(func=called):
                 yield function.around(called)
-            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == function.state:
-                yield of.find(name) if isinstance(of, ClassValue) else None
+            case ast.Attribute(value=owner, attr=name):
+                held, of_state = function.around(owner), getattr(owner, "id", "") == function.state
+                unknown = held is UNKNOWN and (of_state or _is_outside(owner, function))  # one of these, if any
+                kinds = [held.of] if isinstance(held, InstanceValue) else classes if unknown else []
+                methods = (each for of in kinds if isinstance(each := of.find(name), FunctionValue))
+                yield from (each if of_state else replace(each, bound=held) for each in methods)
             case _:
                 pass
-
-
-def _node_of(value: Any) -> ast.AST | None:
-    return value.node if isinstance(value, FunctionValue) else None
 
 
 def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -183,24 +257,49 @@ def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
         if isinstance(node, ast.Compare):
             for op, one, other in zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False):
                 yield from ((one, other), (other, one)) if isinstance(op, _ORDER) else ()
+                yield from [(one, other)] if isinstance(op, ast.In | ast.NotIn) else []
 
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
     """What a counter is compared with: a number, the state key that holds it, or None if that is neither."""
     known = node.value if isinstance(node, ast.Constant) else function.around(node)
-    if isinstance(known, int):
-        return known
-    return None if _is_length(node, function) else next(_keys(node, function, of=(function.state,)), None)
+    key = None if _is_length(node, function) else next(_keys(node, function, of=(function.state,)), None)
+    return known if isinstance(known, int) else key
 
 
 def _is_length(node: ast.expr, function: FunctionValue) -> bool:
-    if isinstance(node, ast.Name):
-        given = values_given(function.node, node.id) or ()
-        return any(_is_length(value, function) for value in given if not isinstance(value, ast.Name))
-    called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    called = [part.func for part in _parts(node, function) if isinstance(part, ast.Call)]
     helpers = (helper for helper in map(function.around, called) if isinstance(helper, FunctionValue))
     counts = (part for helper in helpers for part in own_nodes(helper.node) if isinstance(part, ast.AugAssign))
-    return any(getattr(each, "id", "") in ("len", "sum") for each in called) or any(counts)
+    return len({getattr(each, "id", "") for each in called} & {"len", "sum"}) == 1 or any(counts)  # not both
+
+
+@lru_cache(maxsize=4096)
+def _values(function: Function, name: str) -> list[ast.expr]:
+    """What a function gives a variable of its own, as far as it is seen."""
+    known, found = values_given(function, name), list[ast.expr]()
+    for node in own_nodes(function) if known is None else ():
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=[_, _, *_] as parts)], value=value) if any(
+                isinstance(part, ast.Starred) and getattr(part.value, "id", "") == name for part in parts
+            ):
+                found.append(ast.Subscript(value, ast.Slice(ast.Constant(1)), ast.Load()))
+            case ast.Assign(targets=[*_, ast.Name(id=other)], value=value) if other == name:
+                found.append(value)
+            case ast.AugAssign(target=ast.Name(id=other) as target, op=op, value=value) if other == name:
+                found.append(ast.BinOp(target, op, value))
+            case _:
+                pass
+    return [*(found if known is None else known), *_captured(function, name)]
+
+
+def _is_outside(held: ast.expr, function: FunctionValue) -> bool:
+    """Whether a variable, or what it has, is none of the function's own: it lives as long as the graph."""
+    held = held.func if isinstance(held, ast.Call) and getattr(held.func, "attr", "") == "get" else held
+    while isinstance(held, ast.Attribute | ast.Subscript):
+        held = held.value
+    own = bindings(function.node).keys() - rebound_names(function.node) - function.fixed
+    return isinstance(held, ast.Name) and held.id not in own
 
 
 def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0, of: Sequence[str] = ()) -> Iterator[str]:
@@ -214,45 +313,39 @@ def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0, of: Sequ
             yield key
         case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or parameters(function.node)):
             yield key
-        case ast.Name(id=name):
-            given = [*(values_given(function.node, name) or ()), *_captured(function.node, name)]
-            for value in given if depth < 3 else ():
-                yield from _keys(value, function, depth + 1, of)
-        case ast.Subscript() | ast.Attribute() | ast.Call(func=ast.Attribute()):
+        case ast.Attribute(attr=key) if not of and _is_outside(expression, function):
+            yield key
+        case ast.Name(id=name) if not of and _is_outside(expression, function):
+            yield name
+        case (
+            ast.Call(func=ast.Attribute(value=whole, attr="copy"))
+            | ast.Subscript(value=whole, slice=ast.Slice(None, None))
+        ):
+            yield from _keys(whole, function, depth, of)
+        case ast.Subscript() | ast.Attribute():
             pass  # a part of it, or what something makes of it, is another thing
         case _:
-            for node in ast.iter_child_nodes(expression):
-                yield from _keys(node, function, depth, of)
+            for value, giving in _followed(expression, function) if depth < 3 else ():
+                yield from _keys(value, giving, depth + 1, of and (giving.state,))
+            called = getattr(expression, "func", None)
+            for node in ast.iter_child_nodes(expression) if not isinstance(called, ast.Attribute) else ():
+                yield from _keys(node, function, depth, of) if node is not called else ()
 
 
 def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
     """What a name stands for that the patterns of ``match`` give a value."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Match):
-            for case in node.cases:
-                yield from _paired(node.subject, case.pattern, name)
-
-
-def _paired(subject: ast.expr, pattern: ast.pattern, name: str) -> Iterator[ast.expr]:
-    pairs: list[tuple[ast.expr, ast.pattern | None]] = []
-    match pattern:
-        case ast.MatchAs(pattern=inner, name=captured):
-            if captured == name:
-                yield subject
-            pairs = [(subject, inner)]
-        case ast.MatchOr(patterns=patterns):
-            pairs = [(subject, each) for each in patterns]
-        case ast.MatchSequence(patterns=patterns) if isinstance(subject, ast.Tuple | ast.List):
-            pairs = [*zip(subject.elts, patterns, strict=False)]
-        case ast.MatchMapping(keys=keys, patterns=patterns):
-            pairs = [(ast.Subscript(subject, key, ast.Load()), each) for key, each in zip(keys, patterns, strict=True)]
-        case ast.MatchClass(kwd_attrs=names, kwd_patterns=patterns):
-            pairs = [(ast.Attribute(subject, key, ast.Load()), each) for key, each in zip(names, patterns, strict=True)]
-        case _:
-            pass
-    for part, inner in pairs:
-        if inner is not None:
-            yield from _paired(part, inner, name)
+    for node in (each for each in ast.walk(function) if isinstance(each, ast.Match)):
+        for whole, pattern in ((case.pattern, each) for case in node.cases for each in ast.walk(case.pattern)):
+            parts: Sequence[ast.expr] = [node.subject]
+            inner: Sequence[ast.AST] = [pattern] if pattern is whole else []
+            match pattern:
+                case ast.MatchSequence(patterns=inner) if isinstance(node.subject, ast.Tuple | ast.List):
+                    parts = node.subject.elts
+                case ast.MatchMapping(keys=keys, patterns=inner) | ast.MatchClass(kwd_attrs=keys, kwd_patterns=inner):
+                    parts = [ast.Subscript(node.subject, ast.Constant(str(getattr(key, "value", key)))) for key in keys]
+                case _:
+                    pass
+            yield from (part for part, each in zip(parts, inner, strict=False) if getattr(each, "name", "") == name)
 
 
 def _index(key: str, function: FunctionValue) -> int:
@@ -262,14 +355,22 @@ def _index(key: str, function: FunctionValue) -> int:
     return max((int(abs(_number(part) or 0)) for part in parts), default=0)
 
 
-def _given(functions: Iterable[FunctionValue]) -> Iterator[tuple[str, ast.expr | None, FunctionValue]]:
-    """What functions give to keys: the key, the value (None where it is added to the key's own), the function."""
+def _given(functions: Iterable[FunctionValue], outside: bool = False) -> Iterator[Given]:
+    """What functions give to keys; with `outside`, only to objects and variables around them."""
     for function, node in ((each, node) for each in functions for node in ast.walk(each.node)):
         match node:
-            case ast.AugAssign(target=ast.Subscript(slice=ast.Constant(value=str(key))) | ast.Attribute(attr=key)):
-                yield key, None, function
-            case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str(key)))], value=value):
-                yield key, value, function
+            case (
+                ast.AugAssign(target=held)
+                | ast.Assign(targets=[held])
+                | ast.Call(func=ast.Attribute(value=held, attr="append" | "add"))
+            ) if _is_outside(held, function) or not (
+                outside or isinstance(held, ast.Name) or isinstance(node, ast.Call)
+            ):
+                key = getattr(held, "id", getattr(held, "attr", getattr(getattr(held, "slice", None), "value", None)))
+                value = node.value if isinstance(node, ast.Assign) else None
+                yield from [(key, value, function)] if isinstance(key, str) else []
+            case _ if outside:
+                pass
             case ast.keyword(arg=str(key), value=value):
                 yield key, value, function
             case ast.Dict(keys=keys, values=values):
@@ -285,23 +386,24 @@ def _number(value: ast.AST | None) -> int | float | None:
     return known if isinstance(known, int | float) else None
 
 
-def _is_text(value: ast.expr) -> bool:
-    return isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
-
-
 def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
     match value:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-            return key in _keys(value, function) and not any(map(_is_text, (left, right)))
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), right=right):
+            text = any(isinstance(getattr(each, "value", each), str | ast.JoinedStr) for each in (left, right))
+            return key in _keys(value, function) and not text
         case ast.Constant(value=1):  # for a reducer that adds
             return True
-        case ast.Name(id=name):
-            added = (node.target for node in own_nodes(function.node) if isinstance(node, ast.AugAssign))
-            return any(isinstance(target, ast.Name) and target.id == name for target in added) or any(
-                isinstance(inner, ast.BinOp) for inner in values_given(function.node, name) or ()
+        case ast.Call(func=of, args=[step]) if isinstance(known := function.around(of), ClassValue) and known.is_enum:
+            return _is_count(key, step, function)
+        case ast.Subscript(value=of, slice=step) if isinstance(known := function.around(of), list | dict):
+            asked = {name for part in ast.walk(step) for name in _keys(part, function)}
+            stages = {*known}  # from one to the next, up to the last
+            for _ in known if isinstance(known, dict) else ():
+                stages = {known[stage] for stage in stages if stage in known}
+            return key in asked and (
+                isinstance(step, ast.BinOp) if isinstance(known, list) else not stages & known.keys()
             )
-        case ast.Call(func=called) if isinstance(helper := function.around(called), FunctionValue):
-            returned = (getattr(node, "value", None) for node in own_nodes(helper.node) if isinstance(node, ast.Return))
-            return any(isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add | ast.Sub) for each in returned)
         case _:
-            return False
+            sums = [each for each, _ in _followed(value, function) if isinstance(each, ast.BinOp)]
+            keys = {key, getattr(value, "id", key)}  # a variable may be around the function, and count itself
+            return any(isinstance(value, ast.Call) or not keys.isdisjoint(_keys(each, function)) for each in sums)

@@ -137,6 +137,8 @@ class FoundGraph:
     """The steps that LangGraph allows a run; None: its default."""
     branch: tuple[int, ...] = ()
     """The ways of the ``if``s that it is made in."""
+    state: Any = None
+    """The class of its state, if it was read."""
     owner: Any = None
     """What was being read when it was made: a module or a function."""
     frame: Any = None

@@ -354,7 +354,7 @@ class Reader(Calls):
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
         bases = tuple(evaluate(base, frame, self) for base in node.bases)
-        made = ClassValue(node.name, bases, inner.names, node, self.project)
+        made = ClassValue(node.name, bases, inner.names, node, self.project, inner)
         self.classes[node] = made
         for decorator in reversed(node.decorator_list):  # one of the project may do something to a graph
             known = evaluate(decorator, frame, self)

@@ -216,6 +216,8 @@ class ClassValue:
     """Its syntax."""
     project: Project | None = None
     """The files that it is among."""
+    frame: Frame | None = None
+    """The scope that it makes."""
 
     def find(self, name: str) -> Any:
         """An attribute or method, of its own or of a base."""
@@ -255,7 +257,10 @@ class ClassValue:
     @property
     def is_enum(self) -> bool:
         """Whether it is an enumeration."""
-        return any(isinstance(base, Symbol) and base.rpartition(".")[2] in ("Enum", "StrEnum") for base in self.bases)
+        return any(
+            isinstance(base, Symbol) and base.rpartition(".")[2] in ("Enum", "IntEnum", "StrEnum")
+            for base in self.bases
+        )
 
 
 Changed: TypeAlias = tuple[dict[str, Any], str, Any]
