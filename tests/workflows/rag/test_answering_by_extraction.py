@@ -36,6 +36,13 @@ CODES = [
     passage("fetch", "The exit code of fetch says what went wrong: a code above 90 is reserved."),
     passage("pack", "The exit code of pack is 6 where files differ."),
 ]
+SHEDS = passage(
+    "Sheds", "Sheds have doors. Sheds are locked at night. Sheds: Ada Holm has the keys. There are 14 sheds."
+)
+PRICES = [
+    replace(passage(f"Prices {year}", f"A tent costs {of} pounds."), document_id=f"/prices-{year}.md")
+    for year, of in (("2023", 20), ("2024", 25))
+]
 ENGLISH = [HANDBOOK, INJECTED, CURIE]
 THAI = [
     passage("กรุงเทพมหานคร", "กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย ก่อตั้งเมื่อ พ.ศ. 2325 มีประชากรประมาณ 10 ล้านคน"),
@@ -132,6 +139,8 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
         ("What did Marie Curie discover?", ENGLISH, "polonium"),
         ("Who discovered polonium?", ENGLISH, "Marie Curie"),
         ("When is paper collected?", [WASTE], "Wednesday"),
+        ("What does a tent cost?", PRICES, "25"),
+        ("What did a tent cost in 2023?", PRICES[::-1], "20"),
         ("Which weighs more, the Tourer 7 or the Volt 3?", BICYCLES, "24 kilograms"),
         ("เมืองหลวงของประเทศไทยคืออะไร", THAI, "กรุงเทพมหานคร"),
         ("กรุงเทพมหานครก่อตั้งเมื่อใด", THAI, "พ.ศ. 2325"),
@@ -261,3 +270,5 @@ def test_a_short_name_means_the_longer_names_that_begin_with_it() -> None:
     assert asked_words("the runs", known)["run"].forms.keys() == {"run"}
     named = lexicon_of([passage("A", "zorp runs")] * 99 + [passage("B", "zorp has a zorpgui")])
     assert asked_words("zorp", named)["zorp"].weight < asked_words("zorpgui", named)["zorpgui"].weight / 2
+    assert asked_words("Who runs? Install app", known)["app"].weight == asked_words("app", known)["app"].weight / 2
+    assert extract_answer("Who has sheds?", [SHEDS]).short == "Sheds: Ada Holm has the keys."

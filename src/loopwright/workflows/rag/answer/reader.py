@@ -16,7 +16,7 @@ from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
 from loopwright.workflows.rag.answer.units import Unit, header_in, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
-from loopwright.workflows.rag.question.forms import Asked, asked_words, lexicon_of
+from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, wanted
 from loopwright.workflows.rag.question.words import has_unspaced, subjects
 from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
@@ -24,8 +24,8 @@ QUOTES = 3
 """At most so many passages are quoted."""
 LENGTH = 600
 """At most so many characters of a passage, in whole units."""
-LEAD = 300
-"""At most so many characters of each quote are shown in the answer; the rest stands in its citation."""
+LEAD = 450
+"""At most so many characters of the first quote are shown in the answer; the rest stands in its citation."""
 ANSWERED = 0.58
 """From this confidence on the quotes are called an answer; below, what fits best."""
 FITS = 0.05
@@ -42,6 +42,8 @@ _ROOM = 900
 _RIVAL = 0.6
 _RIVAL_ROW = 0.7
 _NEXT = 1500
+_OLD = 0.85
+_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d)*")
 # Fitted on which run of a passage holds the answer: how much a run says counts beside what it shares of what is asked.
 _MORE = 0.24
 _CODE = 200
@@ -112,6 +114,7 @@ def extract_answer(
         -_MOST_LOGIT if math.isnan(each) else max(-_MOST_LOGIT, min(_MOST_LOGIT, each)) for each in logits
     ]
     words = asked_words(question, lexicon)
+    words |= wanted(question) if words else {}
     order, gains = _ranked(words, evidence, lexicon, logits)
     groups = _composed(words, evidence, order, gains)
     quotes = [group[0] for group in groups]
@@ -128,7 +131,10 @@ def extract_answer(
     abstained = not quotes or confidence < FITS
     listed = CitationList()
     sure = confidence >= ANSWERED
-    sentences = tuple(_sentence(words, group, listed, LEAD + sure * LEAD // 2) for group in groups)
+    # What only comes nearest is short, or a table would be shown whole.
+    groups = [group[:QUOTES] if not sure and _is_row(group[0].evidence) else group for group in groups]
+    leads = [LEAD, *([LEAD if sure else LEAD // 2] * QUOTES)]
+    sentences = tuple(_sentence(words, group, listed, lead) for group, lead in zip(groups, leads, strict=False))
     # Beside what is sure only what says more of what is asked; the other quotes are there to be looked at.
     told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or not sure]
     text = joined(told, "\n\n")
@@ -161,7 +167,21 @@ def _ranked(
     gains = [weight / most + found * _RANK / (_RANK + place) for place, weight in enumerate(weights)]
     for place, logit in enumerate(logits or ()):
         gains[place] += _JUDGED * max(0.0, logit - _LEAST_LOGIT)
+    gains = [gain * (_OLD if _is_older(words, place, evidence, gains) else 1.0) for place, gain in enumerate(gains)]
     return sorted(range(len(evidence)), key=lambda place: -gains[place]), gains
+
+
+def _is_older(words: Mapping[str, Asked], place: int, evidence: Sequence[Evidence], gains: Sequence[float]) -> bool:
+    """Whether a file with the same name, but for a later date or the year that is asked, fits nearly as well."""
+    years = {term for term in words if _DATE.fullmatch(term)}
+
+    def dated(file: str) -> tuple[str, str]:
+        date = (_DATE.search(file) or [""])[0]
+        return _DATE.sub("", file), date if not years or date[:4] in years else ""
+
+    name, own = dated(evidence[place].document_id)
+    near = [dated(each.document_id) for each, gain in zip(evidence, gains, strict=True) if gain >= _OLD * gains[place]]
+    return any(name == other and date > own for other, date in near)
 
 
 def _composed(
@@ -226,8 +246,10 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
     beside a row; the rest stands in their citations.
     """
     leads = [
-        _lead(words, quote, lead if quote is group[0] else lead // 2) if adds or _is_row(quote.evidence) else ""
-        for quote, adds in zip(group, _added(words, group), strict=True)
+        shown(quote.evidence.text, quote.units[_best_run(words, quote.units, quote.found, length)])
+        if adds or _is_row(quote.evidence)
+        else ""
+        for quote, adds, length in zip(group, _added(words, group), [lead, *[lead // 2] * len(group)], strict=False)
     ]
     placed = sorted(
         zip(group, leads, strict=True), key=lambda each: (each[0].evidence.document_id, each[0].evidence.start)
@@ -238,17 +260,13 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
     )
 
 
-def _lead(words: Mapping[str, Asked], quote: _Quote, length: int) -> str:
-    return shown(quote.evidence.text, quote.units[_best_run(words, quote.units, quote.found, length)])
-
-
 def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
     """The words' weight in each passage, as BM25 counts mentions and length; of a word's forms the likeliest counts.
 
     What stands in the headings counts as one more mention, however often it stands there: all passages of a document
     have its title, so that it tells documents apart and not what is said in them.
     """
-    texts = [terms(each.text) for each in passages]
+    texts = [[*terms(each.text), *kinds_in(each.text)] for each in passages]
     above = [set(terms(f"{each.title} {each.heading}")) for each in passages]
     code = [Counter(term for part in _beside_text(each) for term in terms(part)) for each in passages]
     counted = [
@@ -281,7 +299,10 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     every = _units(passage) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
-    found = [set(terms(f"{unit.above} {text[unit.start : unit.end]}")) for unit in units]
+    found = [
+        {*terms(f"{unit.above} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
+        for unit in units
+    ]
     above = set(terms(f"{passage.title} {passage.heading}"))
     run = _best_run(words, units, found, LENGTH)
     return _Quote(passage, units[run], found[run], above, _held(words, above.union(*found[run])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
@@ -16,12 +16,34 @@ _WORD = re.compile(r"[^\W_]+")
 # "company's", "they're"; of "don't" the negation stays.
 _ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
 _WORD_AND_NUMBER = re.compile(r"\b([^\W\d_]{2,})(\d+)\b")
+# What ends a sentence, or leads to one; "(Ada King)" at the end is what is meant by a question of a chat.
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+(?!\()")
+_ASIDE = 0.5
 _CORRECTED = 0.8
 _RELATED = 0.5
 _LEAST_PREFIX = 0.34
 _MOST_WEIGHT = 6.0
 _USUAL_WEIGHT = 3.0
 _FEW = 40
+# Kinds of things that a question asks for: the words that ask, and what the thing looks like.
+_WANTED = 3.0
+_LETTERS = r"[^\W\d_]"
+_COUNT = r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen)\b)"
+_MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|märz|mai|okt|dez|fév|avr|juin|juil|août){_LETTERS}*+"
+_DAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_KINDS = {
+    "<name>": (r"who|whom|whose|wer|wem|wen|qui|qui[eé]n", rf"\b[A-Z]{_LETTERS}+ (?:[a-z]{{1,3}} )?[A-Z]{_LETTERS}+"),
+    "<date>": (
+        r"when|(?:what|which) (?:date|day|month|year)s?|date of|how soon|wann|quand|cu[aá]ndo",
+        rf"(?i:\b(?:{_DAY}|\d\d?(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d|(?:1[5-9]|20)\d\d\b|\d\d?[./]\d\d?[./]\d\d))",
+    ),
+    "<sum>": (
+        r"how much|what (?:do|does|did) .*(?:cost|charge|pay)|wie ?viel|combien|cu[aá]nto",
+        r"[£$€¥]\s?\d|\d\s?(?:[£$€¥%]|(?i:pounds?|euros?|dollars?|per ?cent|EUR|USD|GBP|CHF)\b)",
+    ),
+}
+_COUNTED = re.compile(rf"{_COUNT}(?: ({_LETTERS}{{3,}}))(?: ({_LETTERS}{{3,}}))?", re.IGNORECASE)
+_HOW_MANY = re.compile(r"how many (?:of )?(?:the )?(\w+)(?: (\w+))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +68,33 @@ def lexicon_of(evidence: Sequence[Evidence]) -> Lexicon:
 def asked_words(question: str, lexicon: Lexicon) -> dict[str, Asked]:
     """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing."""
     found: dict[str, Asked] = {}
-    for word in _WORD.findall(_ENDING.sub(" ", fold(without_particles(_parted(question, lexicon))))):
-        for term in terms(word):
-            if term not in found and (asked := _asked(word, term, lexicon)).weight > 0:
-                found[term] = asked
+    parts = _SENTENCE_END.split(question)
+    asking = [part for part in parts if "?" in part] or parts
+    for part in [*asking, *parts]:
+        for word in _WORD.findall(_ENDING.sub(" ", fold(without_particles(_parted(part, lexicon))))):
+            for term in terms(word):
+                if term not in found and (asked := _asked(word, term, lexicon)).weight > 0:
+                    share = 1 if part in asking else _ASIDE
+                    found[term] = replace(asked, weight=asked.weight * share, rarity=asked.rarity * share)
     return found
+
+
+def wanted(question: str) -> dict[str, Asked]:
+    """The kinds of things that a question asks for, as if they were words of it; of "how many sheds" counted sheds."""
+    forms = {kind: {kind} for kind, (asking, _) in _KINDS.items() if re.search(rf"(?i:\b(?:{asking})\b)", question)}
+    if many := _HOW_MANY.search(question):
+        forms["<counted>"] = _counted(many.groups())
+    return {kind: Asked(_WANTED, dict.fromkeys(of, 1.0), known=True, rarity=0.0) for kind, of in forms.items()}
+
+
+def kinds_in(text: str) -> set[str]:
+    """The kinds of things that a text holds."""
+    kinds = {kind for kind, (_, looks) in _KINDS.items() if re.search(looks, text)}
+    return kinds.union(*map(_counted, _COUNTED.findall(text)))
+
+
+def _counted(words: tuple[str, ...]) -> set[str]:
+    return {f"<{term}>" for word in words if word for term in terms(word)}
 
 
 def corrected(question: str, lexicon: Lexicon) -> str:
