@@ -1,4 +1,4 @@
-"""The conference assistant on the questions of two more authors, who also wrote the conferences and what is right.
+"""The conference assistant on the questions of three more authors, who also wrote the conferences and what is right.
 
     python benchmarks/assistant_authors.py [--failures]
 
@@ -31,9 +31,14 @@ CONFERENCES = {
     "M": ("alpine.json", "alpine_exhibitors.json", "Europe/Vienna", "2027-09-10T12:00:00+02:00"),
     "N": ("north.csv", "north_exhibitors.csv", "Europe/Oslo", "2027-09-20T12:00:00+02:00"),
     "S": ("south.json", "south_exhibitors.json", "Europe/Lisbon", "2027-03-01T12:00:00+00:00"),
+    "E": ("east.csv", "east_exhibitors.csv", "Europe/Zurich", "2028-05-01T12:00:00+02:00"),
+    "W": ("west.json", "west_exhibitors.json", "Europe/Dublin", "2028-06-01T12:00:00+01:00"),
 }
 """Name -> schedule, exhibitors, time zone, and the moment of asking where a question names none."""
-SETS = ("fourth_author/questions.json", "fourth_author/aimed.json", "fifth_author/questions.json")
+SETS = (
+    *("fourth_author/questions.json", "fourth_author/aimed.json"),
+    *("fifth_author/questions.json", "sixth_author/questions.json"),
+)
 
 
 def keys_of(exhibitors: Path) -> dict[str, str]:

@@ -35,6 +35,16 @@ BAD: dict[str, bytes] = {
 }
 
 
+def test_of_an_environment_only_the_package_that_is_checked_is_read(tmp_path: Path) -> None:
+    site = tmp_path / ".venv/lib/site-packages"
+    (site / "own").mkdir(parents=True)
+    for name in ("other.py", "own/__init__.py", "own/part.py"):
+        (site / name).touch()
+    project = findings.Checker([site / "own", tmp_path]).project
+    assert project.find("other", 0, site / "own/part.py") is None
+    assert project.find("own.part", 0, site / "own/__init__.py") == site / "own/part.py"
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_file_is_one_line_and_the_others_are_checked(case: str, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_bytes(BAD[case])

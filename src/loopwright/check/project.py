@@ -22,6 +22,9 @@ IGNORE = "# loopwright: ignore"
 NOTEBOOK = ".ipynb"
 """How the name of a notebook ends."""
 
+INSTALLED = ("site-packages", "dist-packages")
+"""What the folder is called in which an environment's packages lie."""
+
 MOST_BYTES = 1_000_000
 """A larger file is generated, not written; parsing it would take longer than a check may."""
 
@@ -195,10 +198,18 @@ class Project:
         if level:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
         else:
-            around = (folder for folder in importer.parents if any(map(folder.is_relative_to, self.roots)))
+            held = (folder for folder in importer.parents if any(map(folder.is_relative_to, self.roots)))
+            around = (*held, *(folder for folder in importer.parents if folder.name in INSTALLED))
             starts = [importer.parent, *self.roots, package_root(importer), *around]
         parts = module.split(".") if module else []
         for start in dict.fromkeys(starts):
+            # Of an environment a package's own files are read, and not all that is installed beside it.
+            if (
+                start.name in INSTALLED
+                and start not in self.roots
+                and importer.relative_to(start).parts[:1] != (*parts[:1],)
+            ):
+                continue
             place = start.joinpath(*parts)
             for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
                 if path.is_file():
