@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -31,6 +32,8 @@ _FEW = 3
 """So many values at least tell what a column holds."""
 _MOST = 0.9
 """Of so many values at least must hold what is said of a column: organisers slip, too."""
+_LONGEST = timedelta(hours=6)
+"""A session hardly takes longer; what begins earlier in the day is hardly one."""
 _TITLE, _TEXT, _SHORT = range(6, 120), 60, 40
 """Characters of a title, at least of a text, and at most of the name of a room or track, on the average."""
 
@@ -86,17 +89,18 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
         beside = Counter(at)
         several = [(moment, value) for moment, value in zip(at, values, strict=False) if value and beside[moment] > 1]
         alone = len({*several}) >= _MOST * len(several) and len(several) > _FEW
-        return _repeats(values) if alone else 0
+        return _repeats(values, least=1) if alone else 0
 
     return {
         "day": lambda values: _share(values, _is_date),
+        "duration": lambda values: _share(values, _is_length),
         "start": lambda values: _share(values, _is_time),
         "end": lambda values: _share(values, _is_time),
         "url": lambda values: _share(values, lambda value: value.startswith(("http://", "https://", "www."))),
         "languages": lambda values: _share(values, lambda value: {fold(value), languages.code_of(value)} & _LANGUAGES),
         "description": lambda values: _length(values) if _length(values) >= _TEXT else 0,
         "speakers": lambda values: _share(values, lambda value: all(map(_is_name, _BETWEEN.split(value)))),
-        "title": lambda values: int(_length(values)) in _TITLE and len({*values}) >= _MOST * len(values),
+        "title": _titles,
         "rooms": no_two_at_once,
         "types": _repeats,
         "tracks": _repeats,
@@ -124,15 +128,31 @@ def _is_time(value: str) -> bool:
     return False
 
 
+def _is_length(value: str) -> bool:
+    """Whether a value says how long something takes; a number alone may count anything."""
+    with suppress(ValueError):
+        return not value.isdigit() and times.duration_of(value) <= _LONGEST
+    return False
+
+
 def _is_name(value: str) -> bool:
     return bool(_NAME.fullmatch(value)) and all(word[:1].isupper() for word in value.split()[:: len(value.split()) - 1])
 
 
-def _repeats(values: Column) -> int:
-    """How many values are given, where there are few: breaks have a room and a type, too, but seldom a track."""
+def _titles(values: Column) -> bool:
+    several = 2 * sum(" " in value for value in values) > len(values)
+    return several and int(_length(values)) in _TITLE and len({*values}) >= _MOST * len(values)
+
+
+def _repeats(values: Column, least: int = 3) -> int:
+    """How many values are given, where there are few: breaks have a room and a type, too, but seldom a track.
+
+    Numbers and a "yes" or "no" are no names of kinds, of which there are at least so many.
+    """
     given = [fold(value) for value in values if value]
-    few = len(given) > _FEW and 2 * len({*given}) <= len(given) and _length(values) < _SHORT
-    return len(given) if few else 0
+    few = len(given) > _FEW and least <= len({*given}) <= len(given) / 2 and _length(values) < _SHORT
+    named = least == 1 or _share(values, lambda value: any(map(str.isalpha, value)))
+    return len(given) if few and named else 0
 
 
 def _length(values: Column) -> float:
