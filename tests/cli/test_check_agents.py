@@ -294,6 +294,28 @@ COUNTED_INSIDE = {
 }
 
 
+RUNAWAYS = {
+    "a table of dicts": ("return {'step': [{'n': 1}, {'n': 2}][state['i']]}", "state['ok']"),
+    "a list that grows": ("rest = state['todo'][1:]; rest.extend(input()); return {'todo': rest}", "not state['todo']"),
+    "a list given to itself": ("rest = input(); rest = sorted(rest); return {'todo': rest}", "not state['todo']"),
+    "a mean": ("return {'score': (state['score'] + float(input())) / 2}", "state['score'] > 7"),
+    "a difference": ("new = int(input()); return {'was': new, 'by': new - state['was']}", "state['by'] < 1"),
+    "a slow node": ("t = time.time(); print(time.time() - t > 9); return {'a': input()}", "state['a']"),
+    "a report": ("text = ''; " + "text += f'{state[1]}'; " * 40 + "return {'a': text}", "state['a']"),
+}
+"""What only looks like an end: what a node does, and when it is over."""
+
+
+@pytest.mark.parametrize("case", RUNAWAYS)
+def test_what_only_looks_like_an_end_is_none(case: str, tmp_path: Path) -> None:
+    work, over = RUNAWAYS[case]
+    source = f"import time\ndef work(state): {work}\ndef route(state): return END if {over} else 'work'\n"
+    graph = 'g = StateGraph(dict)\ng.add_node("work", work)\ng.add_edge(START, "work")\n'
+    ways = 'g.add_conditional_edges("work", route, ["work", END])\napp = g.compile()\n'
+    head = "from langgraph.graph import END, START, StateGraph\n"
+    assert checked(tmp_path, head + source + graph + ways)["app"].verdict == "unbounded"
+
+
 @pytest.mark.parametrize("case", COUNTED_INSIDE)
 def test_a_counter_may_be_counted_elsewhere(case: str, tmp_path: Path) -> None:
     assert checked(tmp_path, COUNTED_INSIDE[case])["app"].verdict == "not proven"

@@ -19,9 +19,10 @@ from loopwright.engine.proof.source import UNKNOWN, Function, Symbol, bindings, 
 Given: TypeAlias = tuple[str, ast.expr | None, FunctionValue]
 """What a function gives to a key: the key, the value (None where it is added to the key's own), the function."""
 
+_Seen: TypeAlias = tuple[tuple[ast.AST, str], ...]
 _STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in which LangGraph itself counts
 
-_CLOCKS = ("time.", "datetime.datetime.")
+_CLOCKS = ("time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.datetime.utcnow")
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
@@ -54,12 +55,14 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return said, _bound(limit, key, graph)
-    for named, function in (*_asked(given, deciding.values()), *_spent(filled, (deciding | working).values())):
+    for named, function in (*_asked(given, counted, cycle, deciding.values()), *_spent(filled, deciding, working)):
         return f"the {named} in `{function.name}` may bound it; we do not count on it", "..."
     return None
 
 
-def _asked(given: Sequence[Given], deciding: Iterable[FunctionValue]) -> Iterator[tuple[str, FunctionValue]]:
+def _asked(
+    given: Sequence[Given], counted: Set[str], cycle: Sequence[str], deciding: Iterable[FunctionValue]
+) -> Iterator[tuple[str, FunctionValue]]:
     """What decisions ask beside counters, and what every pass moves the same way: its name, and who asks."""
     written: dict[str, list[Given]] = {key: [each for each in given if each[0] == key] for key, _, _ in given}
     ways = {key: {type(getattr(value, "op", None)) for _, value, _ in each} for key, each in written.items()}
@@ -68,27 +71,41 @@ def _asked(given: Sequence[Given], deciding: Iterable[FunctionValue]) -> Iterato
             low, high = ([*_keys(side, function)] for side in (one, other))
             if [ways.get(key) for key in (*low, *high)] == [{ast.Add}, {ast.Sub}] and low:
                 yield f"interval from `{low[0]}` to `{high[0]}`", function
-        tests = [node.test for node in ast.walk(function.node) if isinstance(node, ast.If | ast.IfExp)]
-        for key in dict.fromkeys(key for test in tests for key in _keys(test, function)):
-            if key in _STEPS or ways.get(key) == {ast.Sub}:
+        tests = [node for node in ast.walk(function.node) if isinstance(node, ast.If | ast.IfExp)]
+        for key, asking in {key: test for test in tests for key in _keys(test.test, function)}.items():
+            if key in counted and ways.get(key, {ast.Sub}) == {ast.Sub}:
                 yield f"counter `{key}`", function
             elif key in written and all(_is_rest(*each) for each in written[key]):
                 yield f"counter `len({key})`", function
-            elif key in written and all(_is_raised(value, giving) for _, value, giving in written[key]):
+            elif (
+                key in written
+                and not _goes_on(asking, cycle)
+                and all(_is_raised(value, giving) for _, value, giving in written[key])
+            ):
                 yield f"flag `{key}`", function
 
 
-def _spent(filled: Set[str], functions: Iterable[FunctionValue]) -> Iterator[tuple[str, FunctionValue]]:
+def _goes_on(node: ast.If | ast.IfExp, cycle: Sequence[str]) -> bool:
+    """Whether the way that is taken when what a condition asks holds names a node of the cycle."""
+    denied = any(isinstance(part, ast.Not) for part in ast.walk(node.test))
+    way: Any = node.orelse if denied else node.body
+    parts = (part for line in (way if isinstance(way, list) else [way]) for part in ast.walk(line))
+    return any(isinstance(part, ast.Constant) and part.value in cycle for part in parts)
+
+
+def _spent(
+    filled: Set[str], deciding: dict[ast.AST, FunctionValue], working: dict[ast.AST, FunctionValue]
+) -> Iterator[tuple[str, FunctionValue]]:
     """What comes to an end by itself, where no pass begins it anew: its name, and who asks."""
-    for function, node in ((each, node) for each in functions for node in ast.walk(each.node)):
+    for function, node in ((each, node) for each in (deciding | working).values() for node in ast.walk(each.node)):
         match node:
             case ast.Call(func=ast.Name(id="next"), args=[taken, *default]) if _is_outside(taken, function):
                 ends = default or any(isinstance(each, ast.ExceptHandler) for each in ast.walk(function.node))
                 if ends and not isinstance(function.around(taken), Made):  # itertools.count() has no end
                     yield f"iterator `{ast.unparse(taken)}`", function
-            case ast.Compare():
+            case ast.Compare() if function.node in deciding:
                 parts = (function.around(part) for part in _parts(node, function) if isinstance(part, ast.expr))
-                timed = any(isinstance(part, Symbol) and part.startswith(_CLOCKS) for part in parts)
+                timed = sum(isinstance(part, Symbol) and part.startswith(_CLOCKS) for part in parts) == 1
                 known = {key: function.around(ast.Name(key)) for key in _keys(node, function)}
                 starts = {key for key, value in known.items() if value is UNKNOWN or isinstance(value, Made)}
                 if timed and starts and filled.isdisjoint(starts):
@@ -108,16 +125,18 @@ def _is_raised(value: ast.expr | None, function: FunctionValue) -> bool:
     return getattr(value, "value", None) is True and len(_returned(function.node)) == 1 and value in last
 
 
-def _parts(expression: ast.expr, function: FunctionValue, depth: int = 0) -> Iterator[ast.AST]:
+def _parts(expression: ast.expr, function: FunctionValue, seen: _Seen = ()) -> Iterator[ast.AST]:
     """The parts of an expression, of what its variables were given and of what its helpers return."""
     for part in ast.walk(expression):
         yield part
-        for value, giving in _followed(part, function) if depth < 3 else ():
-            yield from _parts(value, giving, depth + 1)
+        for value, giving in _followed(part, function, seen):
+            yield from _parts(value, giving, (*seen, (function.node, getattr(part, "id", ""))))
 
 
-def _followed(part: ast.AST, function: FunctionValue) -> list[tuple[ast.expr, FunctionValue]]:
+def _followed(part: ast.AST, function: FunctionValue, seen: _Seen = ()) -> list[tuple[ast.expr, FunctionValue]]:
     """What a variable is given, or what a helper returns that is called; with the function that gives it."""
+    if len(seen) > 2 or (function.node, getattr(part, "id", "")) in seen:
+        return []
     if isinstance(part, ast.Name):
         return [(value, function) for value in _values(function.node, part.id)]
     helper = function.around(part.func) if isinstance(part, ast.Call) else None
@@ -154,7 +173,7 @@ def _keeps(value: ast.expr, reducer: Any) -> bool:
     return more and names[:1] == parameters(reducer)[:1]
 
 
-def _is_rest(key: str, value: ast.expr | None, function: FunctionValue) -> bool:
+def _is_rest(key: str, value: ast.expr | None, function: FunctionValue, seen: Sequence[str] = ()) -> bool:
     """Whether a value is what a key has, without some of its items."""
     match value:
         case ast.Subscript(value=whole, slice=ast.Slice(ast.Constant(), None) | ast.Slice(None, ast.UnaryOp())):
@@ -164,20 +183,32 @@ def _is_rest(key: str, value: ast.expr | None, function: FunctionValue) -> bool:
         case ast.Name(id=name):
             called = [node for node in own_nodes(function.node) if isinstance(node, ast.Attribute)]
             taken = any(getattr(node.value, "id", "") == name and node.attr in ("pop", "popleft") for node in called)
-            values = [each for each in _values(function.node, name) if not isinstance(each, ast.Name)]
-            return any((taken and key in _keys(each, function)) or _is_rest(key, each, function) for each in values)
+            values = [] if name in seen else _values(function.node, name)
+            return name in seen or (
+                values != []
+                and all(
+                    (taken and key in _keys(each, function))
+                    or _is_guarded(each, function)
+                    or _is_rest(key, each, function, (*seen, name))
+                    for each in values
+                )
+            )
         case ast.Call(func=ast.Name(id="list" | "set" | "sorted"), args=[whole, *_]):
-            return _is_rest(key, whole, function)
+            return _is_rest(key, whole, function, seen)
         case ast.BinOp(op=ast.Sub(), left=whole):
             return key in _keys(whole, function)
         case ast.BinOp(op=ast.Add(), left=rest, right=more) | ast.BinOp(op=ast.Add(), left=more, right=rest) if (
             not isinstance(rest, ast.List) and isinstance(more, ast.List)
         ):  # what goes back into a queue has its own counter
-            steps = {ast.unparse(part) for part in ast.walk(more) if isinstance(part, ast.BinOp)}
-            guarded = any(ast.unparse(one) in steps for one, _ in _compared(function))
-            return guarded and _is_rest(key, rest, function)
+            return _is_guarded(more, function) and _is_rest(key, rest, function, seen)
         case _:
             return False
+
+
+def _is_guarded(added: ast.expr, function: FunctionValue) -> bool:
+    """Whether what goes back into a queue has a counter of its own, which is compared."""
+    steps = {ast.unparse(part) for part in ast.walk(added) if isinstance(part, ast.BinOp)}
+    return any(ast.unparse(one) in steps for one, _ in _compared(function))
 
 
 def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
@@ -244,7 +275,13 @@ def _used(function: FunctionValue) -> Iterator[Any]:
             case ast.Attribute(value=owner, attr=name):
                 held, of_state = function.around(owner), getattr(owner, "id", "") == function.state
                 unknown = held is UNKNOWN and (of_state or _is_outside(owner, function))  # one of these, if any
-                kinds = [held.of] if isinstance(held, InstanceValue) else classes if unknown else []
+                kinds = (
+                    [held.of]
+                    if isinstance(held, InstanceValue)
+                    else classes
+                    if unknown and not hasattr(dict, name)
+                    else []
+                )
                 methods = (each for of in kinds if isinstance(each := of.find(name), FunctionValue))
                 yield from (each if of_state else replace(each, bound=held) for each in methods)
             case _:
@@ -298,11 +335,11 @@ def _is_outside(held: ast.expr, function: FunctionValue) -> bool:
     held = held.func if isinstance(held, ast.Call) and getattr(held.func, "attr", "") == "get" else held
     while isinstance(held, ast.Attribute | ast.Subscript):
         held = held.value
-    own = bindings(function.node).keys() - rebound_names(function.node) - function.fixed
-    return isinstance(held, ast.Name) and held.id not in own
+    name, node = getattr(held, "id", None), function.node
+    return name is not None and (name not in bindings(node) or name in rebound_names(node) or name in function.fixed)
 
 
-def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0, of: Sequence[str] = ()) -> Iterator[str]:
+def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Sequence[str] = ()) -> Iterator[str]:
     """The keys whose number an expression is, straight or by variables of the function's own; of some objects alone."""
     match expression:
         case (
@@ -313,23 +350,23 @@ def _keys(expression: ast.AST, function: FunctionValue, depth: int = 0, of: Sequ
             yield key
         case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or parameters(function.node)):
             yield key
-        case ast.Attribute(attr=key) if not of and _is_outside(expression, function):
+        case ast.Attribute(attr=key) | ast.Name(id=key) if not of and _is_outside(expression, function):
             yield key
-        case ast.Name(id=name) if not of and _is_outside(expression, function):
-            yield name
         case (
             ast.Call(func=ast.Attribute(value=whole, attr="copy"))
             | ast.Subscript(value=whole, slice=ast.Slice(None, None))
         ):
-            yield from _keys(whole, function, depth, of)
-        case ast.Subscript() | ast.Attribute():
+            yield from _keys(whole, function, seen, of)
+        case ast.Subscript() | ast.Attribute() | ast.BinOp(op=ast.Mod()):
             pass  # a part of it, or what something makes of it, is another thing
         case _:
-            for value, giving in _followed(expression, function) if depth < 3 else ():
-                yield from _keys(value, giving, depth + 1, of and (giving.state,))
+            for value, giving in _followed(expression, function, seen):
+                yield from _keys(
+                    value, giving, (*seen, (function.node, getattr(expression, "id", ""))), of and (giving.state,)
+                )
             called = getattr(expression, "func", None)
             for node in ast.iter_child_nodes(expression) if not isinstance(called, ast.Attribute) else ():
-                yield from _keys(node, function, depth, of) if node is not called else ()
+                yield from _keys(node, function, seen, of) if node is not called else ()
 
 
 def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
@@ -339,8 +376,10 @@ def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
             parts: Sequence[ast.expr] = [node.subject]
             inner: Sequence[ast.AST] = [pattern] if pattern is whole else []
             match pattern:
-                case ast.MatchSequence(patterns=inner) if isinstance(node.subject, ast.Tuple | ast.List):
-                    parts = node.subject.elts
+                case ast.MatchSequence(patterns=items):
+                    parts, inner = (
+                        (node.subject.elts, items) if isinstance(node.subject, ast.Tuple | ast.List) else ((), ())
+                    )
                 case ast.MatchMapping(keys=keys, patterns=inner) | ast.MatchClass(kwd_attrs=keys, kwd_patterns=inner):
                     parts = [ast.Subscript(node.subject, ast.Constant(str(getattr(key, "value", key)))) for key in keys]
                 case _:
@@ -388,6 +427,8 @@ def _number(value: ast.AST | None) -> int | float | None:
 
 def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
     match value:
+        case ast.BinOp(left=ast.BinOp(), op=ast.Mult() | ast.Div()):
+            return False  # a mean, say
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), right=right):
             text = any(isinstance(getattr(each, "value", each), str | ast.JoinedStr) for each in (left, right))
             return key in _keys(value, function) and not text
@@ -396,14 +437,15 @@ def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
         case ast.Call(func=of, args=[step]) if isinstance(known := function.around(of), ClassValue) and known.is_enum:
             return _is_count(key, step, function)
         case ast.Subscript(value=of, slice=step) if isinstance(known := function.around(of), list | dict):
-            asked = {name for part in ast.walk(step) for name in _keys(part, function)}
-            stages = {*known}  # from one to the next, up to the last
-            for _ in known if isinstance(known, dict) else ():
-                stages = {known[stage] for stage in stages if stage in known}
-            return key in asked and (
-                isinstance(step, ast.BinOp) if isinstance(known, list) else not stages & known.keys()
-            )
+            if key not in {name for part in ast.walk(step) for name in _keys(part, function)}:
+                return False
+            stages = keys = [*known]  # from one to the next, up to the last
+            for _ in keys if isinstance(known, dict) else ():
+                stages = [known[stage] for stage in stages if known[stage] in keys]
+            return isinstance(step, ast.BinOp) if isinstance(known, list) else not stages
         case _:
             sums = [each for each, _ in _followed(value, function) if isinstance(each, ast.BinOp)]
             keys = {key, getattr(value, "id", key)}  # a variable may be around the function, and count itself
-            return any(isinstance(value, ast.Call) or not keys.isdisjoint(_keys(each, function)) for each in sums)
+            if isinstance(value, ast.Call):  # of a helper that adds a number
+                return any(isinstance(each.op, ast.Add | ast.Sub) and _number(each.right) for each in sums)
+            return any(not keys.isdisjoint(_keys(each, function)) for each in sums)

@@ -198,17 +198,13 @@ class Project:
         if level:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
         else:
-            held = (folder for folder in importer.parents if any(map(folder.is_relative_to, self.roots)))
-            around = (*held, *(folder for folder in importer.parents if folder.name in INSTALLED))
+            around = (at for at in importer.parents if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
             starts = [importer.parent, *self.roots, package_root(importer), *around]
         parts = module.split(".") if module else []
+        own = (*parts[:1],)
         for start in dict.fromkeys(starts):
             # Of an environment a package's own files are read, and not all that is installed beside it.
-            if (
-                start.name in INSTALLED
-                and start not in self.roots
-                and importer.relative_to(start).parts[:1] != (*parts[:1],)
-            ):
+            if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
                 continue
             place = start.joinpath(*parts)
             for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):

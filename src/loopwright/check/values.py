@@ -257,10 +257,7 @@ class ClassValue:
     @property
     def is_enum(self) -> bool:
         """Whether it is an enumeration."""
-        return any(
-            isinstance(base, Symbol) and base.rpartition(".")[2] in ("Enum", "IntEnum", "StrEnum")
-            for base in self.bases
-        )
+        return any(isinstance(base, Symbol) and base.endswith((".Enum", ".IntEnum", ".StrEnum")) for base in self.bases)
 
 
 Changed: TypeAlias = tuple[dict[str, Any], str, Any]
