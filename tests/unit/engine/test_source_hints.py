@@ -43,7 +43,7 @@ class Text(StrEnum):
     WORK = "work"
 
 class Names:
-    WORK = "work"
+    TASK = "work"
 
     @property
     def live(self):
@@ -182,7 +182,7 @@ READABLE: dict[str, tuple[str, set[str]]] = {
     ),
     "a list": ("return ['work', TARGET, 'check']", {"work", "check"}),
     "a global name": ("return TARGET", {"work"}),
-    "a class attribute": ("return Names.WORK", {"work"}),
+    "a class attribute": ("return Names.TASK", {"work"}),
     "a member of a text enumeration": ("return Text.WORK", {"work"}),
     "the value of a member": ("return Node.WORK.value", {"work"}),
     "a list of Sends": ("return [Send('work', item) for item in state['items']]", {"work"}),
