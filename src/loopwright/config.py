@@ -42,10 +42,14 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-class Section(BaseModel):
-    """A part of the configuration: known keys only."""
+class Frozen(BaseModel):
+    """A value: known fields only, never changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Section(Frozen):
+    """A part of the configuration: known keys only."""
 
     @model_validator(mode="before")
     @classmethod

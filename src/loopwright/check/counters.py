@@ -14,7 +14,16 @@ from typing import Any, TypeAlias
 
 from loopwright.check.found import NOWHERE, FoundGraph, FoundNode
 from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names
-from loopwright.engine.proof.source import UNKNOWN, Function, Symbol, bindings, own_nodes, parameters, values_given
+from loopwright.engine.proof.source import (
+    UNKNOWN,
+    Function,
+    Symbol,
+    bindings,
+    own_nodes,
+    parameters,
+    returned_values,
+    values_given,
+)
 
 Given: TypeAlias = tuple[str, ast.expr | None, FunctionValue]
 """What a function gives to a key: the key, the value (None where it is added to the key's own), the function."""
@@ -122,7 +131,7 @@ def _is_raised(value: ast.expr | None, function: FunctionValue) -> bool:
     """Whether a value is True, given at the end of a function that has no other way out."""
     body: Any = function.node.body
     last = [*ast.walk(body[-1] if isinstance(body, list) else body)]
-    return getattr(value, "value", None) is True and len(_returned(function.node)) == 1 and value in last
+    return getattr(value, "value", None) is True and len(returned_values(function.node)) == 1 and value in last
 
 
 def _parts(expression: ast.expr, function: FunctionValue, seen: _Seen = ()) -> Iterator[ast.AST]:
@@ -140,7 +149,7 @@ def _followed(part: ast.AST, function: FunctionValue, seen: _Seen = ()) -> list[
     if isinstance(part, ast.Name):
         return [(value, function) for value in _values(function.node, part.id)]
     helper = function.around(part.func) if isinstance(part, ast.Call) else None
-    return [(value, helper) for value in _returned(helper.node)] if isinstance(helper, FunctionValue) else []
+    return [(value, helper) for value in returned_values(helper.node)] if isinstance(helper, FunctionValue) else []
 
 
 def _reducers(state: Any) -> dict[str, bool]:
@@ -154,16 +163,11 @@ def _reducers(state: Any) -> dict[str, bool]:
                 function = known.node if isinstance(known, FunctionValue) else reducer
                 if known == "operator.add" or getattr(reducer, "id", "") == "max":
                     found[key] = False
-                elif (returned := _returned(function)) and all(_keeps(value, function) for value in returned):
+                elif (returned := returned_values(function)) and all(_keeps(value, function) for value in returned):
                     found[key] = any(isinstance(value, ast.BinOp) and _number(value.right) for value in returned)
             case _:
                 pass
     return found
-
-
-def _returned(function: ast.AST) -> list[ast.expr]:
-    own = (node.value for node in own_nodes(function) if isinstance(node, ast.Return) and node.value)
-    return [function.body] if isinstance(function, ast.Lambda) else [*own]
 
 
 def _keeps(value: ast.expr, reducer: Any) -> bool:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from langgraph.constants import END, START
-from pydantic import BaseModel, ConfigDict
 
+from loopwright.config import Frozen
 from loopwright.diagram.flowchart import ShownEdge, arrows, caption, shown_nodes
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.engine.proof.verify import verify
-
-
-class Frozen(BaseModel):
-    """A value that does not change."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class NodeInfo(Frozen):
@@ -75,7 +69,7 @@ class ShownGraph(Frozen):
     """The bounded loops."""
     certificate: Certificate
     """The worst case of one run, known before it starts."""
-    inside: dict[str, ShownGraph] = {}
+    inside: dict[str, ShownGraph] = {}  # noqa: RUF012 - pydantic copies it
     """Node that is a graph itself -> that graph."""
 
 

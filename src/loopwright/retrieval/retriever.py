@@ -90,10 +90,7 @@ COVERED_SHARE = 0.1
 
 
 def choose_evidence(
-    coverage: Floats,
-    prior: Floats,
-    links_of: Callable[[int], Floats],
-    k: int,
+    coverage: Floats, prior: Floats, links_of: Callable[[int], Floats], k: int
 ) -> list[tuple[int, float]]:
     """Choose passages one after the other, each for what it adds to those before.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from loopwright.diagram.shown import Frozen
+from loopwright.config import Frozen
 from loopwright.engine.events.schema import RunEvent, RunStarted, StateSaved
 from loopwright.runs.schemas import LoopPasses, RunRecord, RunSummary
 from loopwright.runs.tally import Tally

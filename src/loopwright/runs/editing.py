@@ -37,11 +37,7 @@ def values_of(saved: CheckpointTuple) -> Mapping[str, Any]:
 
 
 def read_values(
-    graph: BoundedGraph,
-    schema: type[Any] | None,
-    given: Mapping[str, Any],
-    present: Mapping[str, Any],
-    run: Run,
+    graph: BoundedGraph, schema: type[Any] | None, given: Mapping[str, Any], present: Mapping[str, Any], run: Run
 ) -> dict[str, Any]:
     """Read edited values back into what the state holds. What was not changed of a value stays as it is in the state.
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Literal
 
-from loopwright.diagram.shown import Frozen
+from loopwright.config import Frozen
 from loopwright.runs.compare import judged
 from loopwright.runs.schemas import LoopPasses, RunFilter, RunRecord
 from loopwright.runs.store.history import RunStore

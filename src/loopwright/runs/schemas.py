@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from loopwright.diagram.shown import Frozen
+from loopwright.config import Frozen
 from loopwright.engine.events.schema import RunEvent
 from loopwright.workflows.api import Outcome, RunChanges
 from loopwright.workflows.evaluation.figures import Figure

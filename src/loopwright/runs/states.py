@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import loopwright
-from loopwright.diagram.shown import Frozen
+from loopwright.config import Frozen
 from loopwright.engine.events.schema import RunEvent, StateSaved, run_event
 from loopwright.errors import StoreError, UnknownNameError
 from loopwright.runs.store.entries import KeptEvent

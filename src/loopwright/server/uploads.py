@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import UploadFile
 
+from loopwright.config import Frozen
 from loopwright.server.decoding import Decoder
 from loopwright.server.problems import Problem
 from loopwright.server.settings import MEGABYTE, ServerSettings
@@ -20,10 +20,8 @@ _PIECE = MEGABYTE
 _LONGEST_NAME = 200
 
 
-class Upload(BaseModel):
+class Upload(Frozen):
     """A file that a client gave."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     """Names it, in inputs of runs too."""

@@ -23,7 +23,8 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
-from loopwright.diagram.shown import Frozen, NodeInfo, ShownGraph, shown_graph
+from loopwright.config import Frozen
+from loopwright.diagram.shown import NodeInfo, ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
 from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing, holding

@@ -10,8 +10,7 @@ from assistant_answers import OVENS, hit, session
 
 from loopwright.models import PromptLibrary
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply
-from loopwright.workflows.assistant.answer.offering import shown_hits
-from loopwright.workflows.assistant.answer.references import referenced
+from loopwright.workflows.assistant.answer.references import referenced, shown_hits
 from loopwright.workflows.assistant.nodes.planning import PlanReply
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand

@@ -7,8 +7,7 @@ from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, 
 
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
 from loopwright.workflows.assistant.answer.listing import Known, list_answer
-from loopwright.workflows.assistant.answer.offering import offered
-from loopwright.workflows.assistant.answer.references import referenced
+from loopwright.workflows.assistant.answer.references import offered, referenced
 from loopwright.workflows.assistant.schemas import (
     Draft,
     Evaluation,

@@ -53,6 +53,8 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("my train leaves at 4 on Sunday so what about radio can I hear before", "end", (None, 960)),
         ("Sunday from 3 until I have to leave at half five, what can I attend", "start", (900, 1050)),
         ("everything on Saturday evening at 8", "on", (1200, 1201)),
+        ("I arrive on Friday evening, what is there on Saturday at 10?", "on", (600, 601)),
+        ("what is there about AI in the morning", "start", (None, 720)),
         ("anything on day 2", "day", (SUNDAY,)),
         ("the last day", "day", (SUNDAY,)),
         ("Vorträge am Sonntag", "day", (SUNDAY,)),

@@ -225,9 +225,7 @@ class _Reading:
                 raise Unreadable
             return set()
         # A bare return, or none at all, returns None, which is no destination.
-        values = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
-        values += [self.function.body] if isinstance(self.function, ast.Lambda) else []
-        return self.all_of(values, part)
+        return self.all_of(returned_values(self.function), part)
 
     def all_of(self, values: Iterable[ast.expr], part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of any of several values."""
@@ -508,6 +506,12 @@ def _without_own_names(function: Function, values: Values, fixed: frozenset[str]
         return UNKNOWN if not isinstance(base, ast.Name) or base.id in own else values(expression)
 
     return value
+
+
+def returned_values(function: ast.AST) -> list[ast.expr]:
+    """What a function returns."""
+    own = (node.value for node in own_nodes(function) if isinstance(node, ast.Return) and node.value)
+    return [function.body] if isinstance(function, ast.Lambda) else [*own]
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:

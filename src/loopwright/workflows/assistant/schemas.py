@@ -6,13 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-
-class Frozen(BaseModel):
-    """A value that never changes once made, and knows no fields but its own."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from loopwright.config import Frozen
 
 
 class Table(StrEnum):

@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from loopwright.config import Frozen
 
 RESAMPLES = 2_000
 """Resamples of one interval."""
@@ -18,10 +20,8 @@ FEWEST = 5
 """Pairs from which a rank correlation is told."""
 
 
-class Figure(BaseModel):
+class Figure(Frozen):
     """A mean over questions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     value: float | None = None
     """The mean; None if no question counts."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from loopwright.diagram.shown import Frozen
+from loopwright.config import Frozen
 from loopwright.workflows.evaluation.figures import Figure
 
 COUNTS = ("passes", "model_calls", "seconds")

@@ -5,13 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-
-class Frozen(BaseModel):
-    """A value: known fields only, never changed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from loopwright.config import Frozen
 
 
 class Complexity(StrEnum):

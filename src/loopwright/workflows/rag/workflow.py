@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Self, TypedDict, Unpack, cast
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt
 from pydantic_core import to_jsonable_python
 
 from loopwright.diagram import mermaid
@@ -152,10 +152,8 @@ class RetryMetrics(Frozen):
     """Relevant passages that were found after the first answer or search, and had not been found before."""
 
 
-class RagResult(BaseModel):
+class RagResult(Frozen):
     """The outcome of one question; of a resumed run, what is counted begins with the resume."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: str
     """The question as asked."""

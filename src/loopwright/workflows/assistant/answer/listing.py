@@ -9,8 +9,7 @@ from functools import partial
 
 from loopwright.workflows.assistant.answer import operating
 from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, sentence, titled
-from loopwright.workflows.assistant.answer.offering import offered
-from loopwright.workflows.assistant.answer.references import referenced
+from loopwright.workflows.assistant.answer.references import offered, referenced
 from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
 from loopwright.workflows.assistant.schemas import (

@@ -15,8 +15,7 @@ from loopwright.models.usage import model_name
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
 from loopwright.workflows.assistant.answer.listing import Known, chosen, list_answer
-from loopwright.workflows.assistant.answer.offering import offered, shown_hits
-from loopwright.workflows.assistant.answer.references import referenced, without_strangers
+from loopwright.workflows.assistant.answer.references import offered, referenced, shown_hits, without_strangers
 from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Operation
 from loopwright.workflows.assistant.services import Services

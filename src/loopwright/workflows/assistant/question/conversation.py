@@ -24,10 +24,8 @@ _ORDERED = words("things", "last") | POSITIONS.keys()
 _ONES = frozenset({"one", "ones"})
 _SHORT = 7
 _ON_RECORDS = ("count", "first", "last", "longest", "shortest")
-_COMPARED: dict[str, tuple[bool, bool]] = {
-    "longer": (True, True), "longest": (True, True), "shorter": (True, False), "shortest": (True, False),
-    "later": (False, True), "latest": (False, True), "earlier": (False, False), "earliest": (False, False),
-}  # fmt: skip
+_STEMS = {"long": (True, True), "short": (True, False), "lat": (False, True), "earli": (False, False)}
+_COMPARED = {stem + end: said for stem, said in _STEMS.items() for end in ("er", "est")}
 """Word -> whether lengths are compared, rather than when something begins; and whether the most is meant."""
 
 
@@ -54,36 +52,39 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     if before is None or question.smalltalk:
         return question
     sentence = reader.last
-    # "Which has more places?" asks for no others.
-    said = {
-        token.word
-        for n, token in enumerate(sentence.tokens)
-        if token.word != "more" or not sentence.says(n - 1, "have")
+    # "Which has more places?" and "more about that" ask for no others.
+    about = {
+        n
+        for n in range(len(sentence))
+        if sentence.match(n, ("more", "about")) or sentence.match(n - 1, ("has", "more"))
     }
-    content = _content(sentence, reader)
+    said = {each.word for n, each in enumerate(sentence.tokens) if n not in about}
+    rest = _content(sentence, reader)
     # "What do I have to bring?", of the one that was shown.
-    own = question.operation == "outside" or (said & words("time", "person", "en") and not question.filters.include)
+    bare = question.operation == "find" and not question.filters.include
+    new = said & {*words("things", "sessions"), "about", "else", "other"}
+    own = question.operation == "outside" or (bare and said & words("time", "person", "en") and not new)
     if own and len(cited) == 1 and sentence.says(0, "wonders") and _tells(cited[0], sentence):
         return _about(question, cited)
     if question.operation == "outside":
         return question
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
     elsewhere = any(span.condition.slot not in ("day", *_TIMES) for span in sentence.spans)
-    on_records = question.operation in _ON_RECORDS and not content and not elsewhere
+    on_records = question.operation in _ON_RECORDS and not rest and not elsewhere
     on_those = on_records and not said & words("things", "sessions")
     several = said & words("turns", "them") and not said & words("turns", "more")
     pointed = _kept(question, sentence, said, cited, before, reader)
     if cited and not pointed and not on_those:
-        pointed = _pointed(question, sentence, said, content, cited, before)
+        pointed = _pointed(question, sentence, said, rest, cited, before)
     if pointed:
         return pointed.model_copy(update={"unread": (), "doubted": False})
-    goes_on = on_those or (on_records and several) or _continues(sentence, said, content, question)
+    goes_on = on_those or (on_records and several) or _continues(sentence, said, rest, question)
     if not goes_on and not _within(question, before):
         return question
     if sentence.language == "en":
-        topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
+        topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
         question = question.model_copy(update={"topic": topic})
-    return _resumed(question, before, cited, said, content)
+    return _resumed(question, before, cited, said, rest)
 
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
@@ -132,14 +133,14 @@ def _kept(
     return None
 
 
-def _continues(sentence: Sentence, said: set[str], content: list[int], question: Question) -> bool:
+def _continues(sentence: Sentence, said: set[str], rest: list[int], question: Question) -> bool:
     opens = sentence.word(0) in words("turns", "opens") or said & words("turns", "corrects more")
     points = said & words("turns", "it person", "en")
-    short = len(sentence) <= _SHORT and question.operation == "find" and not (content and question.filters.include)
+    short = len(sentence) <= _SHORT and question.operation == "find" and not (rest and question.filters.include)
     whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
     whole = whole and not said & words("turns", "them")
-    bare = not content and question.operation in ("find", "recommend") and not whole
-    return bool(opens or bare or (not whole and not content and (short or points)))
+    bare = not rest and question.operation in ("find", "recommend") and not whole
+    return bool(opens or bare or (not whole and not rest and (short or points)))
 
 
 def _within(question: Question, before: Question) -> bool:
@@ -150,24 +151,18 @@ def _within(question: Question, before: Question) -> bool:
 
 
 def _pointed(
-    question: Question,
-    sentence: Sentence,
-    said: set[str],
-    content: list[int],
-    cited: Sequence[Record],
-    before: Question,
+    question: Question, sentence: Sentence, said: set[str], rest: list[int], cited: Sequence[Record], before: Question
 ) -> Question | None:
     """A question about what was cited: one of them, its neighbours in the room, or others of its persons."""
     sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
     ordinal = _ordinal(sentence, len(sessions))
     it, more = said & words("turns", "it"), said & words("turns", "more")
-    more = more and not any(sentence.match(place, ("more", "about")) for place in range(len(sentence)))
     person = said & words("turns", "person", "en" if sentence.language == "en" else "")
     slots = [span.condition for span in sentence.spans]
     anchor = sessions[ordinal] if ordinal is not None and ordinal < len(sessions) else sessions[0]
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
     located = it or person or ordinal is not None or said & {"there", "in"}
-    if (after or earlier) and located and not content and all(each.slot == "day" for each in slots):
+    if (after or earlier) and located and not rest and all(each.slot == "day" for each in slots):
         # "What's on now?" - "and after that?" asks for what is on anywhere.
         anywhere = before.operation == "now" and len(sessions) > 1 and not said & {"there", "room"}
         anchor = min(sessions, key=lambda each: each.end or datetime.max.replace(tzinfo=UTC)) if anywhere else anchor
@@ -186,26 +181,27 @@ def _pointed(
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
         # Of "the same time as the autism one" the last words name what was shown.
         named = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
-        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in content if place < named)
+        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in rest if place < named)
         return _of_sessions(question, filters, topic=topic)
     pointing = words("turns", "it", "en")
     kinds = {span.condition.values for span in sentence.spans if sentence.is_any(span.first - 1, pointing)}
     if those := [each for each in cited if each.values("type") in kinds]:  # "that panel"
         return _about(question, those if said & words("turns", "them") - {"one"} else those[:1])
-    if not slots and not content and (surpassing := _surpassing(sentence, said, sessions)):
+    if not slots and not rest and (surpassing := _surpassing(sentence, said, sessions)):
         return _about(question, [surpassing])
-    if ordinal is not None and not slots and not content:
+    if ordinal is not None and not slots and not rest:
         return _about(question, [anchor]) if ordinal < len(sessions) else None
-    if it and (found := _of_it(question, sentence, said, content, cited, before)):
+    if it and (found := _of_it(question, sentence, said, rest, cited, before)):
         return found
     own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
     people = before.filters.values("person") or sessions[0].values("speaker") or own
-    told = len(people) == 1 and not said & words("turns", "corrects")
-    if person and (told or not content):  # "when does she teach us to sing?"
+    one = len(people) == 1 == len(sessions) or bool(before.filters.values("person"))
+    told = one and said & {"he", "she", "him", "her"} and not said & words("turns", "corrects")
+    if person and (told or not rest):  # "when does she teach us to sing?"
         named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
         filters = Filters(include=(*named, *slots), exclude=exclude)
-        topic = " ".join(sentence.tokens[place].raw for place in content if not sentence.tokens[place].taken)
+        topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
         return _of_sessions(question, filters, operation=question.operation, topic=topic)
     return None
 
@@ -218,34 +214,29 @@ def _tells(record: Record, sentence: Sentence) -> bool:
 
 
 def _of_it(
-    question: Question,
-    sentence: Sentence,
-    said: set[str],
-    content: list[int],
-    cited: Sequence[Record],
-    before: Question,
+    question: Question, sentence: Sentence, said: set[str], rest: list[int], cited: Sequence[Record], before: Question
 ) -> Question | None:
     """A question about "it" or "those"."""
     sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
     shown = sessions if said & words("turns", "them") else sessions[:1]
-    more = said & words("turns", "more") and not any(sentence.match(n, ("more", "about")) for n in range(len(sentence)))
+    more = said & words("turns", "more")
     if question.operation == "clash":
         sides = (*_about(question, shown).filters.include, *question.filters.include)
         return question.model_copy(update={"filters": Filters(include=sides)})
     if not sentence.spans and not more and Table.SESSIONS in question.tables:
-        if not content and sessions[0].table is Table.EXHIBITORS and said & words("things", "sessions"):
+        if not rest and sessions[0].table is Table.EXHIBITORS and said & words("things", "sessions"):
             return question.model_copy(update={"topic": before.topic or sessions[0].title})
-        if not content:
+        if not rest:
             return _about(question, shown)
         if said & {"one", "ones"} and not said & words("turns", "corrects"):
-            topic = " ".join(sentence.tokens[place].raw for place in content)
-            own = {term for place in content for term in terms(sentence.word(place))}
+            topic = " ".join(sentence.tokens[place].raw for place in rest)
+            own = {term for place in rest for term in terms(sentence.word(place))}
             meant = any(own & set(terms(" ".join((each.title, *each.texts.values())))) for each in sessions)
             wanted = Condition(slot="record", values=tuple(record.id for record in sessions), said="of those")
             filters = Filters(include=(wanted,)) if meant else question.filters
             found = {"operation": "find", "topic": topic, "filters": filters, "tables": before.tables}
             return question.model_copy(update=found)
-    if not content and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
+    if not rest and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
         return question.model_copy(update={"topic": before.topic or sessions[0].title, "filters": Filters()})
     return None
 
@@ -254,7 +245,9 @@ def _surpassing(sentence: Sentence, said: set[str], shown: Sequence[Record]) -> 
     """The one of the shown that is meant by a comparison: "which is shorter?", "the later one"."""
     compared = next((_COMPARED[word] for word in _COMPARED if word in said), None)
     timed = [(each.end - each.start, each.start, each) for each in shown if each.start and each.end]
-    if not compared or not timed or not ("which" in said or sentence.word(0) == "the"):
+    # "Which talk is the longest?" is asked of all.
+    whole = said & words("things", "sessions") and any(word.endswith("est") for word in said & _COMPARED.keys())
+    if not compared or len(timed) < 2 or whole or not ("which" in said or sentence.word(0) == "the"):
         return None
     by_length, most = compared
     return sorted(timed, key=itemgetter(not by_length), reverse=most)[0][2]
@@ -305,7 +298,7 @@ def is_around(condition: Condition) -> bool:
 
 
 def _resumed(
-    question: Question, before: Question, cited: Sequence[Record], said: set[str], content: list[int]
+    question: Question, before: Question, cited: Sequence[Record], said: set[str], rest: list[int]
 ) -> Question:
     """The question before, with what the later turn says in the place of what it corrects."""
     new = question.filters
@@ -326,9 +319,9 @@ def _resumed(
     old = tuple(each for each in old if not any(each.slot == now.slot and each.values == now.values for now in include))
     welcome = {each for each in before.filters.without if set(terms(each)) & set(terms(question.topic))}
     if welcome:
-        content = []
-    more = bool(said & words("turns", "more")) and not include and not content
-    topic = question.topic if content else "" if "track" in replaced and before.topic else before.topic
+        rest = []
+    more = bool(said & words("turns", "more")) and not include and not rest
+    topic = question.topic if rest else "" if "track" in replaced and before.topic else before.topic
     exclude = (*old, *(each for each in new.exclude if each not in old), *([_none_of(cited)] if more and cited else []))
     goes_on = question.operation == "find" and before.searches
     operation = "find" if moved else before.operation if goes_on else question.operation

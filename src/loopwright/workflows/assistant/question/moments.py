@@ -204,7 +204,8 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     if hour > 24 or minute > 59:
         return None
     exact = match is not None and match[2] is not None and len(match[1]) == 2
-    earliest = 12 if any(token.word in words("time", "evening") for token in sentence.tokens) else 8
+    late = any(sentence.is_any(near, words("time", "evening")) for near in range(place - 3, place + 3))
+    earliest = 12 if late else 8
     if hour < 12 and (half == "pm" or (not half and hour < earliest and not exact)):
         hour += 12
     at = (0 if half == "am" and hour == 12 else hour) * 60 + minute

@@ -189,6 +189,8 @@ def read_places(sentence: Sentence, names: Names) -> None:
 def _is_room(sentence: Sentence, place: int, names: Names) -> bool:
     """Whether one word that a room is called means it."""
     word = sentence.word(place)
+    if _joined_to(sentence, place, "room"):  # "rooms 1 and 2"
+        return True
     if word.isdigit() or word in numbers():  # "at 8" is an hour, "stand 8" none
         counts = sentence.word(place - 1) in ("number", "no", "nr")
         return sentence.is_any(place - 1 - counts, words("things", "room building exhibitors"))
@@ -196,10 +198,9 @@ def _is_room(sentence: Sentence, place: int, names: Names) -> bool:
         return True
     near = {sentence.word(place - 1), sentence.word(place - 2), sentence.word(place + 1)}
     located = near & {"in", "at", "im", "en", "room", "hall", "there", "into", *words("things", "room")}
-    beside = any(
-        0 <= other < len(sentence) and sentence.tokens[other].taken == "day" for other in (place - 1, place + 1)
-    )
-    unsaid = not names.said[word] or share(word) < _USUAL / 10
+    around = {token.taken for token in sentence.tokens[max(0, place - 1) : place + 2]}
+    beside = "day" in around and _squashed(word) not in names.types
+    unsaid = share(word) < (_USUAL / 10 if names.said[word] else _USUAL)
     return sentence.named(place) or bool(located) or beside or unsaid
 
 
@@ -371,7 +372,7 @@ def _misspelt(word: str, persons: Iterable[str]) -> set[str]:
 def _telling(sentence: Sentence, place: int) -> bool:
     """Whether a word alone tells of a name, and is none of plain speech: of "One of the ducks" only "ducks"."""
     word = sentence.word(place)
-    common = word in STOP_WORDS | function_words() or share(word.removesuffix("'s")) >= COMMON
+    common = word in STOP_WORDS | function_words(sentence.language) or share(word.removesuffix("'s")) >= COMMON
     return not common or sentence.named(place)
 
 

@@ -13,7 +13,7 @@ from loopwright.workflows.assistant.question.moments import PARTS, clock_said
 from loopwright.workflows.assistant.question.nearest import MARKS, model_of
 from loopwright.workflows.assistant.question.negation import JOINING, OPENING, TIMES, cue_at, is_verbal
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
-from loopwright.workflows.assistant.schemas import Condition, Slot
+from loopwright.workflows.assistant.schemas import Condition
 from loopwright.workflows.assistant.searching.lexicon import words
 
 _SURE = 3.0
@@ -170,7 +170,10 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: b
         for span in timed or days:
             told = [each.condition.said for each in (span, *(days if timed and not asked else ()))]
             update = {"values": on if timed else span.condition.values, "said": " ".join(filter(None, told))}
-            denied = span.condition.model_copy(update={**update, "slot": _slot_denied(span.condition, busy=busy)})
+            # While somebody is busy, nothing that goes on then.
+            late = busy and (_mark(span.condition), span.condition.slot) == ("AFTER", "start")
+            slot = "on" if _mark(span.condition) == "BETWEEN" else "end" if late else span.condition.slot
+            denied = span.condition.model_copy(update={**update, "slot": slot})
             changed.append(Span(span.first, span.last, denied, barred=True))
         changed += asked
     else:
@@ -179,13 +182,6 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: b
         changed += [span for span in timed if _mark(span.condition) == "BETWEEN"]
         changed += [Span(span.first, span.last, _limit(span.condition, said)) for span in timed]
     sentence.spans = [each for each in sentence.spans if each not in spans] + changed
-
-
-def _slot_denied(asked: Condition, *, busy: bool) -> Slot:
-    """What must not be at a time: while somebody is busy, nothing that goes on then."""
-    if _mark(asked) == "BETWEEN":
-        return "on"
-    return "end" if busy and _mark(asked) == "AFTER" and asked.slot == "start" else asked.slot
 
 
 def _limit(asked: Condition, said: str) -> Condition:

@@ -129,7 +129,7 @@ class Reader:
         for place in (place for place in range(len(sentence)) if sentence.concludes(place)):
             first = max(other for other in range(place) if sentence.begins(other))
             tells = any(sentence.is_any(other, words("time", "person", "en")) for other in (first, first + 1))
-            if tells and any(self.weight(sentence, other) >= SUBJECT for other in sentence.rest() if other > place):
+            if tells and any(self.is_subject(sentence, other) for other in self._known(sentence) if other > place):
                 sentence.take(first, place, "told")
 
     def conditions(self, text: str) -> tuple[Condition, ...]:
@@ -246,6 +246,7 @@ class Reader:
         placed = sentence.asks("room") and sentence.asks("day", "start", "on")
         if stand or placed or sentence.asks("person", "track", "type", "record"):  # that is the programme's
             found = [nearest(sentence, *each, answered=inf if stand else NAMED) for each in bounds]
+        told_at_length = sum(sentence.begins(first) for first, _ in bounds) > 2
         best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
         subject = any(self.is_subject(sentence, place) for place in self._known(sentence))
         talks = [place for place in range(len(sentence)) if sentence.is_any(place, words("things", "sessions"))]
@@ -253,7 +254,7 @@ class Reader:
         for near, (first, _) in zip(found, bounds, strict=True):
             alone = near.operation in (*_ALONE, "about", "personal", "outside")
             # In a long message, or beside a question for talks, what looks like one of these tells, rather than asks.
-            told = len(found) > 2 or (asks and not sentence.asks_at(first))
+            told = told_at_length or (asks and not sentence.asks_at(first))
             told &= alone or near.operation == "recommend"
             mixed = any(each.operation not in _ALONE for each in found)
             if near.operation == "find" or told or (near.operation in _ALONE and (mixed or subject)):
@@ -263,7 +264,7 @@ class Reader:
             needed = DOUBTFUL if bare else ALONE if alone or near.clear else NEAR
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
             if unclear:
-                self.doubted |= near.likeness >= DOUBTFUL and len(found) < 3 and near.operation in _DOUBTED
+                self.doubted |= near.likeness >= DOUBTFUL and not told_at_length and near.operation in _DOUBTED
             elif near.likeness > best.likeness:
                 best = near
         self.doubted &= best.operation == "find"
@@ -456,7 +457,7 @@ class Reader:
     def _named(self, sentence: Sentence, place: int) -> str:
         """The name that a word was meant to be: one written as a name, or beside another of the same person."""
         persons = self.names.persons
-        name = _nearest(sentence.word(place), [*persons]) if len(sentence.word(place)) > 5 else ""
+        name = _nearest(sentence.word(place), [*persons], 7) if len(sentence.word(place)) > 5 else ""
         if not name or sentence.tokens[place].raw[0].isupper():
             return name
         beside = (sentence.word(other) for other in (place - 1, place + 1))
@@ -641,9 +642,9 @@ def _rule_words() -> frozenset[str]:
     return named.union(timed, denying, days())
 
 
-def _nearest(word: str, known: Collection[str]) -> str:
-    """The word that a misspelt one was meant to be, which begins with the same letter; empty if there is none."""
+def _nearest(word: str, known: Collection[str], long: int = 6) -> str:
+    """The word that a misspelt one was meant to be, which begins with the same letter, a long one with two slips."""
     # Of words that are as near, the same in every process, whatever the order of a set.
     known = sorted(known, key=lambda each: (each[0] != word[0], each))
-    near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > 6))
+    near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > long))
     return near[0] if near and near[0][0] == word[0] else ""

@@ -21,6 +21,8 @@ _TOKEN = re.compile(
 )
 _CONTRARY = frozenset("but though although aber mais maar pero ma because".split())
 _NO_REASON = frozenset("far much many that good on".split())
+_NO_CLAUSE = frozenset("if or not is are be the it quite why even".split())
+"""Words that stand behind "so", and before it, where it begins no clause."""
 _SENTENCE = re.compile(r"[.?!;:\n]")
 _PART = re.compile(r"[,()–-] |[,()]")
 
@@ -115,9 +117,10 @@ class Sentence:
 
     def concludes(self, place: int) -> bool:
         """Whether a clause begins with "so" at a word: "my train leaves at 4 so what can I hear before"."""
+        if not 1 < place < len(self) - 1 or self.word(place) != "so" or self.tokens[place + 1].gap == "-":
+            return False
         likewise = self.says(place - 1, "and") and self.says(place + 1, "be")  # "and so is Sunday"
-        follows = place > 1 and place + 1 < len(self) and self.word(place + 1) not in _NO_REASON
-        return self.word(place) == "so" and follows and not likewise
+        return not likewise and self.word(place + 1) not in _NO_REASON and self.word(place - 1) not in _NO_CLAUSE
 
     def asks_at(self, place: int) -> bool:
         """Whether the sentence that a word stands in ends with a question mark."""

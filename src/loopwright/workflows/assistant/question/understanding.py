@@ -80,15 +80,10 @@ def understand(
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
     pointed = any(map(is_around, question.filters.include))
     if question.operation in ("find", "recommend", "next", "now", "clash") and not pointed:
-        sides = _compared(question, reader) if question.operation == "clash" else ()
+        sides = [*_compared(question, reader)] if question.operation == "clash" else []
         question = (len(sides) < 2 and _beside_session(question, reader)) or question
-        both = {"both", "two"} & {*question.text.lower().split()}  # of what is meant, not of it and another
-        if (
-            question.operation == "clash"
-            and len(sides) == 1
-            and not both
-            and (sides[0].topic or sides[0].filters.values("record"))
-        ):
+        alone = len(sides) == 1 and (sides[0].topic or sides[0].filters.values("record"))
+        if alone and not {"both", "two"} & {*question.text.lower().split()}:  # of it and another, not of what is meant
             whole = question.model_copy(update={"operation": "find", "topic": "", "filters": Filters()})
             question = _beside(question, sides[0], whole, "during", reader) or question
     question = _personal(_nth(question, reader), profile)

@@ -66,7 +66,8 @@ def language_of(folded: tuple[str, ...]) -> str:
     """The language that most of some words belong to; English where that is not clear."""
     votes = {language: sum(word in spoken(language) for word in folded) for language in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: votes[language])
-    return best if votes[best] > votes["en"] and votes[best] >= 2 else "en"
+    own = sum(word in spoken(best) - spoken("en") for word in folded)
+    return best if votes[best] > votes["en"] and own >= 2 else "en"
 
 
 @cache
@@ -78,9 +79,9 @@ def spoken(language: str) -> frozenset[str]:
 
 
 @cache
-def function_words() -> frozenset[str]:
-    """The commonest words of all languages."""
-    return frozenset(fold(" ".join(table("function").get(language, "") for language in LANGUAGES)).split())
+def function_words(language: str) -> frozenset[str]:
+    """The commonest words of a language, and of English."""
+    return frozenset(fold(" ".join(table("function").get(each, "") for each in (language, "en"))).split())
 
 
 def glossary(phrase: str, language: str) -> str:

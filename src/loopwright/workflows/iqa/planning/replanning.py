@@ -168,12 +168,7 @@ RULES: tuple[Callable[[Case], Iterator[Lack]], ...] = (
 
 
 def missing_evidence(
-    plan: PlannerOutput,
-    evidence: ExecutorOutput,
-    query: str,
-    history: Sequence[str] = (),
-    *,
-    locates: bool = True,
+    plan: PlannerOutput, evidence: ExecutorOutput, query: str, history: Sequence[str] = (), *, locates: bool = True
 ) -> str | None:
     """Why another plan is needed.
 

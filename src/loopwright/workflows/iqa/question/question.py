@@ -205,9 +205,11 @@ def _explains(text: str) -> bool:
     return bool((_of("image", text) and _EXPLAIN.search(text)) or _SO.match(text))
 
 
+_IMAGES = re.compile(r" (?:ones?|images?|pictures?|photos?|pics?|shots?|frames?|files?|scans?)\b")
 _SERVES = re.compile(
-    r"\b(?:(?:can|could|may) (?:i|we)|(?:would|will|does) (?:it|this|that) (?:do|work|pass|serve)"
-    r"|(?:kann|darf) (?:ich|man)|reicht (?:das|es))\b"
+    r"\b(?:(?:can|could|may) (?:i|we) (?:\w+ )?(?:print|use|post|publish|send|submit|upload|show|sell|frame|hang)"
+    r"|(?:would|will|does) (?:it|this|that) (?:do|work|pass|serve)"
+    r"|(?:kann|darf) (?:ich|man)\b.*\b(?:drucken|verwenden|benutzen|nehmen|hochladen|einreichen)|reicht (?:das|es))\b"
 )
 """What asks whether the image will do for something: "can I print it?"."""
 
@@ -343,6 +345,7 @@ class _Reader:
         letters = re.sub(r"\W", "", self.clause)
         tools = tuple(name for name in named_tools(self.original) if plain(name) in letters)
         strength = bool(self.terms) and self.named[0].section == "faults" and not self.has("good")
+        strength = strength and not re.search(r"\bqualit", self.clause)
         scale = read_scale(self.clause, of_fault=strength)
         scale = scale or (read_scale(self.text) if self.has("rate") or self.has("good") else None)
         threshold = read_threshold(self.clause)
@@ -465,7 +468,9 @@ class _Reader:
         advised = {span[2:] for span in self.spans if span.section == "advice"}
         going = [span for span in self.spans if span.section == "drop" and span[2:] in advised]
         between = r" (?:(?:be|the|this|that|these|those|all|any|some) )+(?:\w+ )?"
-        gaps = (self.clause[min(a.end, b.end) : max(a.start, b.start)] for a in self.named for b in going)
+        # "Remove the noisy images" asks which to keep.
+        faults = [each for each in self.named if not _IMAGES.match(self.clause[each.end :])]
+        gaps = (self.clause[min(a.end, b.end) : max(a.start, b.start)] for a in faults for b in going)
         return any(re.fullmatch(between, gap) for gap in gaps)
 
     def _offers(self) -> bool:

@@ -103,7 +103,7 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
     if "thumbs" in units:
         return Scale(low=0, high=1, unit="thumbs")
     unit = "stars" if "stars" in units else ""
-    if found := _RANGE.search(re.sub(r" ?\([^)]*\)", "", text)):
+    if found := _RANGE.search(re.sub(r" ?\([^)]*\)", "", text)) or _RANGE.search(text):
         low, high = (float(_VALUES.get(number, 0) if not number.isdigit() else number) for number in found.groups())
         if low > high:
             low, high = high, low
@@ -129,7 +129,7 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
 def _between(low: float, high: float, unit: str, text: str, *, of_fault: bool) -> Scale:
     """The scale between two numbers; small ones are the good ones if the text says so of an end, "1 (clean)"."""
     good = _said_of(low, text) - _said_of(high, text)
-    ends = (high, low) if good > 0 or (good == 0 and of_fault) else (low, high)
+    ends = (high, low) if good > 0 or (good == 0 and of_fault and unit != "stars") else (low, high)
     return Scale(low=ends[0], high=ends[1], unit=unit)
 
 

@@ -31,13 +31,7 @@ TEXT_LENGTH = 10_000
 _PACKAGE = "loopwright.workflows.iqa"
 
 
-def write_report(
-    rows: Sequence[ReportRow],
-    path: Path,
-    *,
-    title: str,
-    overview: Overview | None = None,
-) -> Path:
+def write_report(rows: Sequence[ReportRow], path: Path, *, title: str, overview: Overview | None = None) -> Path:
     """Write a report as one self-contained HTML file.
 
     Rows are sorted by the answer's quality score, lowest first; where the form of the answer has none, the primary

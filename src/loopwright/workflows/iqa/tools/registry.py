@@ -120,12 +120,7 @@ def find_tool(name: str) -> Tool | None:
     return next((tool for tool in _TOOLS if plain(tool.name) == plain(name)), None)
 
 
-def select_tools(
-    distortions: Iterable[str],
-    reference_mode: ReferenceMode,
-    *,
-    limit: int = 3,
-) -> list[Tool]:
+def select_tools(distortions: Iterable[str], reference_mode: ReferenceMode, *, limit: int = 3) -> list[Tool]:
     """The tools to run: the primary one first, then those that are good at the named distortions.
 
     Only tools of the given reference mode are chosen: with a reference, a tool that ignores it would be the poorer

@@ -50,12 +50,7 @@ class Locations(BaseModel):
 
 
 def locate(
-    chat: BaseChatModel,
-    image: LoadedImage,
-    objects: Sequence[str],
-    *,
-    repairs: int,
-    usage: UsageRecorder | None = None,
+    chat: BaseChatModel, image: LoadedImage, objects: Sequence[str], *, repairs: int, usage: UsageRecorder | None = None
 ) -> dict[str, Box]:
     """Ask a chat model where objects are.
 

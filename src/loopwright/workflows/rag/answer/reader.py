@@ -43,7 +43,7 @@ _RIVAL = 0.6
 _RIVAL_ROW = 0.7
 _NEXT = 1500
 _OLD = 0.85
-_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d)*")
+_DATE = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?:-\d\d)*(?!\d)")
 # Fitted on which run of a passage holds the answer: how much a run says counts beside what it shares of what is asked.
 _MORE = 0.24
 _CODE = 200
@@ -179,8 +179,8 @@ def _is_older(words: Mapping[str, Asked], place: int, evidence: Sequence[Evidenc
         date = (_DATE.search(file) or [""])[0]
         return _DATE.sub("", file), date if not years or date[:4] in years else ""
 
-    name, own = dated(evidence[place].document_id)
-    near = [dated(each.document_id) for each, gain in zip(evidence, gains, strict=True) if gain >= _OLD * gains[place]]
+    name, own = dated(_file(evidence[place]))
+    near = [dated(_file(each)) for each, gain in zip(evidence, gains, strict=True) if gain >= _OLD * gains[place]]
     return any(name == other and date > own for other, date in near)
 
 

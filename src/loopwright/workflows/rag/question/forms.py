@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
 _WORD_AND_NUMBER = re.compile(r"\b([^\W\d_]{2,})(\d+)\b")
 # What ends a sentence, or leads to one; "(Ada King)" at the end is what is meant by a question of a chat.
-_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+(?!\()")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?!\()")
 _ASIDE = 0.5
 _CORRECTED = 0.8
 _RELATED = 0.5
@@ -31,14 +31,17 @@ _LETTERS = r"[^\W\d_]"
 _COUNT = r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen)\b)"
 _MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|märz|mai|okt|dez|fév|avr|juin|juil|août){_LETTERS}*+"
 _DAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_VERB = "(?:do|does|did|is|are|was|were|has|have|had|will|would|can|should|must)"
 _KINDS = {
     "<name>": (r"who|whom|whose|wer|wem|wen|qui|qui[eé]n", rf"\b[A-Z]{_LETTERS}+ (?:[a-z]{{1,3}} )?[A-Z]{_LETTERS}+"),
     "<date>": (
-        r"when|(?:what|which) (?:date|day|month|year)s?|date of|how soon|wann|quand|cu[aá]ndo",
+        rf"when(?= {_VERB}\b|\W*$)|(?:know|say) when"
+        r"|(?:what|which) (?:date|day|month|year)s?|date of|how soon|wann|quand|cu[aá]ndo",
         rf"(?i:\b(?:{_DAY}|\d\d?(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d|(?:1[5-9]|20)\d\d\b|\d\d?[./]\d\d?[./]\d\d))",
     ),
     "<sum>": (
-        r"how much|what (?:do|does|did) .*(?:cost|charge|pay)|wie ?viel|combien|cu[aá]nto",
+        rf"how much(?= (?:money|{_VERB})\b|\W*$)|what (?:do|does|did) .*(?:cost|charge|pay)"
+        r"|wie ?viel|combien|cu[aá]nto",
         r"[£$€¥]\s?\d|\d\s?(?:[£$€¥%]|(?i:pounds?|euros?|dollars?|per ?cent|EUR|USD|GBP|CHF)\b)",
     ),
 }
@@ -82,8 +85,8 @@ def asked_words(question: str, lexicon: Lexicon) -> dict[str, Asked]:
 def wanted(question: str) -> dict[str, Asked]:
     """The kinds of things that a question asks for, as if they were words of it; of "how many sheds" counted sheds."""
     forms = {kind: {kind} for kind, (asking, _) in _KINDS.items() if re.search(rf"(?i:\b(?:{asking})\b)", question)}
-    if many := _HOW_MANY.search(question):
-        forms["<counted>"] = _counted(many.groups())
+    if (many := _HOW_MANY.search(question)) and (counted := _counted(many.groups())):
+        forms["<counted>"] = counted
     return {kind: Asked(_WANTED, dict.fromkeys(of, 1.0), known=True, rarity=0.0) for kind, of in forms.items()}
 
 

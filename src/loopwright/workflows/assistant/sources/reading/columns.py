@@ -27,7 +27,9 @@ _SIGNS = re.compile(r"[\W_]+")
 _NAME = re.compile(r"(?:[^\W\d_]['’.\w-]* ){1,3}[^\W\d_][\w'’.-]*")
 _SEVERAL = re.compile(r"[;|,]")
 _BETWEEN = re.compile(r"\s*(?:[;|\n,&]|\band\b|\bund\b|\bet\b|\by\b)\s*")
-_WHEN = ("day", "start", "end")
+_WHEN = ("day", "days", "start", "end")
+_SAID_BY = {"end": "duration", "description": "abstract"}
+"""What need not be told where another field says it."""
 _FEW = 3
 """So many values at least tell what a column holds."""
 _MOST = 0.9
@@ -70,7 +72,11 @@ def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dic
             held[name] = ""
     found: dict[str, str] = {}
     for field, fits in _tests(columns, held).items():
-        if field not in _fields()[table] or field in held.values():
+        started = [columns[name] for name, of in held.items() if of == "start"]
+        # What somebody who comes lives in is no name of theirs, and when a talk was sent in not its day.
+        kept = table is not Table.SESSIONS and field in ("title", "description")
+        kept |= field == "day" and any(_share(values, times.moment_or_none) for values in started)
+        if kept or field not in _fields()[table] or {field, _SAID_BY.get(field)} & {*held.values()}:
             continue
         surest, _, chosen = max(
             ((fits(columns[name]), -place, name) for place, name in enumerate(held) if not held[name]),
@@ -91,15 +97,22 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
         alone = len({*several}) >= _MOST * len(several) and len(several) > _FEW
         return _repeats(values, least=1) if alone else 0
 
+    def ends(values: Column) -> float:
+        start = next((columns[name] for name, field in held.items() if field == "start"), values)
+        both = [(_time(one), _time(other)) for one, other in zip(start, values, strict=True) if one and other]
+        later = [one < other for one, other in both if type(one) is type(other) and one and other]
+        return _share(values, _time) if sum(later) >= _MOST * len(both) else 0
+
     return {
         "day": lambda values: _share(values, _is_date),
         "duration": lambda values: _share(values, _is_length),
-        "start": lambda values: _share(values, _is_time),
-        "end": lambda values: _share(values, _is_time),
+        "start": lambda values: _share(values, _time),
+        "end": ends,
         "url": lambda values: _share(values, lambda value: value.startswith(("http://", "https://", "www."))),
         "languages": lambda values: _share(values, lambda value: {fold(value), languages.code_of(value)} & _LANGUAGES),
         "description": lambda values: _length(values) if _length(values) >= _TEXT else 0,
-        "speakers": lambda values: _share(values, lambda value: all(map(_is_name, _BETWEEN.split(value)))),
+        # "Great Hall" looks like a name, too, but there are few of them.
+        "speakers": lambda values: 3 * len({*values}) > sum(map(bool, values)) and _share(values, _are_names),
         "title": _titles,
         "rooms": no_two_at_once,
         "types": _repeats,
@@ -109,7 +122,7 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
     }
 
 
-_LANGUAGES = {*languages.NAMES, *languages.CODES}
+_LANGUAGES = {*languages.NAMES, *languages.CODES} - {"no"}
 
 
 def _share(values: Column, holds: Callable[[str], object]) -> float:
@@ -119,13 +132,15 @@ def _share(values: Column, holds: Callable[[str], object]) -> float:
 
 
 def _is_date(value: str) -> bool:
-    return bool(times.date_or_none(value[:10]))
+    moment = times.moment_or_none(value)  # at midnight: a spreadsheet's way of writing a day
+    return bool(times.date_or_none(value[:10])) and (moment is None or not (moment.hour or moment.minute))
 
 
-def _is_time(value: str) -> bool:
+def _time(value: str) -> Any:
+    """The moment or the time of day that a value says; None if it says none."""
     with suppress(ValueError):
-        return times.moment_or_none(value) is not None or bool(times.clock_of(value))
-    return False
+        return times.moment_or_none(value) or times.clock_of(value)
+    return None
 
 
 def _is_length(value: str) -> bool:
@@ -135,8 +150,9 @@ def _is_length(value: str) -> bool:
     return False
 
 
-def _is_name(value: str) -> bool:
-    return bool(_NAME.fullmatch(value)) and all(word[:1].isupper() for word in value.split()[:: len(value.split()) - 1])
+def _are_names(value: str) -> bool:
+    named = [part.split() for part in _BETWEEN.split(value) if _NAME.fullmatch(part)] or [["-"]]
+    return all(each[0][0].isupper() and each[-1][0].isupper() for each in named)
 
 
 def _titles(values: Column) -> bool:
