@@ -138,18 +138,22 @@ def _parts(expression: ast.expr, function: FunctionValue, seen: _Seen = ()) -> I
     """The parts of an expression, of what its variables were given and of what its helpers return."""
     for part in ast.walk(expression):
         yield part
-        for value, giving in _followed(part, function, seen):
-            yield from _parts(value, giving, (*seen, (function.node, getattr(part, "id", ""))))
+        for value, giving, then in _followed(part, function, seen):
+            yield from _parts(value, giving, then)
 
 
-def _followed(part: ast.AST, function: FunctionValue, seen: _Seen = ()) -> list[tuple[ast.expr, FunctionValue]]:
-    """What a variable is given, or what a helper returns that is called; with the function that gives it."""
-    if len(seen) > 2 or (function.node, getattr(part, "id", "")) in seen:
-        return []
-    if isinstance(part, ast.Name):
-        return [(value, function) for value in _values(function.node, part.id)]
+def _followed(
+    part: ast.AST, function: FunctionValue, seen: _Seen = ()
+) -> Iterator[tuple[ast.expr, FunctionValue, _Seen]]:
+    """What a variable is given, or a helper returns that is called; who gives it, and what was followed by then."""
+    step = function.node, getattr(part, "id", "")
+    if len(seen) > 2 or step in seen:
+        return
     helper = function.around(part.func) if isinstance(part, ast.Call) else None
-    return [(value, helper) for value in returned_values(helper.node)] if isinstance(helper, FunctionValue) else []
+    if isinstance(part, ast.Name):
+        yield from ((value, function, (*seen, step)) for value in _values(function.node, part.id))
+    elif isinstance(helper, FunctionValue):
+        yield from ((value, helper, (*seen, step)) for value in returned_values(helper.node))
 
 
 def _reducers(state: Any) -> dict[str, bool]:
@@ -364,10 +368,8 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
         case ast.Subscript() | ast.Attribute() | ast.BinOp(op=ast.Mod()):
             pass  # a part of it, or what something makes of it, is another thing
         case _:
-            for value, giving in _followed(expression, function, seen):
-                yield from _keys(
-                    value, giving, (*seen, (function.node, getattr(expression, "id", ""))), of and (giving.state,)
-                )
+            for value, giving, then in _followed(expression, function, seen):
+                yield from _keys(value, giving, then, of and (giving.state,))
             called = getattr(expression, "func", None)
             for node in ast.iter_child_nodes(expression) if not isinstance(called, ast.Attribute) else ():
                 yield from _keys(node, function, seen, of) if node is not called else ()
@@ -448,7 +450,7 @@ def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
                 stages = [known[stage] for stage in stages if known[stage] in keys]
             return isinstance(step, ast.BinOp) if isinstance(known, list) else not stages
         case _:
-            sums = [each for each, _ in _followed(value, function) if isinstance(each, ast.BinOp)]
+            sums = [each for each, *_ in _followed(value, function) if isinstance(each, ast.BinOp)]
             keys = {key, getattr(value, "id", key)}  # a variable may be around the function, and count itself
             if isinstance(value, ast.Call):  # of a helper that adds a number
                 return any(isinstance(each.op, ast.Add | ast.Sub) and _number(each.right) for each in sums)

@@ -216,7 +216,7 @@ class ClassValue:
     """Its syntax."""
     project: Project | None = None
     """The files that it is among."""
-    frame: Frame | None = None
+    frame: Frame | None = field(default=None, compare=False)
     """The scope that it makes."""
 
     def find(self, name: str) -> Any:

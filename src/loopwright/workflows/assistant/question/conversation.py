@@ -53,12 +53,9 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
         return question
     sentence = reader.last
     # "Which has more places?" and "more about that" ask for no others.
-    about = {
-        n
-        for n in range(len(sentence))
-        if sentence.match(n, ("more", "about")) or sentence.match(n - 1, ("has", "more"))
-    }
-    said = {each.word for n, each in enumerate(sentence.tokens) if n not in about}
+    match = sentence.match
+    idle = {n for n in range(len(sentence)) if match(n, ("more", "about")) or match(n - 1, ("has", "more"))}
+    said = {each.word for n, each in enumerate(sentence.tokens) if n not in idle}
     rest = _content(sentence, reader)
     # "What do I have to bring?", of the one that was shown.
     bare = question.operation == "find" and not question.filters.include
@@ -191,7 +188,7 @@ def _pointed(
         return _about(question, [surpassing])
     if ordinal is not None and not slots and not rest:
         return _about(question, [anchor]) if ordinal < len(sessions) else None
-    if it and (found := _of_it(question, sentence, said, rest, cited, before)):
+    if it and (found := _of_it(question, sentence, said, rest, sessions, before)):
         return found
     own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
     people = before.filters.values("person") or sessions[0].values("speaker") or own
@@ -214,10 +211,9 @@ def _tells(record: Record, sentence: Sentence) -> bool:
 
 
 def _of_it(
-    question: Question, sentence: Sentence, said: set[str], rest: list[int], cited: Sequence[Record], before: Question
+    question: Question, sentence: Sentence, said: set[str], rest: list[int], sessions: list[Record], before: Question
 ) -> Question | None:
-    """A question about "it" or "those"."""
-    sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
+    """A question about "it" or "those", of the sessions that were cited, or of what else was."""
     shown = sessions if said & words("turns", "them") else sessions[:1]
     more = said & words("turns", "more")
     if question.operation == "clash":
@@ -250,7 +246,7 @@ def _surpassing(sentence: Sentence, said: set[str], shown: Sequence[Record]) -> 
     if not compared or len(timed) < 2 or whole or not ("which" in said or sentence.word(0) == "the"):
         return None
     by_length, most = compared
-    return sorted(timed, key=itemgetter(not by_length), reverse=most)[0][2]
+    return (max if most else min)(timed, key=itemgetter(not by_length))[2]
 
 
 def _of_sessions(question: Question, filters: Filters, *, operation: Operation = "find", topic: str = "") -> Question:

@@ -66,7 +66,7 @@ def language_of(folded: tuple[str, ...]) -> str:
     """The language that most of some words belong to; English where that is not clear."""
     votes = {language: sum(word in spoken(language) for word in folded) for language in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: votes[language])
-    own = sum(word in spoken(best) - spoken("en") for word in folded)
+    own = len([word for word in folded if word in spoken(best) and word not in spoken("en")])
     return best if votes[best] > votes["en"] and own >= 2 else "en"
 
 

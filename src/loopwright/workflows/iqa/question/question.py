@@ -487,13 +487,15 @@ class _Reader:
 
     def _praises_a_thing(self) -> bool:
         """Whether what is to be good is no image and nothing of one: "is it a good composition?"."""
+        if self.terms or self.has("bad"):
+            return False
         known = {span.start for span in self.spans}
-        good = [span for span in self.spans if span.section == "good" and not (self.terms or self.has("bad"))]
-        thing = r"\b(?:an?|the|eine?|une?|una|uno)(?: \w+)? \0 [^\W\d_]{4,}"
-        masked = (
-            f"{self.clause[: each.start]}\0{self.clause[each.end :]}" for each in good if each.end + 1 not in known
-        )
-        return any(re.search(thing, each) for each in masked)
+        for span in self.spans:
+            article = re.search(r"\b(?:an?|the|eine?|une?|una|uno)(?: \w+)? $", self.clause[: span.start])
+            thing = re.match(r" [^\W\d_]{4,}", self.clause[span.end :])
+            if span.section == "good" and article and thing and span.end + 1 not in known:
+                return True
+        return False
 
     def _open(self) -> Operation:
         """What is wrong, why, or the state of one distortion: nothing closed."""

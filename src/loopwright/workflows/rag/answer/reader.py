@@ -167,21 +167,22 @@ def _ranked(
     gains = [weight / most + found * _RANK / (_RANK + place) for place, weight in enumerate(weights)]
     for place, logit in enumerate(logits or ()):
         gains[place] += _JUDGED * max(0.0, logit - _LEAST_LOGIT)
-    gains = [gain * (_OLD if _is_older(words, place, evidence, gains) else 1.0) for place, gain in enumerate(gains)]
+    older = _older(words, evidence, gains)
+    gains = [gain * (_OLD if place in older else 1.0) for place, gain in enumerate(gains)]
     return sorted(range(len(evidence)), key=lambda place: -gains[place]), gains
 
 
-def _is_older(words: Mapping[str, Asked], place: int, evidence: Sequence[Evidence], gains: Sequence[float]) -> bool:
-    """Whether a file with the same name, but for a later date or the year that is asked, fits nearly as well."""
+def _older(words: Mapping[str, Asked], evidence: Sequence[Evidence], gains: Sequence[float]) -> set[int]:
+    """The passages of files of whose name there is a later one, or one of the asked year, that fits nearly as well."""
     years = {term for term in words if _DATE.fullmatch(term)}
+    dated = [(_DATE.sub("", file), (_DATE.search(file) or [""])[0]) for file in map(_file, evidence)]
+    every = [(name, date if not years or date[:4] in years else "") for name, date in dated]
 
-    def dated(file: str) -> tuple[str, str]:
-        date = (_DATE.search(file) or [""])[0]
-        return _DATE.sub("", file), date if not years or date[:4] in years else ""
+    def is_older(place: int) -> bool:
+        fit = (n for n, gain in enumerate(gains) if gain >= _OLD * gains[place])
+        return any(every[n][0] == every[place][0] and every[n][1] > every[place][1] for n in fit)
 
-    name, own = dated(_file(evidence[place]))
-    near = [dated(_file(each)) for each, gain in zip(evidence, gains, strict=True) if gain >= _OLD * gains[place]]
-    return any(name == other and date > own for other, date in near)
+    return {*filter(is_older, range(len(every)))}
 
 
 def _composed(
@@ -246,10 +247,8 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
     beside a row; the rest stands in their citations.
     """
     leads = [
-        shown(quote.evidence.text, quote.units[_best_run(words, quote.units, quote.found, length)])
-        if adds or _is_row(quote.evidence)
-        else ""
-        for quote, adds, length in zip(group, _added(words, group), [lead, *[lead // 2] * len(group)], strict=False)
+        _lead(words, quote, lead if quote is group[0] else lead // 2) if adds or _is_row(quote.evidence) else ""
+        for quote, adds in zip(group, _added(words, group), strict=True)
     ]
     placed = sorted(
         zip(group, leads, strict=True), key=lambda each: (each[0].evidence.document_id, each[0].evidence.start)
@@ -258,6 +257,10 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
         text="\n\n".join(said for _, said in placed if said),
         citations=tuple(listed.add(quote.evidence, quote.start, quote.end) for quote, _ in placed),
     )
+
+
+def _lead(words: Mapping[str, Asked], quote: _Quote, length: int) -> str:
+    return shown(quote.evidence.text, quote.units[_best_run(words, quote.units, quote.found, length)])
 
 
 def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
