@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from loopwright.engine import langgraph_private, ledger
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
-from loopwright.engine.gate import DISPATCHER, Gate, GateState, is_engine_node
+from loopwright.engine.gate import DISPATCHER, ENGINE_NODES, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
 from loopwright.engine.ledger import LEDGER, STOP_REASON, StopReason
 from loopwright.engine.loop import Loop, StateLimit
@@ -108,8 +108,10 @@ def bind(
     fleeting = [key for key in bound.schemas[GateState] if key != "jump_to" and _is_fleeting(bound.channels.get(key))]
     for loop in bound.loops:
         targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
-        gate = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting)
-        _add_node(bound, loop.gate, gate, targets)
+        adds = not isinstance(bound.channels.get(MESSAGES), LastValue)
+        gate = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting, adds_messages=adds)
+        # Before a target that waits for all branches, their requests are one: the gate waits with it.
+        _add_node(bound, loop.gate, gate, targets, defer=bound.nodes[loop.target].defer)
         for source in loop.sources:
             bound.gated.setdefault(source, {})[loop.target] = loop
             _redirect(bound, loop, source)
@@ -143,10 +145,12 @@ def _ways(bound: BoundBuilder, node: str, sender: str, known: frozenset[str] | N
     return Ways(node, sender, known, gates, sent, sends, crossed, noted)
 
 
-def _add_node(bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = ()) -> None:
+def _add_node(
+    bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = (), *, defer: bool = False
+) -> None:
     # A dict's subclass is not among the kinds of class that LangGraph's annotation lists; it takes it all the same.
     schema: Any = GateState
-    bound.add_node(name, node, input_schema=schema, destinations=destinations)
+    bound.add_node(name, node, input_schema=schema, destinations=destinations, defer=defer)
 
 
 def copy_builder(builder: Builder) -> BoundBuilder:
@@ -208,7 +212,8 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         # What a cached node spends would come again with every hit of the cache; the next node writes it.
         metered = bound.metered and not spec.cache_policy
         inner = compiled.nodes[node].bound
-        langgraph_private.replace_bound(compiled, node, WatchedNode(inner, node, ways, metered=metered))
+        watched, gates = WatchedNode(inner, node, ways, metered=metered), [loop.gate for loop in ways.gates.values()]
+        langgraph_private.replace_bound(compiled, node, watched, apart=",".join(gates))
         if bound.keyless:
             langgraph_private.change_result(compiled, node, with_key)
 
@@ -235,6 +240,11 @@ def watch_routers(bound: BoundBuilder) -> None:
 
 
 def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
+    if gate := next(filter(is_engine_node, builder.nodes), None):
+        raise GraphError(
+            f"the graph has a node {gate!r} already; is it bounded twice? Names that begin with {ENGINE_NODES!r} are "
+            "the engine's own: rename a node of yours"
+        )
     names = [loop.name for loop in loops]
     owners: dict[Any, str] = {}
     for loop in loops:
@@ -255,8 +265,6 @@ def _check_nodes(builder: Builder, loop: Loop) -> None:
     for node in (loop.target, *loop.sources, *(route for route in loop.fallbacks if route != END)):
         if node not in builder.nodes:
             raise LoopDeclarationError(loop.name, unknown_name_message("node", node, builder.nodes))
-    if gate := next(filter(is_engine_node, builder.nodes), None):
-        raise LoopDeclarationError(loop.name, f"the graph has a node {gate!r} already; is it bounded twice?")
 
 
 def _check_keys(builder: Builder, loop: Loop) -> None:
@@ -294,12 +302,11 @@ def _viewer(schema: type[Any], *, keyless: bool) -> Callable[[Mapping[str, Any]]
 def _add_channels(bound: BoundBuilder) -> None:
     if LEDGER in bound.channels:
         raise LoopDeclarationError(LEDGER, f"the state key {LEDGER!r} is reserved; is the graph bounded twice?")
-    schema = dict(bound.schemas[bound.state_schema])
     for loop in bound.loops:
         if loop.counter and loop.counter_by == "engine":
-            schema[loop.counter] = bound.channels[loop.counter] = ledger.Latest(int, loop.counter)
+            bound.channels[loop.counter] = ledger.Latest(int, loop.counter)
         if loop.history:
-            schema[loop.history] = bound.channels[loop.history] = ledger.Latest(list, loop.history)
+            bound.channels[loop.history] = ledger.Latest(list, loop.history)
     if not _is_ours(bound.channels.get(STOP_REASON)):
         raise GraphError(
             f"the state has a key {STOP_REASON!r} of its own, and Loopwright writes there which bound was reached. "
@@ -313,8 +320,9 @@ def _add_channels(bound: BoundBuilder) -> None:
         hidden[ledger.REQUESTS] = BinaryOperatorAggregate(dict, ledger.merge_requests)
     if any(loop.first_free for loop in bound.loops):
         hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
+    # Gates read every channel: those of input and private schemas, too, and what an earlier pass was stopped by not.
+    bound.schemas[GateState] = {**bound.channels, **bound.managed, **hidden}
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
-    bound.schemas[GateState] = {**schema, **hidden}
 
 
 def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:

@@ -168,6 +168,8 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
         # LangGraph needs one step more than it runs.
         "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
     }  # fmt: skip
+    if isinstance(graph, CompiledStateGraph):  # what a compiled graph was given that `compile` does not take
+        attributes |= {name: getattr(graph, name) for name in ("step_timeout", "stream_eager", "stream_mode")}
     if bound.keyless:
         attributes["stream_channels"] = ROOT
     elif not isinstance(compiled.stream_channels, str):
@@ -181,7 +183,8 @@ def _written(nodes: Sequence[str] | Literal["*"]) -> list[str] | Literal["*"]:
 
 def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dict[str, Any]:
     carried = _CARRIED.items() if isinstance(graph, CompiledStateGraph) else ()
-    options = {option: value for option, attribute in carried if (value := getattr(graph, attribute))} | given
+    found = {option: getattr(graph, attribute) for option, attribute in carried}
+    options = {option: value for option, value in found.items() if value is not None} | given
     for option in ("interrupt_before", "interrupt_after"):
         if options.get(option) == "*":  # every node, but not the gates
             options[option] = [node for node, spec in builder.nodes.items() if not spec.is_error_handler]

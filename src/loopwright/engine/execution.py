@@ -12,10 +12,10 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained, GraphRecursionError
@@ -58,16 +58,20 @@ class Course:
         asynchronous: bool = False,
     ) -> None:
         self.graph = graph
+        self.options = dict(options)
+        if self.options.get("stream_mode") is None:  # settled by the config as it is given, before it says of a task
+            as_node = TASK in (config or {}).get("configurable", {})
+            self.options["stream_mode"] = "values" if as_node else graph.stream_mode
         fresh = input is not None and not isinstance(input, Command)
         self.input = input
-        config = observed(graph, _within_limit(graph, _ambient(config or {})))
+        config = observed(graph, _within_limit(graph, _ambient(graph, config or {})))
         self.config: RunnableConfig = langgraph_private.with_own_namespace(config) if graph.metered else config
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
         self._goes_on_from_checkpoint = not fresh or bool(config.get("configurable", {}).get(RESUMING))
-        self.options = dict(options)
         # What a graph around it lends, or its own.
         saver = self.config.get("configurable", {}).get(langgraph_private.LENT_SAVER, graph.checkpointer)
-        self.saver: BaseCheckpointSaver[Any] | None = saver if isinstance(saver, BaseCheckpointSaver) else None
+        wanted = graph.checkpointer is not False and isinstance(saver, BaseCheckpointSaver)
+        self.saver: BaseCheckpointSaver[Any] | None = saver if wanted else None
         self.asynchronous = asynchronous
         self.notes: set[asyncio.Task[None]] = set()
         self.meter: Meter | None = None
@@ -110,7 +114,7 @@ class Course:
             return None
         here = self._here
         if self._inside_a_task or not here.get("checkpoint_ns"):
-            return {"configurable": here}
+            return langgraph_private.own_place(self.graph, {"configurable": here})
         # A checkpoint of a graph inside this one: LangGraph goes on from the one of this graph that it belongs to.
         own = {**here, "checkpoint_ns": "", "checkpoint_id": here.get("checkpoint_map", {}).get("")}
         return {"configurable": own}
@@ -135,7 +139,9 @@ class Course:
         shared = allowance.get() if outer is None else None
         if not graph.metered and shared is None:
             return
-        kept = graph.metered and self.saver is not None and self.options.get("durability") != "exit"
+        if graph.budget and self._inside_a_task and self._durability == "exit":
+            self.options["durability"] = "async"  # of a graph inside that is drained, nothing is kept at its exit
+        kept = graph.metered and self.saver is not None and self._durability != "exit"
         note = self._note if kept else None
         price, spent = price_of(graph.loops, graph.budget), self._spent_before(saved)
         self.meter = Meter(graph.budget, price, spent, note, self.options.get("control"), outer, shared)
@@ -187,7 +193,7 @@ class Course:
         if self.saver is None or checkpoint is None:
             return
         named = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
-        place: RunnableConfig = {"configurable": named}
+        place = langgraph_private.own_place(self.graph, {"configurable": named})
         writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
         if not self.asynchronous or not _in_event_loop():
             self.saver.put_writes(place, writes, task)
@@ -198,10 +204,14 @@ class Course:
 
     def _lend_memory(self) -> None:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
-        self.saver = InMemorySaver()
+        self.saver = InMemorySaver(serde=_Live())
         here = self.config.get("configurable", {})
         self.config = self._with({"thread_id": str(uuid.uuid4()), **here, langgraph_private.LENT_SAVER: self.saver})
-        self.options["durability"] = "exit"
+        self.options["durability"] = "async" if self._inside_a_task else "exit"
+
+    @property
+    def _durability(self) -> str | None:
+        return self.options.get("durability") or self.config.get("configurable", {}).get(langgraph_private.DURABILITY)
 
     # After
 
@@ -277,6 +287,16 @@ class Course:
     _stopped: tuple[Overspent, str, StopReason]
 
 
+class _Live:
+    """Keeps values as they are: what only this process and this run go back to needs no bytes, and may have none."""
+
+    def dumps_typed(self, obj: Any) -> tuple[str, Any]:
+        return "live", obj
+
+    def loads_typed(self, data: tuple[str, Any]) -> Any:
+        return data[1]
+
+
 def _comes_of_draining(error: BaseException | None) -> bool:
     """Whether an error is that a graph was drained, or was made of it."""
     seen: set[int] = set()
@@ -288,10 +308,10 @@ def _comes_of_draining(error: BaseException | None) -> bool:
     return not seen
 
 
-def _ambient(config: RunnableConfig) -> RunnableConfig:
+def _ambient(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:
     """The configuration with what LangGraph would add to it: that of the node in which this code runs."""
     around = (var_child_runnable_config.get() or {}).get("configurable", {})
-    here = config.get("configurable", {})
+    here = {**(graph.config or {}).get("configurable", {}), **config.get("configurable", {})}
     if not around or not here.keys().isdisjoint({"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}):
         return config
     return {**config, "configurable": {**around, **here}}
@@ -303,6 +323,10 @@ def _in_event_loop() -> bool:
     return False
 
 
+_FILLED_IN = {"callbacks", "tags", "metadata"}
+"""A config that has all of these was filled in by LangChain, for a ``batch`` or a chain; its 25 steps nobody set."""
+
+
 def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:
     """The configuration with the graph's own step limit, unless the caller gives one.
 
@@ -312,14 +336,16 @@ def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig
     """
     set_for_it = (graph.config or {}).get(RECURSION_LIMIT)
     own = min((limit for limit in (set_for_it, graph.step_limit) if limit), default=None)
-    given = config.get(RECURSION_LIMIT)
+    around = given = config.get(RECURSION_LIMIT)
+    if given == DEFAULT_RECURSION_LIMIT and _FILLED_IN <= config.keys():
+        given = None
     here = config.get("configurable", {})
     if not here and graph.checkpointer and not (graph.config or {}).get("configurable"):
         return config  # LangGraph asks for the thread_id, and takes any key for one
     if own is None or (given is not None and not (TASK in here and given > own)):
         kept = {key: value for key, value in here.items() if key != LIMIT_AROUND}
         return config if len(kept) == len(here) else {**config, "configurable": kept}
-    return {**config, RECURSION_LIMIT: own, "configurable": {**here, LIMIT_AROUND: given or set_for_it or 0}}
+    return {**config, RECURSION_LIMIT: own, "configurable": {**here, LIMIT_AROUND: around or set_for_it or 0}}
 
 
 class LastValues:
@@ -329,12 +355,23 @@ class LastValues:
         self.limit = limit
         self._name = str(graph.name)
         self._inherited = inherited
-        modes = options.get("stream_mode") or graph.stream_mode
+        modes = options["stream_mode"]
         self._modes: list[str] = [modes] if isinstance(modes, str) else list(modes)
         self._single = isinstance(modes, str)
+        self._whole = graph.stream_channels_asis
+        self._keys = options.get("output_keys") or self._whole
         self._subgraphs = bool(options.get("subgraphs"))
         self._v2 = options.get("version") == "v2"
-        self.values: Any = {}
+        self.values: Any = None if isinstance(self._keys, str) else {}
+
+    def keep(self, state: Any) -> None:
+        """Take a whole state: what the caller is shown of it."""
+        if self._keys == self._whole:
+            self.values = state
+        elif isinstance(self._keys, str):
+            self.values = state.get(self._keys)
+        else:
+            self.values = {key: state[key] for key in self._keys if key in state}
 
     def see(self, chunk: Any) -> None:
         """Take a chunk of the stream."""
@@ -364,8 +401,10 @@ class LastValues:
     def closing(self, name: str, stop: StopReason) -> Iterator[Any]:
         """The last chunks of a run that ends with what it has."""
         payloads: dict[str, Any] = {"updates": {name: {STOP_REASON: stop}}}
-        if isinstance(self.values, dict):  # and not the value of a single key that the caller asked for
-            payloads["values"] = {**cast("dict[str, Any]", self.values), STOP_REASON: stop}
+        if not isinstance(self._keys, str):
+            payloads["values"] = {**self.values, STOP_REASON: stop}
+        elif self.values is not None:  # the value of the one key that the caller asked for
+            payloads["values"] = self.values
         yield from self.chunks(payloads)
 
     def chunks(self, payloads: Mapping[str, Any]) -> Iterator[Any]:

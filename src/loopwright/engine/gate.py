@@ -52,6 +52,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         metered: Whether budgets are counted in this graph.
         fan_out: The most tasks of one pass, where Sends may cross the loop and it is declared.
         fleeting: State keys that LangGraph empties after each superstep: the target reads what its sources wrote there.
+        adds_messages: Whether LangGraph adds to the state's messages what is written there, and does not replace them.
     """
 
     def __init__(
@@ -61,6 +62,8 @@ class Gate(Runnable[GateState, Command[Any]]):
         metered: bool = False,
         fan_out: int | None = None,
         fleeting: Sequence[str] = (),
+        *,
+        adds_messages: bool = True,
     ) -> None:
         self.loop = loop
         self.name = loop.gate
@@ -70,6 +73,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         self._metered = metered
         self._fan_out = fan_out
         self._fleeting = fleeting
+        self._adds_messages = adds_messages
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and say where control goes."""
@@ -145,8 +149,9 @@ class Gate(Runnable[GateState, Command[Any]]):
         goto = [loop.target] if granted else list(dict.fromkeys(map(loop.fallback_of, asked)))
         if granted and loop.history and not verdict.first_visit:
             update[loop.history] = self._history(state, loop.history, verdict, reason)
-        if granted and left <= loop.warn_at and loop.warn_at and not _open(state[MESSAGES]):
-            update[MESSAGES] = [HumanMessage(warning(left))]
+        said = state.get(MESSAGES) or []
+        if granted and left <= loop.warn_at and loop.warn_at and not _open(said):
+            update[MESSAGES] = [*([] if self._adds_messages else said), HumanMessage(warning(left))]
         if not granted and not verdict.closing:  # else the run's own stop reason stands
             update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)

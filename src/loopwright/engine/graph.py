@@ -124,7 +124,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             if course.saver and DISPATCHER in self.nodes:
                 super().update_state(course.place, None, END)  # what finished beside a refused call is kept
                 super().update_state(course.place, command, DISPATCHER)
-                course.last.values = self.get_state(course.place).values
+                course.last.keep(self.get_state(course.place).values)
             yield from course.told()
             if not course.goes_on:
                 return
@@ -167,7 +167,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             if course.saver and DISPATCHER in self.nodes:
                 await super().aupdate_state(course.place, None, END)
                 await super().aupdate_state(course.place, command, DISPATCHER)
-                course.last.values = (await self.aget_state(course.place)).values
+                course.last.keep((await self.aget_state(course.place)).values)
             for chunk in course.told():
                 yield chunk
             if not course.goes_on:

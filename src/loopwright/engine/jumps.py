@@ -16,16 +16,28 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.errors import ParentCommand
+from langgraph.errors import GraphBubbleUp, ParentCommand
 from langgraph.types import Command, Send
 
 from loopwright.engine.budget.meter import spending
-from loopwright.engine.langgraph_private import ROOT, limit_around, write_beside
+from loopwright.engine.langgraph_private import ROOT, is_for, limit_around, write_beside
 from loopwright.engine.ledger import HIDDEN, REQUESTS
 from loopwright.engine.loop import END, Loop
 from loopwright.errors import LoopDeclarationError, UndeclaredFanOutError, UndeclaredJumpError
 
 logger = logging.getLogger("loopwright.loops")
+
+
+class RefusedJump(UndeclaredJumpError, GraphBubbleUp):
+    """One that LangGraph neither tries again nor hands to an error handler, as the two below."""
+
+
+class RefusedFanOut(UndeclaredFanOutError, GraphBubbleUp):
+    """See `RefusedJump`."""
+
+
+class RefusedSend(LoopDeclarationError, GraphBubbleUp):
+    """See `RefusedJump`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +74,21 @@ class Ways:
         for goto in gotos:
             target = _name(goto)
             if isinstance(goto, Send) and target in self.gates and target not in self.crossed:
-                raise LoopDeclarationError(
+                raise RefusedSend(
                     self.gates[target].name,
                     f"{self.sender} sent a Send to {target!r} across the loop's edge, where passes cannot be counted. "
                     "Go to the node's name instead, move the fan-out behind the target, or say how many it may send: "
                     f"fan_out={{{target!r}: 10}}.",
                 )
             if isinstance(goto, Send) and not self.sends:
-                raise UndeclaredFanOutError(self.sender, str(target), sent=1, declared=0)
+                raise RefusedFanOut(self.sender, str(target), sent=1, declared=0)
             if self.known is not None and target not in {*self.known, END, self.again}:
-                raise UndeclaredJumpError(self.sender, str(target), sorted(self.known))
+                raise RefusedJump(self.sender, str(target), sorted(self.known))
         sent = Counter(goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.fan_out)
         for node, tasks in sent.items():
             entered = tasks + (node in gotos)
             if entered > self.fan_out[node]:
-                raise UndeclaredFanOutError(self.sender, node, sent=entered, declared=self.fan_out[node])
+                raise RefusedFanOut(self.sender, node, sent=entered, declared=self.fan_out[node])
 
     def through(self, gotos: Sequence[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
         """Where jumps really go, through the gates of the loops that they belong to; and what waits before these."""
@@ -189,7 +201,7 @@ class WatchedNode(Runnable[Any, Any]):
             return self._without_books(cast("dict[str, Any]", item))
         if isinstance(item, Send) and item.node in self.ways.crossed:
             item = Command(goto=item)
-        if not isinstance(item, Command) or item.graph is not None:
+        if not isinstance(item, Command) or item.graph == Command.PARENT:
             return item
         if isinstance(item.update, dict):
             update = self._without_books(cast("dict[str, Any]", item.update))
@@ -212,7 +224,7 @@ class WatchedNode(Runnable[Any, Any]):
         """Look at the Command that a graph inside sent to this graph; one for a graph further out goes on as it is."""
         command: Command[Any] = jump.args[0]
         here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
-        if command.graph not in (here, self._node):
+        if not is_for(command, here, self._node):
             return jump
         (translated,) = self._through([_changed(command, graph=None)], config)
         return ParentCommand(_changed(translated, graph=command.graph))
@@ -245,7 +257,7 @@ def _gotos(item: Any) -> list[Any]:
     """Where one thing that a node returned goes in the node's own graph."""
     if isinstance(item, Send):
         return [item]
-    if not isinstance(item, Command) or item.graph is not None:
-        return []
+    if not isinstance(item, Command) or item.graph == Command.PARENT:
+        return []  # LangGraph takes any other for one of the node's own graph
     goto: Any = item.goto
     return [goto] if isinstance(goto, str | Send) else [*cast("Sequence[Any]", goto)]

@@ -12,18 +12,22 @@ from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
+from langgraph._internal._config import DEFAULT_RECURSION_LIMIT, recast_checkpoint_ns
 from langgraph._internal._typing import MISSING as MISSING  # what an empty channel holds
 from langgraph.constants import TAG_HIDDEN
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel._call import identifier
 from langgraph.pregel._write import ChannelWrite
 from langgraph.types import Command, Send
 
 LENT_SAVER = "__pregel_checkpointer"
 """The key of a run's ``configurable`` that holds the saver which a graph lends to the graphs inside it. By it a run
 without a saver is lent one in memory, so that it can go on with its fallback."""
+
+DURABILITY = "__pregel_durability"
+"""The key by which the graphs inside a graph inherit when it saves."""
 
 RESUMING = "__pregel_resuming"
 """The key that says to a graph inside another one that it goes on from its checkpoint, whatever its input is."""
@@ -54,6 +58,9 @@ DEFAULT_STEP_LIMIT = DEFAULT_RECURSION_LIMIT
 """The step limit of a run for which nobody sets one: 10,007, or what ``LANGGRAPH_DEFAULT_RECURSION_LIMIT`` says."""
 
 
+Compiled = CompiledStateGraph[Any, Any, Any, Any]
+
+
 def with_own_namespace(config: RunnableConfig) -> RunnableConfig:
     """For a graph that a task calls: settle which of the task's graphs it is.
 
@@ -68,6 +75,20 @@ def with_own_namespace(config: RunnableConfig) -> RunnableConfig:
     namespace = f"{here.get('checkpoint_ns', '')}|{calls}" if calls else here.get("checkpoint_ns", "")
     settled = dataclasses.replace(scratchpad, subgraph_counter=lambda: 0)
     return {**config, "configurable": {**here, SCRATCHPAD: settled, "checkpoint_ns": namespace}}
+
+
+def own_place(graph: Compiled, config: RunnableConfig) -> RunnableConfig:
+    """Where a graph's checkpoints are: one with ``checkpointer=True`` keeps them in one place for all tasks."""
+    here = config.get("configurable", {})
+    if graph.checkpointer is not True or not here.get("checkpoint_ns"):
+        return config
+    namespace = "|".join(part.split(":")[0] for part in here["checkpoint_ns"].split("|"))
+    return {**config, "configurable": {**here, "checkpoint_ns": namespace}}
+
+
+def is_for(command: Command[Any], namespace: str, node: str) -> bool:
+    """Whether a Command that came out of the graph inside a node is for the graph around that node."""
+    return command.graph in (namespace, recast_checkpoint_ns(namespace), node)
 
 
 def is_of_this_graph(error: GraphRecursionError) -> bool:
@@ -108,9 +129,6 @@ class _Writer(Runnable[Any, Any]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         return self._act(input, config or {})
-
-
-Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
 
 def write_with(compiled: Compiled, node: str, update: Callable[[int], Mapping[str, Any]]) -> None:
@@ -190,12 +208,15 @@ NODE_DEFAULTS = "_node_defaults"
 """Where a builder keeps the defaults for retries, timeouts, caches and errors of its nodes; it has no public reader."""
 
 
-def replace_bound(compiled: Compiled, node: str, bound: Runnable[Any, Any]) -> None:
+def replace_bound(compiled: Compiled, node: str, bound: Runnable[Any, Any], *, apart: str) -> None:
     """Put something else in the place of what a compiled node runs; what was learnt of it when it compiled stays.
 
-    Wrapped before compiling, LangGraph would no longer find the graphs inside it, nor see that it is async.
+    Wrapped before compiling, LangGraph would no longer find the graphs inside it, nor see that it is async. What it
+    finds a node's results by in a cache is the name of what the node runs: it is handed on, with `apart` behind it,
+    since these results hold where the node goes.
     """
     spec = compiled.nodes[node]
+    vars(bound)["__qualname__"] = f"{identifier(spec) or '__dynamic__'} -> {apart}"
     spec.bound = bound
     vars(spec).pop("node", None)  # the cached chain of the node and its writers
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from contextlib import suppress
 from typing import Any
 
 from loopwright.engine.nodes.redact import redacted
@@ -49,7 +50,8 @@ def _mark(value: Any) -> Any:
     if isinstance(value, str):
         return zlib.crc32(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, Sized):
-        return len(value)
+        with suppress(Exception):  # an array without dimensions has no length, and says so only when asked
+            return len(value)
     return value if isinstance(value, bool | int | float) else type(value).__name__
 
 

@@ -102,7 +102,7 @@ def test_loops_that_share_what_only_one_may_have_are_refused(other: dict[str, An
 
 @pytest.mark.parametrize("again", [{"loops": [loop()]}, {"limit": 5}])
 def test_a_graph_is_not_bounded_twice(again: dict[str, Any]) -> None:
-    with pytest.raises(LoopDeclarationError, match="is it bounded twice"):
+    with pytest.raises(GraphError, match="is it bounded twice"):
         bounded(bounded(routed(), [loop()]), **again)
 
 

@@ -9,6 +9,7 @@ without counting it. Nothing here needs LangGraph.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ def loop_name(target: str, graph: str | None) -> str:
         return "run again"
     if "." not in target and not target.startswith("_"):
         return target
-    return graph if graph and graph != "LangGraph" else "agent"
+    return re.sub(r"^\.+|[:|\s]+", " ", graph).strip() or "agent" if graph and graph != "LangGraph" else "agent"
 
 
 def cycles_of(choices: Sequence[Choice], follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
