@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from loopwright.engine import langgraph_private, ledger
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
+from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.gate import DISPATCHER, ENGINE_NODES, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
 from loopwright.engine.ledger import LEDGER, STOP_REASON, StopReason
@@ -28,7 +29,6 @@ from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import check_fan_out, crossed
 from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
-from loopwright.engine.reasons import MESSAGES
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
 
 

@@ -14,14 +14,14 @@ from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.bind import BoundBuilder, bind, copy_builder, watch, watch_routers
 from loopwright.engine.budget.budget import Budget
-from loopwright.engine.fingerprint import structure_of
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph, as_bounded
-from loopwright.engine.inner import bounded_inside
 from loopwright.engine.langgraph_private import ROOT, write_with
 from loopwright.engine.ledger import HIDDEN, STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
+from loopwright.engine.nodes.inner import bounded_inside
 from loopwright.engine.proof.choice import choose, loop_name
+from loopwright.engine.proof.fingerprint import structure_of
 from loopwright.engine.proof.read import Builder, builder_of, read_topology
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError

@@ -26,9 +26,9 @@ from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show
-from loopwright.engine.fingerprint import FORCE, require_same_graph
 from loopwright.engine.langgraph_private import DEFAULT_STEP_LIMIT, LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK
 from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, THE_RUN, StopReason
+from loopwright.engine.proof.fingerprint import FORCE, require_same_graph
 from loopwright.errors import BrokenAssumptionError
 
 if TYPE_CHECKING:

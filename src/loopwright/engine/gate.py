@@ -18,10 +18,10 @@ from langgraph.types import Command, Send
 
 from loopwright.engine import clock
 from loopwright.engine.budget.meter import current_meter
+from loopwright.engine.events.reasons import MESSAGES, marks, wanted, warning
 from loopwright.engine.events.schema import emit
 from loopwright.engine.ledger import HIDDEN, LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
 from loopwright.engine.loop import Loop, Spend, StateLimit, Verdict, decide, refused
-from loopwright.engine.reasons import MESSAGES, marks, wanted, warning
 from loopwright.errors import UndeclaredFanOutError
 
 logger = logging.getLogger("loopwright.loops")

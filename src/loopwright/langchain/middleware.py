@@ -35,10 +35,10 @@ except ImportError as missing:
 
 from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, current_meter
+from loopwright.engine.events.reasons import wanted, warning
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begun, decide, is_count
-from loopwright.engine.reasons import wanted, warning
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import close_tool_calls, say_what_is_missing
 from loopwright.fallbacks.nodes import NOT_RUN, open_calls

@@ -19,9 +19,9 @@ from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.events.schema import NodeStarted, StateSaved
-from loopwright.engine.fingerprint import require_same_graph
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.ledger import LEDGER
+from loopwright.engine.proof.fingerprint import require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import editing, states
 from loopwright.runs.allowances import RunAllowances

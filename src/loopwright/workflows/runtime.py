@@ -25,9 +25,9 @@ from loopwright.checkpoints import open_checkpointer, state_types
 from loopwright.config import EngineConfig
 from loopwright.diagram import save_mermaid
 from loopwright.engine import BoundedGraph, Loop, bounded
-from loopwright.engine.fingerprint import FORCE
 from loopwright.engine.langgraph_private import change_result
 from loopwright.engine.nodes.runner import Guarded, enable_debug_log
+from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError, InputError, unknown_name_message
 from loopwright.models import ModelRegistry, PriceTable, UsageRecorder
 from loopwright.models.prices import kept_prices

@@ -14,7 +14,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from loopwright import Loop, bounded
-from loopwright.engine.reasons import wanted, warning
+from loopwright.engine.events.reasons import wanted, warning
 from loopwright.errors import GraphError, LoopDeclarationError
 
 

@@ -18,11 +18,11 @@ from langchain_core.runnables.config import merge_configs
 
 from loopwright.engine.events import schema
 from loopwright.engine.events.schema import RunEvent, afollowing, closing, following, holding
-from loopwright.engine.fingerprint import FORCE
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.langgraph_private import SENT
 from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError
 
 MODES = ["tasks", "values", "updates"]
