@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
+from langgraph.graph import END, START, StateGraph
 
+from loopwright import Loop, bounded
 from loopwright.errors import InputError, UnknownNameError
+from loopwright.runs.checkpoints import without_passes
 from loopwright.runs.schemas import RunFilter
 
 ASKED = {"question": "where?", "rounds": 3}
@@ -136,3 +139,15 @@ async def test_a_counterfactual_needs_a_pass_to_leave_out(tmp_path: Path) -> Non
             await hub.counterfactual(parent.id, "again")
         with pytest.raises(UnknownNameError, match="loop 'agian'"):
             await hub.counterfactual(parent.id, "agian")
+
+
+def test_a_loop_whose_sources_part_cannot_be_left_out() -> None:
+    made = StateGraph(dict).add_edge(START, "work")
+    for name in ("work", "plan", "look", "end", "stop"):
+        made.add_node(name, lambda state: state)
+    made.add_conditional_edges("work", lambda _: "plan", ["plan", "look"])
+    for source, exit in ("plan", "end"), ("look", "stop"):
+        made.add_conditional_edges(source, lambda _: "work", ["work", exit])
+    graph = bounded(made, Loop(name="again", target="work", sources=("plan", "look"), limit=1, exhausted=END))
+    with pytest.raises(InputError, match="'plan' and 'look' go to different nodes"):
+        without_passes(graph, "again")

@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, copy
 from langgraph.constants import END
 
 from loopwright.engine import BoundedGraph, Loop
+from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.events.schema import LoopDecided, StateSaved
 from loopwright.engine.gate import Gate, is_engine_node
 from loopwright.engine.proof.read import read_topology
@@ -78,6 +79,10 @@ def without_passes(graph: BoundedGraph, name: str) -> BoundedGraph:
     if loop.fallbacks == (END,):
         ways = read_topology(graph.given).ways()
         exhausted = {source: _left_by(loop, source, [*ways.get(source, ())]) for source in loop.sources}
+        if len({*exhausted.values()}) > 1 and name not in cast("BoundBuilder", graph.builder).noted:
+            raise _unknown(
+                name, f"{' and '.join(map(repr, loop.sources))} go to different nodes, and which asked is not noted"
+            )
     gate.loop = dataclasses.replace(loop, limit=0, exhausted=exhausted)
     return graph.copy({"nodes": {**graph.nodes, loop.gate: node.copy({"bound": gate})}})
 
@@ -103,9 +108,13 @@ def _left_by(loop: Loop, source: str, ways: list[str]) -> str:
     if END in others or len(others) == 1:
         return END if END in others else others[0]
     known = f"could have gone on to {' or '.join(map(repr, others))}" if others else "goes nowhere else"
-    raise InputError(
-        f"not comparable: without the loop {loop.name!r}, {source!r} {known}, so nothing tells what the run would have "
-        "done. Declare the loop with the route that it takes when its bound is reached: Loop(..., exhausted=...)"
+    raise _unknown(loop.name, f"{source!r} {known}")
+
+
+def _unknown(loop: str, why: str) -> InputError:
+    return InputError(
+        f"not comparable: without the loop {loop!r}, {why}, so nothing tells what the run would have done. "
+        "Declare the loop with the route that it takes when its bound is reached: Loop(..., exhausted=...)"
     )
 
 
