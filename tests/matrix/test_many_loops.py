@@ -130,7 +130,7 @@ SHAPES = {
         path="a b c d loop.x a b c d loop.x a b c d loop.x",
         steps=21, runs={"a": 3, "b": 3, "c": 3, "d": 6, "loop.x": 6},
     ),
-    # What is sent to d runs at once, and what names d waits for s and t, as the gate does: both runs of d ask it once.
+    # What is sent to d runs at once; what names d waits for s and t, as the gate does that the first d asks.
     "deferred node that is sent to and named": Shape(
         lambda: graph(
             "START-a a-s s-t d?d d?END",
@@ -138,7 +138,7 @@ SHAPES = {
             d={"action": note("d"), "defer": True},
         ),
         [loop("x", "d", "d", 0)], fan_out={"d": 2},
-        path="a d+s t d loop.x", steps=7, runs={"a": 1, "s": 1, "t": 1, "d": 2, "loop.x": 2},
+        path="a d+s t d+loop.x loop.x", steps=7, runs={"a": 1, "s": 1, "t": 1, "d": 2, "loop.x": 2},
     ),
     # A run that waits for a person runs on from there: its certificate is that of the run without waiting.
     "interrupt before": Shape(
