@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,26 +38,6 @@ Context = ServerRequestContext[Any, Any]
 """What a tool knows of its caller, to whom it tells how far it is."""
 
 
-@dataclass(frozen=True)
-class Proof:
-    """A tool that proves something of graphs; its one argument is called ``target``."""
-
-    title: str
-    """What people call it."""
-    description: str
-    """What it does, for the model that chooses tools."""
-    target: str
-    """What its argument names."""
-    call: Callable[[str], dict[str, Any]]
-    """Proves it."""
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """What it takes."""
-        target = {"type": "string", "description": self.target}
-        return {"type": "object", "properties": {"target": target}, "required": ["target"]}
-
-
 def _check(target: str) -> dict[str, Any]:
     return json.loads(as_json(check_targets([target], import_them=False, allow_empty=True)))
 
@@ -70,19 +49,27 @@ def _certificate(target: str) -> dict[str, Any]:
     return json.loads(verify(graph).to_json())
 
 
-PROOFS = {
-    "check_graph": Proof(
-        "Check graphs", "Is every cycle of every LangGraph graph in a file or folder bounded? Names the cycles that "
-        "are not, each with a Loop ready to paste. The code is read, never run.",
-        "A Python file, a notebook or a folder.", _check,
-    ),
-    "certificate": Proof(
-        "Certificate of a graph", "The proven worst case of one run of a graph: supersteps, runs of each node, model "
-        "calls, and what that rests on. Imports the module, so its code runs.",
-        "FILE.py:GRAPH or MODULE:GRAPH, a variable or a function that makes the graph.", _certificate,
-    ),
+def _proof(name: str, title: str, description: str, target: str) -> Tool:
+    """A tool that proves something of graphs; what its one argument names is told in `target`."""
+    named = {"target": {"type": "string", "description": target}}
+    taken = {"type": "object", "properties": named, "required": ["target"]}
+    read_only = ToolAnnotations(read_only_hint=True)
+    return Tool(name=name, title=title, description=description, annotations=read_only, input_schema=taken)
+
+
+PROOFS: dict[str, tuple[Tool, Callable[[str], dict[str, Any]]]] = {
+    "check_graph": (_proof(
+        "check_graph", "Check graphs", "Is every cycle of every LangGraph graph in a file or folder bounded? Names the "
+        "cycles that are not, each with a Loop ready to paste. The code is read, never run.",
+        "A Python file, a notebook or a folder.",
+    ), _check),
+    "certificate": (_proof(
+        "certificate", "Certificate of a graph", "The proven worst case of one run of a graph: supersteps, runs of "
+        "each node, model calls, and what that rests on. Imports the module, so its code runs.",
+        "FILE.py:GRAPH or MODULE:GRAPH, a variable or a function that makes the graph.",
+    ), _certificate),
 }  # fmt: skip
-"""The tools that prove: name -> tool."""
+"""The tools that prove: name -> tool, and what proves it."""
 
 
 def server(workflows: Iterable[Workflow[Any]]) -> Server[Any]:
@@ -97,14 +84,6 @@ def server(workflows: Iterable[Workflow[Any]]) -> Server[Any]:
         raise InputError(f"a workflow cannot be a tool {name!r}: that one proves graphs")
 
     async def list_tools(context: Context, asked: PaginatedRequestParams | None) -> ListToolsResult:
-        read_only = ToolAnnotations(read_only_hint=True)
-        proofs = [
-            Tool(
-                name=name, title=tool.title, description=tool.description, annotations=read_only,
-                input_schema=tool.input_schema,
-            )
-            for name, tool in PROOFS.items()
-        ]  # fmt: skip
         runs = [
             Tool(
                 name=each.name, title=each.title, description=each.description or each.title,
@@ -112,13 +91,13 @@ def server(workflows: Iterable[Workflow[Any]]) -> Server[Any]:
             )
             for each in hosted.values()
         ]  # fmt: skip
-        return ListToolsResult(tools=[*proofs, *runs])
+        return ListToolsResult(tools=[*(tool for tool, _ in PROOFS.values()), *runs])
 
     async def call_tool(context: Context, asked: CallToolRequestParams) -> CallToolResult:
         given = asked.arguments or {}
         try:
             if asked.name in PROOFS:
-                return await _proven(PROOFS[asked.name], given)
+                return await _proven(PROOFS[asked.name][1], given)
             if asked.name in hosted:
                 return await _answered(hosted[asked.name], given, context)
         except LoopwrightError as error:
@@ -159,11 +138,11 @@ async def serve_http(workflows: Sequence[Workflow[Any]], port: int, started: Cal
     await serving
 
 
-async def _proven(tool: Proof, given: Mapping[str, Any]) -> CallToolResult:
+async def _proven(call: Callable[[str], dict[str, Any]], given: Mapping[str, Any]) -> CallToolResult:
     target = given.get("target")
     if not isinstance(target, str) or len(given) != 1:
         raise InputError("give target, a text, and nothing else")
-    found = await asyncio.to_thread(tool.call, target)
+    found = await asyncio.to_thread(call, target)
     if errors := found.get("errors"):
         raise GraphError("; ".join(errors))
     return CallToolResult(content=[TextContent(text=json.dumps(found, indent=2))], structured_content=found)

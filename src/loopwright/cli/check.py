@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,19 +13,12 @@ from loopwright.workflows import registry
 _COLOURS = {"bounded": "green", "unbounded": "red", "unreachable": "red", "not read": "yellow", "not proven": "yellow"}
 
 
-class Format(StrEnum):
-    """How findings are reported."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 def check(
     targets: Annotated[
         list[str],
         typer.Argument(metavar="TARGET...", help="MODULE:GRAPH, FILE.py[:GRAPH], FILE.ipynb, a folder or a workflow."),
     ],
-    format: Annotated[Format, typer.Option("--format", "-f", help="How to report.")] = Format.TEXT,
+    format: Annotated[Literal["text", "json"], typer.Option("--format", "-f", help="How to report.")] = "text",
     import_them: Annotated[
         bool | None,
         typer.Option("--import/--no-import", help="Import files for an exact proof; by default they are only read."),
@@ -57,7 +49,7 @@ def check(
     from loopwright.check.targets import check_targets
 
     outcome = check_targets(targets, import_them, allow_empty)
-    if format is Format.TEXT:
+    if format == "text":
         for line in lines(outcome):
             verdict = next((each for each in _COLOURS if line.startswith(f"{each} ")), "")
             typer.echo(typer.style(verdict, _COLOURS.get(verdict), bold=True) + line.removeprefix(verdict))

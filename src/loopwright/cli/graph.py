@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -15,14 +14,8 @@ from loopwright.workflows import registry
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
 
 
-class Format(StrEnum):
-    """How a graph is shown."""
-
-    TEXT = "text"
-    MERMAID = "mermaid"
-    SVG = "svg"
-    PNG = "png"
-    JSON = "json"
+Format: TypeAlias = Literal["text", "mermaid", "svg", "png", "json"]
+"""How a graph is shown."""
 
 
 @app.callback()
@@ -35,7 +28,7 @@ def show(
     graph: Annotated[
         str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="An installed workflow, or any LangGraph graph.")
     ],
-    format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = Format.TEXT,
+    format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = "text",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file to write; by default standard output.")
     ] = None,
@@ -48,17 +41,17 @@ def show(
     from loopwright.engine.proof.read import read_topology
 
     graphs = load_graphs(registry.place_of(graph))
-    if len(graphs) > 1 and (out is not None or format is Format.JSON):
+    if len(graphs) > 1 and (out is not None or format == "json"):
         raise InputError(f"{graph} holds {len(graphs)} graphs, and one goes into a file; name it: {', '.join(graphs)}")
     for found in graphs.values():
         topology = read_topology(found)
-        if format is Format.PNG:
+        if format == "png":
             _write_bytes(png(topology), out)
-        elif format is Format.SVG:
+        elif format == "svg":
             _write(svg(topology), out)
-        elif format is Format.MERMAID:
+        elif format == "mermaid":
             _write(mermaid(topology), out)
-        elif format is Format.JSON:
+        elif format == "json":
             _write(shown_graph(found).model_dump_json(indent=2), out)
         else:
             _describe(topology, verify(found))

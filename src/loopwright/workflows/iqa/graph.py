@@ -147,13 +147,8 @@ def node_policies(
     pipeline = config.pipeline
     retries: tuple[Retry, ...] = ()
     if pipeline.max_retry_attempts:
-        waits = pipeline.retry
-        retries = (
-            Retry(
-                on=could_pass, retries=pipeline.max_retry_attempts, initial_wait=waits.initial_wait,
-                factor=waits.factor, max_wait=waits.max_wait, jitter="added", name="transient",
-            ),
-        )  # fmt: skip
+        most, waits = pipeline.max_retry_attempts, dict(pipeline.retry)
+        retries = (Retry(on=could_pass, retries=most, **waits, jitter="added", name="transient"),)
     return {
         stage: NodePolicy(
             timeout=getattr(pipeline.timeout, stage),

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypedDict, Unpack, cast
 from pydantic import Field, NonNegativeInt
 from pydantic_core import to_jsonable_python
 
+from loopwright.config import shipped
 from loopwright.diagram import mermaid, save_mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import arun as engine_arun
@@ -74,62 +75,8 @@ class IQAInput(WorkflowInput):
     """Left, top, width and height."""
 
 
-_EXAMPLES = (
-    Example(
-        title="A blurred picture",
-        input={"query": "How is the quality of this image?", "image": "sample:harbour-blurred"},
-    ),
-    Example(
-        title="With a reference",
-        input={
-            "query": "What is wrong with this image?",
-            "image": "sample:harbour-blurred",
-            "reference": "sample:harbour",
-        },
-    ),
-    Example(
-        title="Several questions at once, one on a scale",
-        input={"query": "Is it blurry, and what would you give it from 1 to 10?", "image": "sample:harbour-blurred"},
-    ),
-    Example(
-        title="A multiple-choice question",
-        input={
-            "query": "Which distortion is strongest?\nA) noise\nB) blur\nC) compression",
-            "image": "sample:harbour-compressed",
-        },
-    ),
-)
-"""Questions to try on the sample pictures."""
-
-_NODE_INFO: dict[str, NodeInfo] = {
-    "planner": NodeInfo(
-        label="Plan",
-        icon="🗺️",
-        has_llm=True,
-        prompt="planner",
-        description="Make the first plan of what to measure, or a new one after a replan.",
-    ),
-    "executor": NodeInfo(
-        label="Measure",
-        icon="📏",
-        description="Detect and analyse distortions, and run the quality tools, as the plan says.",
-    ),
-    "summarizer": NodeInfo(
-        label="Conclude",
-        icon="⚖️",
-        has_llm=True,
-        prompt="summarizer",
-        description="Answer the question from the measurements, and say whether another plan is needed.",
-    ),
-}
-"""Stage -> what people are shown of it."""
-
-_PROGRESS: dict[str, str] = {
-    "planner": "Planning what to measure…",
-    "executor": "Measuring the picture…",
-    "summarizer": "Drawing the conclusion…",
-}
-"""Stage -> what people are told when it begins."""
+_SHOWN: dict[str, Any] = shipped("loopwright.workflows.iqa", "data/workflow.yaml")
+"""What people are shown of it: questions to try on the sample pictures, and of each stage."""
 
 
 class PipelineOptions(TypedDict, total=False):
@@ -165,11 +112,11 @@ class IQAWorkflow(Workflow[Services]):
     Input = IQAInput
     Config = IQAConfig
     Services = Services
-    nodes = _NODE_INFO
+    nodes: Mapping[str, NodeInfo] = {stage: NodeInfo(**each) for stage, each in _SHOWN["nodes"].items()}
     model_nodes = IQAConfig.model_nodes
     state_schema = AgenticIQAState
     places = frozenset({"image_path", "reference_path"})
-    examples = _EXAMPLES
+    examples = tuple(Example(**each) for each in _SHOWN["examples"])
     expected = EXPECTED
     samples: Mapping[str, Path] = {f"{PREFIX}{name}": sample_path(name) for name in FILES}
     prompts = prompts()
@@ -253,8 +200,8 @@ class _IqaRun(Run):
 
     def told(self, event: RunEvent) -> Iterable[Told]:
         """What is being done, and why it is planned anew."""
-        if isinstance(event, NodeStarted) and event.node in _PROGRESS:
-            yield Told(kind="progress", node=event.node, message=_PROGRESS[event.node])
+        if isinstance(event, NodeStarted) and event.node in _SHOWN["progress"]:
+            yield Told(kind="progress", node=event.node, message=_SHOWN["progress"][event.node])
         elif isinstance(event, LoopDecided) and event.decision == "granted":
             reason = self.plain("reason", event.reason).rstrip(".")
             yield Told(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import capital, listed, not_blurred, spoken_names
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
@@ -23,38 +24,9 @@ class Remedy(NamedTuple):
     """What it cannot do."""
 
 
-_REMEDIES: dict[str, Remedy] = {
-    Distortion.BLURS: Remedy(
-        "sharpen it moderately", False, "lost detail does not come back; a new shot would be sharper"
-    ),
-    "motion blur": Remedy("shoot again with a shorter exposure", False, "sharpening does not undo motion"),
-    Distortion.NOISE: Remedy("denoise it", False, "the finest texture goes with the noise"),
-    Distortion.COMPRESSION: Remedy(
-        "go back to the original and store it less compressed",
-        False,
-        "what the coder threw away is gone from this file",
-    ),
-    "underexposure": Remedy("brighten it (push the exposure up)", True, "noise in the shadows becomes visible"),
-    "overexposure": Remedy(
-        "darken it (pull the exposure down), or better shoot again", False, "clipped highlights are gone from this file"
-    ),
-    Distortion.BRIGHTNESS: Remedy("correct the exposure", True, "what is clipped stays so"),
-    Distortion.COLOR: Remedy("correct the white balance or the saturation", True, "clipped channels stay so"),
-    Distortion.SHARPNESS: Remedy("go back to the version before sharpening", False, "halos hardly come off"),
-    Distortion.CONTRAST: Remedy(
-        "stretch the contrast (or remove the haze)", True, "noise becomes more visible with it"
-    ),
-    Distortion.SPATIAL: Remedy("go back to a larger or deeper original", False, "missing pixels and levels are gone"),
-}
-"""Distortion, or its kind -> what can be done about it."""
-
-_DONE = {
-    "blurs": "sharpening", "noise": "denoising", "underexposure": "brightening", "overexposure": "darkening",
-    "color cast": "correcting the white balance", "saturation change": "changing the saturation",
-    "low contrast": "raising the contrast", "compression": "deblocking", "crop": "cropping",
-    "reshoot": "shooting again", "upscale": "enlarging",
-}  # fmt: skip
-"""Remedy -> what it is called."""
+_TOLD: dict[str, Any] = shipped("loopwright.workflows.iqa", "data/remedies.yaml")
+_REMEDIES = {name: Remedy(**each) for name, each in _TOLD["remedies"].items()}
+_DONE: dict[str, str] = _TOLD["done"]
 
 
 def remedy_for(item: DistortionFinding) -> Remedy:
