@@ -245,6 +245,16 @@ HELD_ELSEWHERE = {
     "an interval": "def work(s): return {'low': s['n'] + 1} if s['up'] else {'high': s['n'] - 1}\ndef route(state):\n    if state['low'] > state['high']: return END",
     "what was not taken yet": "def work(s): return {'seen': [x for x in given if x not in s['seen']]}\ndef route(state):\n    if state['ok']: return END",
     "items with counters": "def work(s):\n    (x, n), *rest = s['queue']\n    if n + 1 < 3: return {'queue': rest + [(x, n + 1)]}\n    return {'queue': rest}\ndef route(state):\n    if not state['queue']: return END",
+    "raised in one way": "def work(s): return {'n': s['n'] + 1 if s['bad'] else s['n']}\ndef route(state):\n    if state['n'] > 3: return END",
+    "with a name": "def work(s): return {'n': (n := s['n'] + 1)}\ndef route(state):\n    if state['n'] > 3: return END",
+    "begun by the node": "def work(s):\n    if 'n' not in s: s['n'] = 0\n    s['n'] += 1\n    return s\ndef route(state):\n    if state['n'] > 3: return END",
+    "beside an option of its name": "import httpx\ndef work(s):\n    httpx.Client(tries=3)\n    return {'tries': s['tries'] + 1}\ndef route(state):\n    if state['tries'] > 3: return END",
+    "a length against another": "def work(s): return {'done': [1]}\ndef route(state):\n    if len(state['done']) >= len(state['todo']): return END",
+    "counted by the router": "def work(s): return {'m': [1]}\ndef route(state):\n    n = 0\n    for m in state['m']:\n        if m: n += 1\n    if n >= 3: return END",
+    "a list of the state": "def work(s):\n    s['m'].append(1)\n    return s\ndef route(state):\n    if len(state['m']) >= 3: return END",
+    "in a table": "def work(s):\n    t = dict(s['t'])\n    t[s['k']] = t.get(s['k'], 0) + 1\n    return {'t': t}\ndef route(state):\n    if state['t'].get(state['k'], 0) >= 3: return END",
+    "in a part of the state": "def work(s):\n    s.at.n += 1\n    return s\ndef route(state):\n    if state.at.n >= 3: return END",
+    "taken with its limit": "def route(state):\n    n, most = state['tries'], state['most']\n    if n >= most: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
 }
 
@@ -301,6 +311,12 @@ RUNAWAYS = {
     "a mean": ("return {'score': (state['score'] + float(input())) / 2}", "state['score'] > 7"),
     "a difference": ("new = int(input()); return {'was': new, 'by': new - state['was']}", "state['by'] < 1"),
     "a slow node": ("t = time.time(); print(time.time() - t > 9); return {'a': input()}", "state['a']"),
+    "two lengths": (
+        "return {'done': state['done'] + [1], 'todo': state['todo'] + [input()]}",
+        "len(state['done']) >= len(state['todo'])",
+    ),
+    "one of two values": ("return {'n': 0 if input() else state['n'] + 1}", "state['n'] > 3"),
+    "a table": ("t = dict(state['t']); t[state['k']] = input(); return {'t': t}", "state['t'][state['k']] > 3"),
     "a report": ("text = ''; " + "text += f'{state[1]}'; " * 40 + "return {'a': text}", "state['a']"),
 }
 """What only looks like an end: what a node does, and when it is over."""

@@ -94,6 +94,12 @@ HARD = {
     "deep calls": "x = " + "f(" * 90 + ")" * 90,
     "unhashable keys": "x = {[]: 1, {}: 2}\ny = {**x}\nz = x[[]]\n",
     "a dict that holds itself": "d = {}\nd['d'] = d\nl = []\nl.append(l)\nx = d == d\ny = l == l\n",
+    "dicts that hold each other": "r = {}\nc = {'r': r}\nr['c'] = c\nf(r, c)\n",
+    "graphs in graphs": "g0 = StateGraph(dict).add_node('a', work).add_edge(START, 'a').compile()\n"
+    + "".join(
+        f"g{i + 1} = StateGraph(dict).add_node('a', g{i}).add_node('b', g{i}).add_edge(START, 'a').add_edge('a', 'b').compile()\n"
+        for i in range(25)
+    ),
     "a method with options in its decorator": (
         "import functools\nclass A:\n  @functools.lru_cache(**{'maxsize': 3})\n  def x(self): return 1\nA().x\n"
     ),
@@ -168,7 +174,7 @@ def notebook(path: Path, *cells: str) -> None:
 def test_a_notebook_is_read_cell_by_cell(tmp_path: Path) -> None:
     notebook(
         tmp_path / "n.ipynb",
-        "%pip install langgraph\n!ls\npip install x\nfiles = !ls\n" + HEAD,
+        "%pip install \\\n    langgraph\n!ls\npip install x\nfiles = !ls\n" + HEAD,
         "%%bash\nrm -rf x\n",
         "%%time\ng = StateGraph(dict)\ng.add_node('work', work)\n",
         "g.add_edge(START, 'work')\n\ng.add_edge('work', 'work')\napp = g.compile()\nawait app.ainvoke({})\nwork?\n",

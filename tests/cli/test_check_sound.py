@@ -10,6 +10,7 @@ import pytest
 from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.loading import check_imported
 from loopwright.check.proving import BY_LIMIT
+from loopwright.check.targets import check_targets
 
 HEAD = """
 import functools
@@ -240,7 +241,7 @@ def test_a_node_that_was_not_read_leaves_the_graph_not_read(case: str, tmp_path:
     body = textwrap.indent(JUMP.format(node), "    ")
     (graph,) = checked(tmp_path, f"{other}{before}\n{body}\n    return app\n").values()
     assert graph.verdict == "not read"
-    assert graph.findings
+    assert "--import" not in graph.findings[0].message  # nor does that make what only a function makes
 
 
 MAY_JUMP = {
@@ -258,6 +259,9 @@ MAY_JUMP = {
         "n = N()\ndef jump(state):\n    n.to = 'work'\n    return n.jump(state)"
     ),
     "a map": "def jump(state): return list(map(go, [state]))",
+    "a name of a pattern": (
+        "def jump(state):\n    match state:\n        case {'next': c}: pass\n        case _: c = {}\n    return c"
+    ),
     "a default": "def jump(state, back=go): return back(state)",
     "a function by type": (
         "@functools.singledispatch\ndef jump(state): return {}\n@jump.register(dict)\ndef _(state): return go(state)"
@@ -353,6 +357,44 @@ NEVER_BOUNDED = {
             g.add_conditional_edges("work", lambda s: s["n"], ways)
             return g.compile()
         """,
+    "a router with a pattern": """
+        def route(state):
+            match state:
+                case {"next": to}: pass
+                case _: to = END
+            return to
+        g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+        g.add_conditional_edges("work", route)
+        app = g.compile()
+        """,
+    "a field that others fill": """
+        import dataclasses
+        @dataclasses.dataclass
+        class Flow:
+            back: bool = False
+            def build(self):
+                g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+                if self.back: g.add_edge("work", "work")
+                return g.compile()
+        """,
+    "a method of what it inherits that it changes": """
+        class Flow:
+            def build(self):
+                g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+                self.more(g)
+                return g.compile()
+            def more(self, g): g.add_edge("work", END)
+        class Back(Flow):
+            def more(self, g): g.add_edge("work", "work")
+        """,
+    "a factory that a function calls otherwise": """
+        def build(back=False):
+            g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+            if back: g.add_edge("work", "work")
+            return g.compile()
+        app = build()
+        def main(): build(True).invoke({})
+        """,
     "a state with a default": """
         class R:
             def route(self, state="__end__"): return state
@@ -374,6 +416,33 @@ def test_what_may_go_round_is_never_bounded(case: str, tmp_path: Path) -> None:
     graphs = checked(tmp_path, NEVER_BOUNDED[case]).values()
     assert "bounded" not in [graph.verdict for graph in graphs] or len(graphs) > 1
     assert any(graph.verdict in ("unbounded", "not read") for graph in graphs)
+
+
+BACK_IF = (
+    "g = StateGraph(dict).add_node('a', print).add_edge(START, 'a')\nif {}: g.add_edge('a', 'a')\napp = g.compile()\n"
+)
+MADE = "def make(back=True):\n    " + BACK_IF.replace("\n", "\n    ").format("back") + "return app\n"
+IMPORTS = "from langgraph.graph import START, StateGraph\n"
+ELSEWHERE = {
+    "a factory that another file calls": {"b": f"{IMPORTS}{MADE}app = make(False)\n", "c": "from b import make as m\nm(True)\n"},
+    "a file that only calls it": {"c": f"{IMPORTS}{MADE}", "b": "from c import make\napp = make()\n", "a": f"{IMPORTS}from b import app\n"},
+    "a module": {"c": "BACK = False\n", "a": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}import c\n" + BACK_IF.format("c.BACK")},
+    "a class": {
+        "c": "class C: BACK = False\n", "a": "from c import C\nC.BACK = 1\n",
+        "b": f"{IMPORTS}from c import C\n" + BACK_IF.format("C.BACK"),
+    },
+    "a list of a class": {
+        "c": "class C:\n    tools = []\n    @classmethod\n    def add(cls, f): cls.tools.append(f)\n",
+        "b": "from c import C\nfrom langchain.agents import create_agent\napp = create_agent('m', C.tools)\n",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_what_another_file_changes_or_calls_is_not_taken_for_fixed(case: str, tmp_path: Path) -> None:
+    for name, text in ELSEWHERE[case].items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert "unbounded" in {graph.verdict for graph in check_targets([str(tmp_path)], None, False).graphs}
 
 
 ROUTERS = {
@@ -489,7 +558,7 @@ BUILT_OTHERWISE = {
     ),
     "an attribute that is set by its name": (
         "class Way:\n    to = END\nway = Way()\nsetattr(way, 'to', 'work')\ng.add_edge('jump', way.to)",
-        "not read",
+        "unbounded",
     ),
     "what is suppressed": (
         "import contextlib\nend = 'work'\nwith contextlib.suppress(ImportError):\n    import missing\n    end = END\n"
@@ -546,6 +615,26 @@ BUILT_OTHERWISE = {
     ),
     "a list that gets shorter": ("ends = [END, 'work']\ndel ends[0]\ng.add_edge('jump', ends[0])", "not read"),
 }
+BUILT_OTHERWISE |= {
+    "attributes that are set by their names": ("class P:\n    def __init__(self): self.to = END\np = P()\nfor name in input(): setattr(p, name, 1)\ng.add_edge('jump', p.to)", "not read"),
+    "attributes that a table brings": ("class P:\n    def __init__(self): self.to = END\np = P()\np.__dict__.update(input())\ng.add_edge('jump', p.to)", "not read"),
+    "vars": ("class P:\n    def __init__(self): self.to = END\np = P()\nvars(p).update(input())\ng.add_edge('jump', p.to)", "not read"),
+    "an attribute of an attribute": ("class P: to = END\nclass Q:\n    def __init__(self): self.p = P()\nq = Q()\nq.p.to = 'work'\ng.add_edge('jump', q.p.to)", "unbounded"),
+    "an attribute that one way gives": ("class P:\n    to = 'work'\n    def __init__(self, once):\n        if once: self.to = END\ng.add_edge('jump', P(input()).to)", "not read"),
+    "one of two that are assigned": ("ways = {}\nways['a'], x = 'work', 1\ng.add_edge('jump', ways['a'])", "unbounded"),
+    "a table of a table": ("g.add_conditional_edges('jump', check, dict({'a': 'work', 'b': END}))", "unbounded"),
+    "keys that number themselves": ("from enum import Enum, auto\nclass Way(Enum):\n    BACK = auto()\n    DONE = auto()\ng.add_conditional_edges('jump', check, {Way.BACK: 'work', Way.DONE: END})", "unbounded"),
+    "two keys that are not known": ("g.add_conditional_edges('jump', check, {input(): 'work', **{input(): END}})", "unbounded"),
+    "keys that look alike": ("g.add_conditional_edges('jump', check, {1: 'work', '1': END})", "unbounded"),
+    "members that name themselves": ("from enum import StrEnum, auto\nclass To(StrEnum): WORK = auto()\nfor to in To: g.add_edge('jump', to)", "unbounded"),
+    "members that are pairs": ("from enum import Enum\nclass To(Enum): BACK = 'work', 1\nfor to in To: g.add_edge('jump', to.value[0])", "unbounded"),
+    "a setting": ("from pydantic_settings import BaseSettings\nclass S(BaseSettings): back: bool = False\nif S().back: g.add_edge('jump', 'work')", "unbounded"),
+    "a node that is added in two ways": ("if input(): g.add_node('x', lambda s: Command(goto='work'))\nelse: g.add_node('x', check)\ng.add_edge('jump', 'x')", "unbounded"),
+    "a node that declares its way in one of two": ("def out(s) -> Command[Literal['__end__']]: ...\nif input(): g.add_node('x', lambda s: Command(goto='work'))\nelse: g.add_node('x', out)\ng.add_edge('jump', 'x')", "unbounded"),
+    "a helper with options that nobody knows": ("def more(b, **k): b.add_edge('jump', 'work')\nmore(g, **input())", "unbounded"),
+    "a helper with arguments that nobody knows": ("def more(b, *k): b.add_edge('jump', 'work')\nmore(g, *input())", "not read"),
+    "a name of a pattern": ("end = END\nmatch input():\n    case {'to': end}: pass\ng.add_edge('jump', end)", "not read"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BUILT_OTHERWISE)
@@ -649,6 +738,9 @@ def test_a_builder_that_another_file_only_fills_is_checked_there(tmp_path: Path)
 
 
 BOUNDED = {
+    "what only a type checker reads": (
+        "from typing import TYPE_CHECKING\nend = END\nif TYPE_CHECKING: end = 'work'\ng.add_edge('jump', end)"
+    ),
     "names of a loop as defaults": (
         "for one, to in (('work', 'jump'), ('jump', END)): g.add_conditional_edges(one, lambda s, to=to: to)"
     ),

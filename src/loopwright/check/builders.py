@@ -80,20 +80,25 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
         name = name_of(action)
     if name is None:
         return graph.miss(given.place, "the name of a node is no constant")
-    node = graph.nodes[name] = _node(action, given, graph, name)
+    node = _node(action, given, graph, name)
     if inside := len({id(value.graph) for function in node.functions for value in function.graphs()}):
         graph.assumptions[f"{name} calls {inside} graph(s) inside; their steps and passes are not counted here"] = None
     if (destinations := given.take(None, "destinations")) is not None:
         names = iterated(destinations)
-        if names is None or not all(text_of(name) is not None for name in names):
+        if names is None or not all(text_of(each) is not None for each in names):
             return graph.refuse(given.place, f"the destinations of node {name!r} are no constants")
-        node.declared, node.unread = tuple(str(name) for name in names), None
+        node.declared, node.unread = tuple(str(each) for each in names), None
     handler = given.take(None, "error_handler")
     if handler is not None:
         handled = _node(handler, given, graph, name)
         node.handler_words = handled.words
         node.functions = (*node.functions, *handled.functions)
         node.unread = node.unread or handled.unread
+    if other := graph.nodes.get(name):  # LangGraph takes a name once: one of two ways adds this one
+        if other.graph and node.graph and other.graph is not node.graph:
+            graph.miss(given.place, f"node {name!r} is one of several graphs")
+        node = other.merged(node)
+    graph.nodes[name] = node
 
 
 def name_of(action: Any) -> str | None:
@@ -270,10 +275,10 @@ def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map:
     functions = (path,) if isinstance(path, FunctionValue) else ()
     sent = NOWHERE.union(*(source.sent_words(each.node, each.values, each.fixed) for each in functions))
     if isinstance(path_map, list | dict) and not isinstance(path_map, SetValue):
-        table = cast("dict[Any, Any]", path_map if isinstance(path_map, dict) else {name: name for name in path_map})
-        if not all(text_of(target) is not None for target in table.values()):
+        targets = [*path_map.values()] if isinstance(path_map, dict) else path_map
+        if not all(text_of(target) is not None for target in targets):
             return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
-        mapped = {str(label): str(target) for label, target in table.items()}
+        mapped = {str(target): str(target) for target in targets}
         graph.routes.append(FoundRoute(given.place, start, mapped, declared=True, sent=sent, functions=functions))
         return None
     if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple

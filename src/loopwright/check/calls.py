@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, place_of
@@ -29,6 +29,7 @@ from loopwright.check.values import (
     Made,
     builders_in,
     changes_builder,
+    may_differ,
     member,
     named_in,
     same,
@@ -70,7 +71,8 @@ class Calls(ABC):
     def __init__(self, project: Project) -> None:
         self.project = project
         self.graphs: list[FoundGraph] = []
-        self.called: set[ast.AST] = set()
+        self.called: set[Any] = set()
+        """The functions that were called; of methods, with the class of their object, too."""
         self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
         self.kept: list[GraphValue] = []
@@ -147,6 +149,9 @@ class Calls(ABC):
 
     def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         """What a builtin makes of what is known; any other function may do anything with what it is given."""
+        named = name or getattr(node.func, "attr", "")
+        if named in ("vars", "setattr", "__setattr__") and isinstance(changed := given.take(0, ""), InstanceValue):
+            changed.blur() if (key := text_of(given.take(1, ""))) is None else changed.keep(key, given.take(2, ""))
         if name in ("exec", "eval", "globals", "locals", "vars"):
             around = unknown(*given.given, *(value for scope in frame.scopes() for value in scope.names.values()))
             if name in ("exec", "eval"):
@@ -167,18 +172,47 @@ class Calls(ABC):
         if found is UNKNOWN and isinstance(asked := owner.of.find("__getattr__"), FunctionValue):
             return self._inline(replace(asked, bound=owner), None, [node.attr])
         if not isinstance(found, FunctionValue) or not found.is_property:
-            return attribute(owner, node, frame)
+            value = attribute(owner, node, frame)
+            if isinstance(owner, InstanceValue) and node.attr == "__dict__":
+                owner.blur()
+            held = isinstance(owner, Frame | ClassValue) and not isinstance(value, GraphValue | FunctionValue)
+            return unknown(value) if held and may_differ(owner, node.attr, value, self.project) else value
         value = self._inline(replace(found, bound=owner), None)
         if "cached_property" in found.decorators:
             owner.keep(node.attr, value)
         return value
+
+    def store(self, target: ast.Attribute | ast.Subscript, value: Any, frame: Frame) -> None:
+        """Give an attribute or item a value."""
+        held, owner = evaluate(target.value, frame, self), getattr(target.value, "id", None)
+        if isinstance(target, ast.Attribute):
+            if isinstance(held, InstanceValue):
+                held.keep(target.attr, value)
+            elif isinstance(held, Frame | ClassValue):
+                names = held.names if isinstance(held, Frame) else cast("dict[str, Any]", held.members)
+                names[target.attr] = unknown(names.get(target.attr), value)
+            elif owner:
+                frame.names[f"{owner}.{target.attr}"] = value
+        elif owner and not isinstance(held, list | dict):
+            frame.names[owner] = UNKNOWN
+        part = member(held, getattr(target, "attr", "")) if isinstance(held, GraphValue) else held
+        if isinstance(part, Grip):
+            self._past_methods(part, target, frame)
+        elif isinstance(held, list | dict):
+            key = evaluate(target.slice, frame, self) if isinstance(target, ast.Subscript) else UNKNOWN
+            if isinstance(held, dict) and text_of(key) is not None and not self._branch and value is not held:
+                held[key] = value
+            else:  # in a branch that may not run, say
+                fill(held, value)
+        if isinstance(value, GraphValue) and not value.compiled:
+            self.kept.append(value)
 
     def _entered(self, item: ast.withitem, frame: Frame) -> Any:
         """What a ``with`` is given; what its ``__enter__`` returns gets the name."""
         value = evaluate(item.context_expr, frame, self)
         entered = self._special(value, "enter")
         if item.optional_vars:
-            bind(item.optional_vars, entered, frame)
+            bind(item.optional_vars, entered, frame, self)
         return value
 
     def _special(self, value: Any, name: str) -> Any:
@@ -201,7 +235,8 @@ class Calls(ABC):
             self._inline(begin, given)
         else:
             fields = of.fields()  # a dataclass, say
-            made.names |= zip(fields, given.given, strict=False) if given.complete else dict.fromkeys(fields, UNKNOWN)
+            made.names |= {} if given.complete and of.is_plain else dict.fromkeys(fields, UNKNOWN)
+            made.names |= zip(fields, given.given if given.complete else (), strict=False)
             made.names |= given.named
             self._unknown(node, given)
         return made
@@ -330,7 +365,9 @@ class Calls(ABC):
         yields = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
         if deep or yields or node in self._following:
             return UNKNOWN if given is None else self._handed_on(function, given)
-        self.called.add(node)
+        for graph in builders_in(*given.given, *given.named.values()) if given and given.starred else ():
+            graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
+        self.called |= {node, (function.bound.of.node, node) if isinstance(function.bound, InstanceValue) else node}
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values)
         self._following.append(node)
@@ -385,11 +422,11 @@ def _bound_arguments(function: FunctionValue, given: Arguments | None, values: S
     names |= dict.fromkeys(positional(function.node)[:1] if function.bound is not None else (), function.bound)
     if given is None:
         return names | dict(function.given) | dict(zip(_places(function), values, strict=False))
-    if not given.complete:
-        return names
     changed = changes_in(function.node)
-    for name, value in function.defaults:
+    for name, value in function.defaults if given.complete else ():
         filled = isinstance(value, list | dict) and SHARED in changed.get(name, ())  # an earlier call may have
         names[name] = unknown(value) if filled else value
+    if given.starred:
+        return names
     names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
     return names | {name: value for name, value in given.named.items() if name in names}

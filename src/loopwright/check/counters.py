@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from loopwright.check.expressions import MOST_NUMBERS
 from loopwright.check.found import NOWHERE, FoundGraph, FoundNode
 from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names
 from loopwright.engine.proof.source import (
@@ -32,6 +33,7 @@ _Seen: TypeAlias = tuple[tuple[ast.AST, str], ...]
 _STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in which LangGraph itself counts
 
 _CLOCKS = ("time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.datetime.utcnow")
+_COPYING = ("dict", "replace", "_replace", "update", "copy", "model_copy", "evolve")
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
@@ -41,11 +43,15 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     working = _with_helpers(each for node in nodes for each in _functions(node))
     deciding = _with_helpers(_deciders(cycle, graph))
     # What a router writes into the state is lost; what it does to an object around it stays.
-    given = [*_given(working.values()), *_given(deciding.values(), outside=True)]
+    found = (*_given(working.values()), *_given(deciding.values(), outside=True))
+    given = [(key, value and _bare(value), function) for key, value, function in found]
     filled, kept = {key for key, _, _ in given}, _reducers(graph.state)
     counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
     # What a constant sets back counts nothing; a reducer may not let it.
-    counted -= {key for key, each, _ in given if key not in kept and isinstance(each, ast.Constant) and each.value != 1}
+    counted -= {
+        key for key, each, at in given
+        if key not in kept and isinstance(each, ast.Constant) and each.value != 1 and not _begins(key, each, at)
+    }  # fmt: skip
     counted |= _STEPS | (filled & {key for key, every in kept.items() if every})
     # A node may note for the router that it is enough; what else nodes compare counts no passes.
     steps = counted - {key for key, by, _ in given if isinstance(by, ast.BinOp) and not any(map(_number, ast.walk(by)))}
@@ -55,11 +61,13 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     for function in (deciding | working).values():
         for one, other in _compared(function):
             limit, length = _limit(other, function), _is_length(one, function)
-            if limit in moved or (length and function.node not in deciding):
+            of = {*_keys(other, function, of=[function.state])} if _is_length(other, function) else set[str]()
+            if limit in moved or of & moved or (length and function.node not in deciding):
                 continue
-            length = length and limit not in (None, *filled)
+            length = length and limit not in filled and (limit is not None or bool(of - filled))
             for key in _keys(one, function):
-                long = length and key in filled and (isinstance(limit, str) or (limit or 0) > _index(key, function))
+                far = bool(of) or isinstance(limit, str) or (limit or 0) > _index(key, function)
+                long = length and key in filled and far
                 if long if length else key in (counted if function.node in deciding else steps):
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
@@ -151,7 +159,7 @@ def _followed(
         return
     helper = function.around(part.func) if isinstance(part, ast.Call) else None
     if isinstance(part, ast.Name):
-        yield from ((value, function, (*seen, step)) for value in _values(function.node, part.id))
+        yield from ((_bare(value), function, (*seen, step)) for value in _values(function.node, part.id))
     elif isinstance(helper, FunctionValue):
         yield from ((value, helper, (*seen, step)) for value in returned_values(helper.node))
 
@@ -247,9 +255,12 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
 
 def _functions(node: FoundNode) -> Iterator[FunctionValue]:
     """What a node runs, in the graphs inside it, too."""
-    yield from node.functions
-    for inner in node.graph.nodes.values() if node.graph else ():
-        yield from _functions(inner)
+    waiting, seen = [node], set[int]()
+    while waiting:
+        yield from (node := waiting.pop(0)).functions
+        if node.graph and id(node.graph) not in seen:
+            seen.add(id(node.graph))
+            waiting += node.graph.nodes.values()
 
 
 def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionValue]:
@@ -333,6 +344,11 @@ def _values(function: Function, name: str) -> list[ast.expr]:
                 found.append(value)
             case ast.AugAssign(target=ast.Name(id=other) as target, op=op, value=value) if other == name:
                 found.append(ast.BinOp(target, op, value))
+            case ast.For(iter=items) if any(
+                isinstance(each, ast.AugAssign) and getattr(each.target, "id", "") == name and _number(each.value) == 1
+                for each in ast.walk(node)
+            ):  # it is how many of them there are
+                found.append(ast.Call(ast.Name("len"), [items], []))
             case _:
                 pass
     return [*(found if known is None else known), *_captured(function, name)]
@@ -358,6 +374,14 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
             yield key
         case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or parameters(function.node)):
             yield key
+        case ast.Attribute(value=owner, attr=key) if not of and _of_state(expression, function):
+            yield key
+            yield from _keys(owner, function, seen)  # what gives that another value, gives it to this, too
+        case (
+            ast.Subscript(value=owner, slice=ast.Name() | ast.Subscript() | ast.Attribute() | ast.Call())
+            | ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[_, *_])
+        ) if not of:  # a table of counters
+            yield from _keys(owner, function, seen)
         case ast.Attribute(attr=key) | ast.Name(id=key) if not of and _is_outside(expression, function):
             yield key
         case (
@@ -409,21 +433,65 @@ def _given(functions: Iterable[FunctionValue], outside: bool = False) -> Iterato
                 | ast.Assign(targets=[held])
                 | ast.Call(func=ast.Attribute(value=held, attr="append" | "add"))
             ) if _is_outside(held, function) or not (
-                outside or isinstance(held, ast.Name) or isinstance(node, ast.Call)
+                outside or isinstance(held, ast.Name) or (isinstance(node, ast.Call) and not _of_state(held, function))
             ):
                 key = getattr(held, "id", getattr(held, "attr", getattr(getattr(held, "slice", None), "value", None)))
+                if isinstance(held, ast.Subscript) and not isinstance(held.slice, ast.Constant):  # a table of counters
+                    fixed = isinstance(node, ast.Assign) or _number(getattr(node, "value", None))
+                    key = next(_keys(held.value, function), None) if fixed else None
                 value = node.value if isinstance(node, ast.Assign) else None
                 yield from [(key, value, function)] if isinstance(key, str) else []
             case _ if outside:
                 pass
-            case ast.keyword(arg=str(key), value=value):
-                yield key, value, function
+            case ast.Call(func=called, keywords=words) if _writes(called, function):
+                yield from ((word.arg, word.value, function) for word in words if word.arg)
             case ast.Dict(keys=keys, values=values):
                 for name, value in zip(keys, values, strict=True):
                     if isinstance(name, ast.Constant):
                         yield str(name.value), value, function
             case _:
                 pass
+
+
+def _writes(called: ast.expr, function: FunctionValue) -> bool:
+    """Whether the named arguments of a call may be keys of the state: those of another package's are its own."""
+    known, name = function.around(called), getattr(called, "id", getattr(called, "attr", ""))
+    own = isinstance(known, ClassValue | FunctionValue | InstanceValue)
+    return own or name in _COPYING or (known is UNKNOWN and isinstance(called, ast.Name))
+
+
+def _of_state(held: ast.expr, function: FunctionValue) -> bool:
+    """Whether something is a part of the state, by the names and texts of its places."""
+    while isinstance(held, ast.Attribute | ast.Subscript):
+        if isinstance(held, ast.Subscript) and not isinstance(getattr(held.slice, "value", None), str):
+            return False
+        held = held.value
+    return isinstance(held, ast.Name) and held.id == function.state
+
+
+def _begins(key: str, value: ast.expr, function: FunctionValue) -> bool:
+    """Whether a value is given to a key only where that is not there yet."""
+    return any(
+        isinstance(node, ast.If) and isinstance(node.test, ast.Compare)
+        and isinstance(node.test.ops[0], ast.NotIn | ast.Is)
+        and key in (getattr(node.test.left, "value", ""), *_keys(node.test.left, function))
+        and any(value in ast.walk(line) for line in node.body)
+        for node in ast.walk(function.node)
+    )  # fmt: skip
+
+
+def _bare(value: ast.expr) -> ast.expr:
+    """A value without the way that leaves it as it is, and without a name for it: ``n + 1 if bad else n``."""
+    match value:
+        case ast.NamedExpr(value=inner):
+            return _bare(inner)
+        case (
+            ast.IfExp(body=ast.BinOp(left=left) as more, orelse=same)
+            | ast.IfExp(body=same, orelse=ast.BinOp(left=left) as more)
+        ) if ast.unparse(left) == ast.unparse(same):
+            return more
+        case _:
+            return value
 
 
 def _number(value: ast.AST | None) -> int | float | None:
@@ -445,9 +513,9 @@ def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
         case ast.Subscript(value=of, slice=step) if isinstance(known := function.around(of), list | dict):
             if key not in {name for part in ast.walk(step) for name in _keys(part, function)}:
                 return False
-            stages = keys = [*known]  # from one to the next, up to the last
-            for _ in keys if isinstance(known, dict) else ():
-                stages = [known[stage] for stage in stages if known[stage] in keys]
+            stages: set[Any] = {*known} if isinstance(known, dict) else set()
+            for _ in range(MOST_NUMBERS):  # from one to the next, up to the last
+                stages = {stage for each in stages if isinstance(stage := known[each], str | int) and stage in known}
             return isinstance(step, ast.BinOp) if isinstance(known, list) else not stages
         case _:
             sums = [each for each, *_ in _followed(value, function) if isinstance(each, ast.BinOp)]

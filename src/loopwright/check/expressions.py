@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +18,6 @@ from loopwright.check.values import (
     Frame,
     FunctionValue,
     GraphValue,
-    InstanceValue,
     Made,
     SetValue,
     Words,
@@ -165,8 +164,8 @@ def _is_constant(value: Any) -> bool:
     return value is None or (isinstance(value, str | int | float) and not isinstance(value, Symbol))
 
 
-def bind(target: ast.expr, value: Any, frame: Frame) -> None:
-    """Give the names of an assignment's target their values."""
+def bind(target: ast.expr, value: Any, frame: Frame, call: Calls) -> None:
+    """Give the names, attributes and items of an assignment's target their values."""
     match target:
         case ast.Name(id=name):
             frame.names[name] = value
@@ -176,25 +175,15 @@ def bind(target: ast.expr, value: Any, frame: Frame) -> None:
                     fresh = before is None and isinstance(value, GraphValue)
                     outer.names[name] = value if fresh else unknown(before, value)
                     break
-        case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
-            kept = frame.look_up(owner)
-            if isinstance(kept, InstanceValue):
-                kept.keep(attribute, value)
-            elif isinstance(kept, Frame | ClassValue):
-                held = kept.names if isinstance(kept, Frame) else cast("dict[str, Any]", kept.members)
-                held[attribute] = unknown(held.get(attribute), value)
-            else:
-                frame.names[f"{owner}.{attribute}"] = value
+        case ast.Attribute() | ast.Subscript():
+            call.store(target, value, frame)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             fits = isinstance(value, list | tuple) and len(value) == len(targets)
             values = value if fits else [unknown(value)] * len(targets)
             for inner, item in zip(targets, values, strict=True):
-                bind(inner, item, frame)
-        case ast.Subscript(value=ast.Name(id=name)):
-            if not isinstance(frame.look_up(name), list | dict):
-                frame.names[name] = UNKNOWN
+                bind(inner, item, frame, call)
         case ast.Starred(value=inner):
-            bind(inner, unknown(value), frame)
+            bind(inner, unknown(value), frame, call)
         case _:
             pass
 
@@ -204,7 +193,8 @@ def iterated(value: Any) -> Sequence[Any] | None:
     if isinstance(value, ClassValue):
         if not value.is_enum:
             return None
-        value = [member(value, name) for name, held in value.members.items() if _is_constant(held) and name[0] != "_"]
+        members = (member(value, name) for name in value.members if name[0] != "_")
+        value = [each for each in members if not isinstance(each, FunctionValue)]
     if isinstance(value, dict) or text_of(value) is not None:
         value = [*value]
     if isinstance(value, list | tuple) and len(value) <= MOST_ITEMS and not any(item is MORE for item in value):
@@ -238,14 +228,20 @@ def _dictionary(node: ast.Dict, frame: Frame, call: Calls) -> Any:
         if key is None:
             if not isinstance(known, dict):
                 return UNKNOWN
-            found |= cast("dict[Any, Any]", known)
-            continue
-        word = evaluate(key, frame, call)
-        try:
-            found[MORE if word is UNKNOWN else word] = known
-        except TypeError:  # a key that cannot be one: the program fails there, or it is a value of ours
-            found[MORE] = known
+            _put(found, cast("dict[Any, Any]", known).items())
+        else:
+            _put(found, [(evaluate(key, frame, call), known)])
     return found
+
+
+def _put(found: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Add to a table; a key that is not known is another one than those before."""
+    for key, value in pairs:
+        with suppress(TypeError):  # a key that cannot be one: the program fails there, or it is a value of ours
+            if key is not UNKNOWN and not isinstance(key, type(MORE)):
+                found[key] = value
+                continue
+        found[type(MORE)() if MORE in found else MORE] = value
 
 
 def _comprehension(
@@ -258,16 +254,16 @@ def _comprehension(
     for clause in node.generators:
         source = evaluate(clause.iter, inner, call)
         items = iterated(source) if node.generators == [clause] and not call.hurries else None
-        bind(clause.target, unknown(source), inner)
+        bind(clause.target, unknown(source), inner, call)
         for condition in clause.ifs:
             evaluate(condition, inner, call)
     clause, made = node.generators[0], list[tuple[Any, ...]]()
     for item in items or ():
-        bind(clause.target, item, inner)
+        bind(clause.target, item, inner, call)
         kept = [truth(condition, inner, call) for condition in clause.ifs]
         if None in kept:
             items = None  # nobody knows which of them are there
-            bind(clause.target, unknown(item), inner)
+            bind(clause.target, unknown(item), inner, call)
             break
         if all(kept):
             made.append(tuple(evaluate(part, inner, call) for part in parts))
@@ -284,7 +280,8 @@ _BUILTINS_READ: dict[str, Any] = {
 
 def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """What a builtin makes of values that are known; `UNKNOWN` if they are not, or it is another one."""
-    values = [value if isinstance(value, int) else iterated(value) for value in given]
+    whole = (int, dict) if name == "dict" else int
+    values = [value if isinstance(value, whole) else iterated(value) for value in given]
     if name not in _BUILTINS_READ or None in values:
         return UNKNOWN
     with suppress(TypeError, ValueError):
@@ -358,7 +355,9 @@ def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> A
 def _piped(values: Sequence[Any]) -> Any:
     """A chain of runnables, if one of the values can be none but a part of one; or two tables together."""
     if all(isinstance(value, dict) for value in values):
-        return dict(item for value in values for item in value.items())
+        made: dict[Any, Any] = {}
+        _put(made, (pair for value in values for pair in value.items()))
+        return made
     if any(isinstance(value, Chain | FunctionValue | Made) for value in values):
         parts = (value.parts if isinstance(value, Chain) else (value,) for value in values)
         return Chain(tuple(chain.from_iterable(parts)))

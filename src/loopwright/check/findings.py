@@ -6,23 +6,30 @@ import ast
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from loopwright.check.calls import WORK
 from loopwright.check.found import FoundGraph, Place
-from loopwright.check.project import Project
+from loopwright.check.project import NOTEBOOK, Project
 from loopwright.check.proving import Finding, Verdict, prove
 from loopwright.check.reader import Reader, asks_for_main
-from loopwright.check.values import MAKERS, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
+from loopwright.check.values import MAKERS, ClassValue, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
 from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, reassigned_inside
+from loopwright.errors import GraphError
 
 _BUILDING = re.compile(
     rf"\b({'|'.join(MAKERS)}|bounded|create_\w*(agent|graph|supervisor|swarm|codeact|executor)"
     r"|add_(node|edge|conditional_edges|sequence)|set_(entry|finish)_point)\b"
 )
-"""What a line says that may make a graph; functions without such a line are not followed."""
+"""What a line says that may make a graph; functions without such a line, or a call of one with it, are not followed."""
+
+_EXACTLY = ". --import reads it exactly"
+"""What to do about a graph that is not read, if an import of its file makes it."""
+
+_NAMED, _RENAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), re.compile(r"\b(\w+) as (\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class Checker:
         self._reported: dict[tuple[Path, int, int], list[Any]] = {}
         self._kept: list[tuple[FoundGraph, str]] = []
         self._checked_files: dict[Path, list[CheckedGraph]] = {}
+        self._building: dict[Path, tuple[list[int], set[str]]] = {}
 
     def check(self, path: Path) -> list[CheckedGraph]:
         """Find and prove the graphs of a file.
@@ -78,17 +86,17 @@ class Checker:
 
     def _check(self, path: Path) -> list[CheckedGraph]:
         source = self.project.open(path)
-        building = [number for number, line in enumerate(source.text.splitlines(), 1) if _BUILDING.search(line)]
-        if not building:
+        if not self._builders(path)[0] and not self.project.imports(path):
             return []
         frame = self.reader.module(path)
         self.reader.left = WORK
         read: list[tuple[ast.AST, list[tuple[str, FoundGraph]]]] = [(source.tree, [*self._named(frame, "", None)])]
-        instances: dict[ast.AST, InstanceValue] = {}
+        instances: dict[ast.AST | None, InstanceValue] = {}
         for node, around in functions_in(source.tree, frame):
-            builds = bisect_left(building, node.lineno) != bisect_right(building, node.end_lineno or node.lineno)
-            if builds and node not in self.reader.called:
+            if self._builds(node, path) and node not in self.reader.called:
                 read.append((node, [*self._read(node, around, frame, instances)]))
+        for node in [each for each in ast.walk(source.tree) if each in self.reader.classes]:
+            read.append((node, [*self._inherited(self.reader.classes[node], instances)]))
         for node in source.tree.body:
             if isinstance(node, ast.If) and asks_for_main(node.test):
                 read.append((node, [*self._root(node, frame, None)]))
@@ -105,20 +113,65 @@ class Checker:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
         return [*dict.fromkeys(checked for name, graph in named if (checked := self._checked(name, graph, path)))]
 
+    def _builders(self, path: Path) -> tuple[list[int], set[str]]:
+        """The lines of a file that may make a graph, or call what has such lines, and its names for that."""
+        if path not in self._building:
+            lines, names = self._building[path] = list[int](), set[str]()
+            with suppress(GraphError):
+                source = self.project.open(path)
+                texts = [*enumerate(source.text.split("\n"), 1)]
+                lines += (number for number, line in texts if _BUILDING.search(line))
+                names |= {
+                    node.name for node in source.tree.body if isinstance(node, _NAMED) and self._builds(node, path)
+                }
+                held = {name for other in self.project.imports(path) for name in self._builders(other)[1]}
+                names |= {name for name in held if name in source.text or "import *" in source.text}
+                names |= {alias for name, alias in _RENAMED.findall(source.text) if name in names}
+                called = re.compile(rf"\b({'|'.join(names)})[(.]") if names else _BUILDING
+                lines[:] = (number for number, line in texts if _BUILDING.search(line) or called.search(line))
+        return self._building[path]
+
+    def _builds(self, node: Any, path: Path) -> bool:
+        """Whether a function or class has a line that may make a graph."""
+        lines = self._builders(path)[0]
+        return bisect_left(lines, node.lineno) != bisect_right(lines, node.end_lineno)
+
+    def _inherited(
+        self, of: ClassValue, instances: dict[ast.AST | None, InstanceValue]
+    ) -> Iterator[tuple[str, FoundGraph]]:
+        """Read the methods that a class has of its bases, where it changes something that they may use."""
+        bases = [base for base in of.order() if base.node is not of.node]
+        held = {name: value for base in reversed(bases) for name, value in base.members.items()}
+        for name, method in held.items() if not held.keys().isdisjoint(of.members) else ():
+            own = name in (*of.members, "__init__") or not isinstance(method, FunctionValue)
+            if own or (of.node, method.node) in self.reader.called:
+                continue
+            if of.frame and self._builds(method.node, (around := method.frame).file):
+                yield from self._shared(of, instances, method.node)
+                scope = Frame(around.node, around.file, of.frame.name, around.parent)
+                yield from self._root(method.node, scope, instances[of.node])
+
+    def _shared(
+        self, of: ClassValue, instances: dict[ast.AST | None, InstanceValue], method: ast.AST
+    ) -> Iterator[tuple[str, FoundGraph]]:
+        """Make the object that the methods of a class share, as one of them may find it."""
+        if of.node not in instances:
+            bound = instances[of.node] = self.reader.instance(of)
+            begin = of.find("__init__")
+            bound.names |= {} if isinstance(begin, FunctionValue) else dict.fromkeys(of.fields(), UNKNOWN)
+            if isinstance(begin, FunctionValue) and begin.node is not method:
+                yield from self._root(begin.node, begin.frame, bound)
+                self.reader.called.add(begin.node)
+        self.reader.forget(instances[of.node])
+
     def _read(
-        self, node: Any, around: Frame, frame: Frame, instances: dict[ast.AST, InstanceValue]
+        self, node: Any, around: Frame, frame: Frame, instances: dict[ast.AST | None, InstanceValue]
     ) -> Iterator[tuple[str, FoundGraph]]:
         """Read a function that nothing else called; the methods of a class share one object."""
         scope, bound = self._living(around, frame), None
         if of := self.reader.classes.get(around.node):
-            if around.node not in instances:
-                bound = instances[around.node] = self.reader.instance(of)
-                begin = of.find("__init__")
-                if isinstance(begin, FunctionValue) and begin.node is not node:
-                    yield from self._root(begin.node, begin.frame, bound)
-                    self.reader.called.add(begin.node)
+            yield from self._shared(of, instances, node)
             bound = instances[around.node]
-            self.reader.forget(bound)
             scope = Frame(around.node, around.file, around.name, frame)
         if node not in self.reader.called:
             yield from self._root(node, scope, bound)
@@ -186,9 +239,11 @@ class Checker:
             return None  # the same graph again, as another function or file makes it
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
+        exact = graph.owner.name == "" and path.suffix != NOTEBOOK
         kept = [
-            replace(finding, place=self._shown(finding.place))
+            replace(finding, place=self._shown(finding.place), why=f"{finding.why}{_EXACTLY * exact * unread}")
             for finding in findings
+            for unread in [finding.rule == "graph-not-read"]
             if not (self._is_silenced(graph.place) or self._is_silenced(finding.place))
         ]
         return CheckedGraph(

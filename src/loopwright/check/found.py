@@ -76,6 +76,19 @@ class FoundNode:
     functions: tuple[Any, ...] = ()
     """The functions that it runs, as far as they were found."""
 
+    def merged(self, other: FoundNode) -> FoundNode:
+        """Itself or another one of its name, whichever the program adds."""
+        declared = (*self.declared, *other.declared) if self.declared and other.declared else ()
+        ways = [
+            frozenset(node.declared) | (node.shown if node.words is None else node.words)
+            if node.declared and not declared else node.words for node in (self, other)
+        ]  # fmt: skip
+        return FoundNode(
+            self.place, declared, either(*ways), self.shown | other.shown,
+            either(self.handler_words, other.handler_words), self.graph or other.graph, self.unread or other.unread,
+            either(self.parent, other.parent), tuple(dict.fromkeys((*self.functions, *other.functions))),
+        )  # fmt: skip
+
 
 @dataclass(slots=True)
 class FoundRoute:

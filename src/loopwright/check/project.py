@@ -61,7 +61,7 @@ class SourceFile:
         for number, cell in enumerate(json.loads(self.path.read_text(encoding="utf-8"))["cells"], 1):
             self.cells.append(len(lines) + 1)
             if cell["cell_type"] == "code":
-                plain = _without_magic("".join(cell["source"]).splitlines())
+                plain = _without_magic("".join(cell["source"]).removesuffix("\n").split("\n"))
                 try:
                     ast.parse("\n".join(plain))
                 except SyntaxError as error:
@@ -84,7 +84,7 @@ class SourceFile:
     @cached_property
     def ignored(self) -> frozenset[int]:
         """The lines whose findings are silenced."""
-        return frozenset(number for number, line in enumerate(self.text.splitlines(), 1) if IGNORE in line)
+        return frozenset(number for number, line in enumerate(self.text.split("\n"), 1) if IGNORE in line)
 
 
 _IMPORT_INSIDE = re.compile(r"^[ \t]+(?:from[ \t]+(\.*)([\w.]*)[ \t]+import|import[ \t]+([\w.]+))", re.MULTILINE)
@@ -102,8 +102,10 @@ def _without_magic(lines: list[str]) -> list[str]:
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("%%") and not first.startswith(_PYTHON_CELLS):
         return [""] * len(lines)
-    timed = [_TIMED.sub(r"\1", line) for line in lines]
-    plain = [_ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)) for line in timed]
+    plain, goes_on = list[str](), False
+    for line in (_TIMED.sub(r"\1", line) for line in lines):
+        plain.append("" if goes_on else _ASSIGNED_MAGIC.sub(r"\1None", _MAGIC.sub(r"\1pass", line)))
+        goes_on = line.endswith("\\") and plain[-1] != line
     try:
         ast.parse("\n".join(lines))
     except SyntaxError:

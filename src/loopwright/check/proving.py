@@ -53,7 +53,7 @@ def cycle_finding(cycle: tuple[str, ...], place: Place, suggestion: str | None, 
 
 
 def _not_read(place: Place, why: str) -> Finding:
-    return Finding("graph-not-read", place, f"not read: {why}. --import reads it exactly")
+    return Finding("graph-not-read", place, f"not read: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,21 @@ class Proof:
         return ("not read" if self.unread else "bounded"), self.unread[:1]
 
 
-def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
-    """Look for cycles that cross no bound, in a graph and in those that are nodes of it."""
+def prove(graph: FoundGraph, known: dict[FoundGraph, Proof] | None = None) -> Proof:
+    """Look for cycles that cross no bound, in a graph and in those that are nodes of it; `known` were looked at."""
+    known = {} if known is None else known
+    if graph not in known:
+        known[graph] = Proof(problem=_not_read(graph.place, "it is a node of itself"))
+        known[graph] = _proven(graph, known)
+    return known[graph]
+
+
+def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
     base = graph
     while base.problem is None and base.origin is not None:
         base = base.origin
     if base.problem:
         return Proof(problem=_not_read(*base.problem))
-    if graph in around:
-        return Proof(problem=_not_read(graph.place, "it is a node of itself"))
     edges = base.all_edges()
     known = {START, END, *base.nodes}
     strange = ((name, place) for edge, place in edges for name in (edge.source, edge.target) if name not in known)
@@ -121,13 +127,13 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
                 return Proof(problem=_not_read(graph.place, problem))
         cycles, entered_at = _cycles(base, _gated(edges, loops))
         notes += entered_at
-    inner = {name: prove(node.graph, (*around, graph)) for name, node in base.nodes.items() if node.graph}
+    inner = {name: prove(node.graph, proven) for name, node in base.nodes.items() if node.graph}
     if problems := [proof.problem for proof in inner.values() if proof.problem]:
         return Proof(problem=problems[0])
     inside = [
         replace(cycle, cycle=tuple(f"{name}/{node}" for node in cycle.cycle), suggestion=None)
         for name, proof in inner.items()
-        for cycle in (() if limited else proof.cycles)
+        for cycle in (() if limited else proof.cycles[:MOST_INSIDE])
     ]
     cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
     rests_on = (*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions))
@@ -135,7 +141,7 @@ def prove(graph: FoundGraph, around: tuple[FoundGraph, ...] = ()) -> Proof:
     if not graph.origin:  # what bounded() compiles refuses a jump that nobody declared
         own = ((name, node) for name, node in base.nodes.items() if node.unread)
         unread += (_not_read(node.place, f"node {name!r}: {node.unread}") for name, node in own)
-        unread += (why for proof in inner.values() for why in proof.unread)
+        unread += (why for proof in inner.values() for why in proof.unread[:1])
     return Proof(tuple(cycles), lost, unread=tuple(unread), assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
 
 
@@ -178,6 +184,9 @@ def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> l
         edges = moved
     return [*edges]
 
+
+MOST_INSIDE = 20
+"""Of a graph that is a node, no more cycles than these are told: a graph in it may be in it many times."""
 
 BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
 """What bounds a cycle that an error handler closes."""

@@ -30,7 +30,6 @@ from loopwright.check.values import (
     InstanceValue,
     Made,
     may_change,
-    member,
     same,
     symbol,
     text_of,
@@ -100,14 +99,14 @@ class Reader(Calls):
             self._owner, self._following, self._branch, self.left = frame, [], (), WORK
             try:
                 self.run(tree.body, frame)
+                changed = changes_in(tree)
+                for name, value in frame.names.items():
+                    if value in ([], {}) or (isinstance(value, list | dict) and SHARED in changed.get(name, ())):
+                        frame.names[name] = unknown(value)  # other files, and whoever calls the function, may fill it
             except Exception as error:
                 deep = "its code is nested too deeply" if isinstance(error, RecursionError) else None
                 self.failed[key] = GraphError(f"{path} could not be read: {deep or f'{type(error).__name__}: {error}'}")
                 frame.names.clear()  # what follows may have given them other values
-            changed = changes_in(tree)
-            for name, value in frame.names.items():
-                if value in ([], {}) or (isinstance(value, list | dict) and SHARED in changed.get(name, ())):
-                    frame.names[name] = unknown(value)  # other files, and whoever calls the function, may fill it
             self._owner, self._following, self._branch, self.left = outer
         if key in self.failed:
             raise self.failed[key]
@@ -205,8 +204,8 @@ class Reader(Calls):
         return None
 
     def _block(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> Left:
-        def reading(*statements: ast.stmt) -> Callable[[], Left]:
-            return partial(self._sequence, statements, frame, returned)
+        def reading(*statements: ast.stmt, names: Iterable[str] = (), held: Any = UNKNOWN) -> Callable[[], Left]:
+            return partial(self._captured, names, held, statements, frame, returned)
 
         match node:
             case ast.If(test=test, body=body, orelse=other):
@@ -227,7 +226,8 @@ class Reader(Calls):
                 ast.Try(body=body, handlers=handlers, orelse=other, finalbody=final)
                 | ast.TryStar(body=body, handlers=handlers, orelse=other, finalbody=final)
             ):
-                caught = [partial(self._caught, body, reading(*handler.body), frame) for handler in handlers]
+                entered = (reading(*each.body, names=stored(each)) for each in handlers)
+                caught = [partial(self._caught, body, handler, frame) for handler in entered]
                 left = self._either([reading(*body, *other), *caught], frame)
                 for statement in body:  # without an optional package there is no graph: it is as if it were there
                     if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(KNOWN_PACKAGES):
@@ -236,11 +236,21 @@ class Reader(Calls):
             case ast.Delete(targets=targets):
                 return self._assign(targets, UNKNOWN, frame)
             case ast.Match(subject=subject, cases=cases):
-                evaluate(subject, frame, self)
-                bodies = (reading(*_guarded(case), *case.body) for case in cases)
+                held = unknown(evaluate(subject, frame, self))
+                bodies = (
+                    reading(*_guarded(case), *case.body, names=_stored_in(case.pattern), held=held) for case in cases
+                )
                 return self._either([_nothing, *bodies], frame)
             case _:
                 return None
+
+    def _captured(
+        self, names: Iterable[str], held: Any, statements: Sequence[ast.stmt], frame: Frame, returned: list[Any]
+    ) -> Left:
+        """Read a branch that begins with the names of a pattern or a handler."""
+        for name in names:
+            bind(ast.Name(name), held, frame, self)
+        return self._sequence(statements, frame, returned)
 
     def _either(self, branches: Sequence[Callable[[], Left]], frame: Frame) -> Left:
         """Read every branch from the same start; what they leave with different values is unknown.
@@ -294,7 +304,7 @@ class Reader(Calls):
                     return self._either([_nothing, any_item], frame)
                 self.step(len(node.body))
                 if target is not None:
-                    bind(target, value, frame)
+                    bind(target, value, frame, self)
                 left = self._sequence(node.body, frame, returned)
                 if left and left != "continue":
                     return left
@@ -319,26 +329,13 @@ class Reader(Calls):
 
     def _forget_names(self, nodes: Sequence[ast.AST], frame: Frame) -> None:
         """Take what statements give values, other than graphs, for unknown."""
-        for name in {name for node in nodes for inner in ast.walk(node) for name in stored(inner)}:
+        for name in {name for node in nodes for name in _stored_in(node)}:
             if not isinstance(held := frame.names.get(name, UNKNOWN), GraphValue) and held is not UNKNOWN:
                 frame.names[name] = unknown(held)
 
     def _assign(self, targets: Iterable[ast.expr], value: Any, frame: Frame) -> None:
         for target in targets:
-            bind(target, value, frame)
-            if isinstance(target, ast.Attribute | ast.Subscript):
-                held = evaluate(target.value, frame, self)
-                part = member(held, getattr(target, "attr", "")) if isinstance(held, GraphValue) else held
-                if isinstance(part, Grip):
-                    self._past_methods(part, target, frame)
-                elif isinstance(held, list | dict):
-                    key = evaluate(target.slice, frame, self) if isinstance(target, ast.Subscript) else UNKNOWN
-                    if isinstance(held, dict) and text_of(key) is not None and not self._branch and value is not held:
-                        held[key] = value
-                    else:  # in a branch that may not run, say
-                        fill(held, value)
-                if isinstance(value, GraphValue) and not value.compiled:
-                    self.kept.append(value)
+            bind(target, value, frame, self)
 
     def _augment(self, node: ast.AugAssign, changed: Any, frame: Frame) -> None:
         """Give the target of ``+=`` its new value; a list or table stays the same object."""
@@ -440,6 +437,11 @@ class Reader(Calls):
 def _only_text(given: Arguments) -> str | None:
     """The one argument of a call, if that is a known text."""
     return text_of(given.given[0]) if given.complete and len(given.given) == 1 and not given.named else None
+
+
+def _stored_in(node: ast.AST) -> list[str]:
+    """The names that a piece of the syntax gives values."""
+    return [name for inner in ast.walk(node) for name in stored(inner)]
 
 
 def _guarded(case: ast.match_case) -> list[ast.stmt]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,11 +25,16 @@ PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges", 
 
 _CONSTANTS = {"START": START, "END": END}
 
+_PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "NamedTuple", "Protocol", "TypedDict", "object")
+"""Bases that give an object no values of their own."""
+
 
 def symbol(dotted: str) -> Any:
     """The value of a name that is imported from a package: a constant where it is LangGraph's, else its full name."""
     package, _, name = dotted.rpartition(".")
     top = package.partition(".")[0]
+    if dotted in ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"):
+        return False
     if top == "langgraph" and name in _CONSTANTS:
         return _CONSTANTS[name]
     if top == "langgraph" and name in ("Send", "Command"):
@@ -159,9 +164,8 @@ class FunctionValue:
         """The value of a name or attribute that it finds around it, as the reader knows it."""
         if isinstance(expression, ast.Attribute):
             owner, name = self.around(expression.value), expression.attr
-            changes = isinstance(owner, Frame | ClassValue | InstanceValue) and may_change(owner, name, self.project)
-            value = UNKNOWN if changes else member(owner, name)
-            return UNKNOWN if isinstance(value, list | dict) and SHARED in self.project.changes(name) else value
+            value = member(owner, name)
+            return UNKNOWN if may_differ(owner, name, value, self.project) else value
         if isinstance(expression, ast.Name) and expression.id in self.fixed:
             value = dict(self.given).get(expression.id, self.bound)
             return UNKNOWN if isinstance(value, list | dict) else value
@@ -202,6 +206,12 @@ def may_change(owner: Any, name: str, project: Project) -> bool:
     return not {"", *kinds}.isdisjoint(project.changes(name) | project.changes(ANY, kinds[0]))
 
 
+def may_differ(owner: Any, name: str, value: Any, project: Project) -> bool:
+    """Whether an attribute that has a value now may have another one, or other items, when the program runs."""
+    changes = isinstance(owner, Frame | ClassValue | InstanceValue) and may_change(owner, name, project)
+    return changes or (isinstance(value, list | dict) and SHARED in project.changes(name))
+
+
 @dataclass(frozen=True, slots=True)
 class ClassValue:
     """A class that the files define."""
@@ -239,6 +249,15 @@ class ClassValue:
         return [*dict.fromkeys([*around, *(target.id for target in own if isinstance(target, ast.Name))])]
 
     @property
+    def is_plain(self) -> bool:
+        """Whether its objects have what they are given and the defaults: no base fills them, as settings do."""
+        named = [
+            (value, getattr(getattr(base, "value", base), "id", getattr(base, "attr", "")))
+            for each in self.order() if each.node for base, value in zip(each.node.bases, each.bases, strict=True)
+        ]  # fmt: skip
+        return all(isinstance(value, ClassValue) or name in _PLAIN for value, name in named)
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """Its name and those of its bases."""
         return tuple(each.name for each in self.order())
@@ -258,6 +277,14 @@ class ClassValue:
     def is_enum(self) -> bool:
         """Whether it is an enumeration."""
         return any(isinstance(base, Symbol) and base.endswith((".Enum", ".IntEnum", ".StrEnum")) for base in self.bases)
+
+    def member(self, name: str, value: Any) -> Any:
+        """What stands for an attribute of an enumeration, whose body gives it a value."""
+        names = {base.rpartition(".")[2] for base in self.bases if isinstance(base, Symbol)}
+        if "StrEnum" in names and isinstance(value, Made) and value.of == "enum.auto":
+            return name.lower()
+        plain = text_of(value) is not None if self.is_text_enum else isinstance(value, int) and "IntEnum" in names
+        return value if plain or isinstance(value, FunctionValue) else MemberValue(f"{self.name}.{name}", value)
 
 
 Changed: TypeAlias = tuple[dict[str, Any], str, Any]
@@ -279,9 +306,18 @@ class InstanceValue:
     """If it is what ``super()`` returns, the object that the methods are given."""
 
     def keep(self, name: str, value: Any) -> None:
-        """Give an attribute a value."""
+        """Give an attribute a value; in a branch that does not, it has that of its class."""
+        default = UNKNOWN if name in self.names else self.of.find(name)
+        if default is not UNKNOWN and not (isinstance(default, FunctionValue) and default.is_property):
+            self.names[name] = member(self, name)
         self.trail.append((self.names, name, self.names.get(name, UNSET)))
         self.names[name] = value
+
+    def blur(self) -> None:
+        """Take its attributes for unknown, but for graphs and other objects."""
+        for name, value in [*self.names.items()]:
+            if not isinstance(value, GraphValue | InstanceValue):
+                self.keep(name, unknown(value))
 
 
 class SetValue(list[Any]):
@@ -309,9 +345,11 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class MemberValue:
-    """A member of an enumeration that is no string; its ``value`` is one."""
+    """A member of an enumeration that is no string or number itself."""
 
-    value: Any
+    name: str
+    """The class's name and its own, which tell it from others."""
+    value: Any = field(default=None, compare=False)
     """What it stands for."""
 
 
@@ -350,24 +388,28 @@ class Grip:
 def builders_in(*values: Any) -> list[FoundGraph]:
     """The builders that values are, hold, or may change."""
     found: list[FoundGraph] = []
-    for value in values:
-        match value:
+    waiting, seen = [*values][::-1], set[int]()
+    while waiting:
+        inner: Iterable[Any] = ()
+        match value := waiting.pop():
             case GraphValue(graph=graph, compiled=False):
                 found.append(graph)
             case Grip(graphs=graphs):
                 found += graphs
             case Made(options=options, given=given):
-                found += builders_in(*options.values(), *given)
+                inner = (*options.values(), *given)
             case FunctionValue():
-                found += builders_in(*(held for held in named_in(value) if isinstance(held, GraphValue | Grip)))
+                inner = [held for held in named_in(value) if isinstance(held, GraphValue | Grip)]
             case InstanceValue(names=names):
-                found += [held.graph for held in names.values() if isinstance(held, GraphValue) and not held.compiled]
-            case list() | tuple():
-                found += builders_in(*cast("list[Any]", value))
-            case dict():
-                found += builders_in(*cast("dict[Any, Any]", value).values())
+                inner = [held for held in names.values() if isinstance(held, GraphValue)]
+            case list() | tuple() if id(value) not in seen:  # a list may hold itself
+                inner = cast("list[Any]", value)
+            case dict() if id(value) not in seen:
+                inner = cast("dict[Any, Any]", value).values()
             case _:
                 pass
+        seen.add(id(value))
+        waiting += [*inner][::-1]
     return found
 
 
@@ -444,7 +486,7 @@ def member(owner: Any, name: str) -> Any:
             value = _method_of(owner.find(name), None, owner)
             if text_of(value) is not None and owner.changes(name):
                 return UNKNOWN
-            return MemberValue(value) if owner.is_enum and not owner.is_text_enum and text_of(value) else value
+            return owner.member(name, value) if owner.is_enum and name in owner.members else value
         case _:
             return UNKNOWN
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -462,7 +462,7 @@ def _given_in(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
     """What a piece of the syntax gives a value that can be read, and which: of a loop, the list of them."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            return [(target, value) for target in targets]
+            return [pair for target in targets for pair in _unpacked(target, value)]
         case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
             return [(target, value)]
         case ast.AugAssign(target=target, op=ast.Add(), value=value) if _is_list(value):
@@ -471,6 +471,15 @@ def _given_in(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
             return [(target, value)] if isinstance(value, ast.List | ast.Tuple | ast.Name) else []
         case _:
             return []
+
+
+def _unpacked(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr | None]]:
+    """What an assignment gives to what; of a tuple that is taken from one, each part on its own."""
+    parts = [each.elts for each in (target, value) if isinstance(each, ast.Tuple | ast.List)]
+    starred = any(isinstance(each, ast.Starred) for elts in parts for each in elts)
+    if len(parts) < MANY or starred or len(parts[0]) != len(parts[1]):
+        return [(target, value)]
+    return [pair for one, its in zip(*parts, strict=True) for pair in _unpacked(one, its)]
 
 
 def _changes(node: ast.AST, name: str, lists: bool) -> bool:
@@ -489,7 +498,8 @@ def _changes(node: ast.AST, name: str, lists: bool) -> bool:
 
 def _stored_in(statement: ast.stmt) -> Iterator[str]:
     for node in ast.iter_child_nodes(statement):
-        for inner in ast.walk(node) if isinstance(node, ast.expr) else ():
+        part = node.pattern if isinstance(node, ast.match_case) else node
+        for inner in ast.walk(part) if isinstance(part, ast.expr | ast.pattern) else ():
             yield from stored(inner)
 
 
@@ -514,15 +524,16 @@ def returned_values(function: ast.AST) -> list[ast.expr]:
     return [function.body] if isinstance(function, ast.Lambda) else [*own]
 
 
-def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a module or function without those of the functions and classes inside it, which it yields bare."""
+@lru_cache(maxsize=4096)
+def own_nodes(scope: ast.AST) -> Sequence[ast.AST]:
+    """The nodes of a module or function without those of the functions and classes inside it, which are there bare."""
     body: Any = getattr(scope, "body", [])
-    queue: list[ast.AST] = [*body] if isinstance(body, list) else [body]
+    queue, found = [*body] if isinstance(body, list) else [body], list[ast.AST]()
     while queue:
-        node = queue.pop()
-        yield node
+        found.append(node := queue.pop())
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             queue += ast.iter_child_nodes(node)
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -549,19 +560,23 @@ def _bound(node: ast.AST) -> Iterable[tuple[str, int]]:
             return [((alias.asname or alias.name).partition(".")[0], 1) for alias in names]
         case ast.For() | ast.AsyncFor() | ast.While() | ast.comprehension():
             return [(name, MANY) for inner in ast.walk(node) for name in stored(inner)]
-        case ast.AugAssign(target=ast.Name(id=name)) | ast.ExceptHandler(name=str(name)):
-            return [(name, MANY)]
-        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+        case ast.AugAssign(target=ast.Name(id=name)):
             return [(name, MANY)]
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             return [(name, MANY) for name in names]
         case _:
-            return []
+            return [(name, MANY) for name in stored(node)]
 
 
 def stored(node: ast.AST) -> list[str]:
-    """The name that a node of the syntax gives a value to, if it is one."""
-    return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+    """The name that a node of the syntax gives a value to, if it is one: a variable, or one of a pattern or handler."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            return [name]
+        case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            return [name]
+        case _:
+            return []
 
 
 @lru_cache(maxsize=4096)
