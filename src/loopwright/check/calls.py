@@ -365,8 +365,9 @@ class Calls(ABC):
         yields = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
         if deep or yields or node in self._following:
             return UNKNOWN if given is None else self._handed_on(function, given)
-        for graph in builders_in(*given.given, *given.named.values()) if given and given.starred else ():
-            graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
+        if given and given.starred:
+            for graph in builders_in(*given.given, *given.named.values()):
+                graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
         self.called |= {node, (function.bound.of.node, node) if isinstance(function.bound, InstanceValue) else node}
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values)
