@@ -31,6 +31,7 @@ from loopwright.check.targets import check_targets
 from loopwright.engine import RunEvent, RunResult, verify
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.engine.gate import is_engine_node
+from loopwright.engine.ledger import stops_said
 from loopwright.errors import GraphError, InputError, LoopwrightError, NodeFailed
 from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
 
@@ -164,7 +165,7 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
         raise InputError("the run ended without a result")
     outcome, _events = await run.ended(result)
     stop = result.state.get("stop_reason")
-    content = [TextContent(text=text) for text in (_with_citations(outcome), _stopped(stop)) if text]
+    content = [TextContent(text=text) for text in (_with_citations(outcome), "; ".join(stops_said(stop))) if text]
     failed = outcome.error is not None
     if failed:
         content.append(TextContent(text=f"failed: {outcome.error}"))
@@ -191,11 +192,6 @@ def _with_citations(outcome: Outcome) -> str:
         for each in outcome.citations
     ]
     return "\n".join([outcome.answer, *([""] if cited else []), *cited])
-
-
-def _stopped(stop: Any) -> str:
-    stops = stop if isinstance(stop, list) else [stop] if stop else []
-    return "; ".join(f"{each['loop']} {each['outcome']} after {each['spent']} of {each['limit']}" for each in stops)
 
 
 def _failed(message: str) -> CallToolResult:

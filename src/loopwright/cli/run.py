@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
-from loopwright.cli.words import AsJson, ConfigFile, printable, stops_said, visible
+from loopwright.cli.words import AsJson, ConfigFile, printable, visible
+from loopwright.engine.ledger import stops_said
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows import registry
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -43,16 +43,6 @@ def typed() -> Iterator[str]:
             return
         if line:
             yield line
-
-
-def stops_said(stop_reason: Any) -> list[str]:
-    """At which bounds a run ended, one part of a line each.
-
-    Args:
-        stop_reason: The ``stop_reason`` of its state: none, one, or a list.
-    """
-    stops = stop_reason if isinstance(stop_reason, list) else [stop_reason]
-    return [f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops if stop]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from loopwright.engine.events.reasons import call_text, shorten
 from loopwright.engine.execution import RECURSION_LIMIT
-from loopwright.engine.ledger import STOP_REASON, StopReason
+from loopwright.engine.ledger import STOP_REASON, StopReason, stops_of
 from loopwright.errors import GraphError
 
 logger = logging.getLogger("loopwright.fallbacks")
@@ -252,7 +252,7 @@ def bound_reached(stop_reason: Any) -> str:
     Returns:
         Words that go on after a colon; empty where no bound was reached.
     """
-    return "; ".join(_bound(stop) for stop in _stops(stop_reason))
+    return "; ".join(_bound(stop) for stop in stops_of(stop_reason))
 
 
 def close_tool_calls(messages: Sequence[BaseMessage], stop_reason: Any = None) -> list[ToolMessage]:
@@ -279,7 +279,7 @@ def report(state: State, question: str | None, key: str) -> str:
     not_run = calls_not_run(turn)
     tried = [*_tried([call for call in calls_of(turn) if call not in not_run]), *_passes(stop_reason)]
     # What the engine read itself is a call, which stands among those that were tried, or what only developers know.
-    missing = [str(stop["reason"]) for stop in _stops(stop_reason) if stop.get("reason") and not stop.get("derived")]
+    missing = [str(stop["reason"]) for stop in stops_of(stop_reason) if stop.get("reason") and not stop.get("derived")]
     lines = [
         f"I stopped before I had an answer: {bound}." if bound else "I stopped before I had an answer.",
         f"Asked: {shorten(asked)}" if asked else "",
@@ -297,7 +297,7 @@ def _tried(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def _passes(stop_reason: Any) -> Iterator[str]:
-    for stop in _stops(stop_reason):
+    for stop in stops_of(stop_reason):
         if not stop.get("resource"):
             yield f"{_number(stop['spent'], 'pass')} of loop {stop['loop']!r}"
 
@@ -320,7 +320,3 @@ def _number(value: float, unit: str) -> str:
 
 def _figure(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.4g}"
-
-
-def _stops(stop_reason: Any) -> list[dict[str, Any]]:
-    return [stop for stop in (stop_reason if isinstance(stop_reason, list) else [stop_reason]) if stop]

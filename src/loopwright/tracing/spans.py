@@ -26,7 +26,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.engine.events.schema import Observer
-from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.ledger import STOP_REASON, stops_of
 from loopwright.tracing import conventions as names
 
 STEP = "graph:step:"
@@ -131,7 +131,7 @@ class RunSpans(Observer):
         part = self._parts.get(run_id)
         if part and part.span and run_id in self._graphs:
             stop = outputs.get(STOP_REASON) if isinstance(outputs, Mapping) else None
-            for each in stop if isinstance(stop, list) else [stop] if stop else []:
+            for each in stops_of(stop):
                 part.span.set_attribute(names.STOP_REASON, str(each["outcome"]))
                 part.span.set_attributes(
                     {names.LOOP: each["loop"], names.LIMIT: each["limit"], names.PASSES: each["spent"]}

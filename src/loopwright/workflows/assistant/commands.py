@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopwright.cli.words import AsJson, ConfigFile, shown_count, stops_said, typed
+from loopwright.cli.words import AsJson, ConfigFile, shown_count, typed
 from loopwright.cli.words import visible as printable
+from loopwright.engine.ledger import stops_said
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:

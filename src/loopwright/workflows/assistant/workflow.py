@@ -14,6 +14,7 @@ from typing import Annotated, Any, Self, cast
 from langchain_core.messages import HumanMessage
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
+from loopwright.config import shipped
 from loopwright.diagram import mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult, Usage
 from loopwright.engine.events.schema import NodeFinished, Told, closing
@@ -142,22 +143,7 @@ class AssistantWorkflow(Workflow[Services]):
         for node in DECLARATIONS
     }
     state_schema = AssistantState
-    examples = (
-        Example(title="Answered at the first search", input={"message": "Which keynotes are there?"}),
-        Example(title="Thought over twice, and answered in part", input={"message": "Which booth repairs bicycles?"}),
-        Example(
-            title="Looked for at other times, and answered in part",
-            input={"message": "Are there talks about gardening on Saturday morning?"},
-        ),
-        Example(title="Stopped by the bound", input={"message": "What is on about security on the first day?"}),
-        Example(
-            title="With a profile",
-            input={
-                "message": "What should I not miss on Sunday?",
-                "user_context": {"profile": {"interests": ["soil", "repair"]}},
-            },
-        ),
-    )
+    examples = tuple(Example(**each) for each in shipped("loopwright.workflows.assistant", "data/try.yaml"))
     expected = ("tables",)
     prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"

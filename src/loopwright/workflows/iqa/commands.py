@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from loopwright.cli.words import ConfigFile, printable, stops_said
+from loopwright.cli.words import ConfigFile, printable
+from loopwright.engine.ledger import stops_said
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:

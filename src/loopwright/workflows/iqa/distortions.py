@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import Any
 
 from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
@@ -26,46 +27,21 @@ class Distortion(StrEnum):
     SPATIAL = "spatial distortions"
 
 
-SUBTYPES: dict[str, Distortion] = {
-    "gaussian blur": Distortion.BLURS,
-    "lens blur": Distortion.BLURS,
-    "motion blur": Distortion.BLURS,
-    "color cast": Distortion.COLOR,
-    "saturation change": Distortion.COLOR,
-    "jpeg": Distortion.COMPRESSION,
-    "jpeg2000": Distortion.COMPRESSION,
-    "gaussian noise": Distortion.NOISE,
-    "impulse noise": Distortion.NOISE,
-    "multiplicative noise": Distortion.NOISE,
-    "overexposure": Distortion.BRIGHTNESS,
-    "underexposure": Distortion.BRIGHTNESS,
-    "mean shift": Distortion.BRIGHTNESS,
-    "oversharpening": Distortion.SHARPNESS,
-    "low contrast": Distortion.CONTRAST,
-    "high contrast": Distortion.CONTRAST,
-    "banding": Distortion.SPATIAL,
-    "aliasing": Distortion.SPATIAL,
-    "pixelation": Distortion.SPATIAL,
-}
+_NAMES: dict[str, dict[str, Any]] = shipped("loopwright.workflows.iqa", "data/names.yaml")
+
+SUBTYPES = {name: Distortion(kind) for kind, names in _NAMES["subtypes"].items() for name in names}
 """Sub-type -> the kind that it belongs to."""
 
 
 def _other_words(section: str) -> dict[str, str]:
     """Word -> canonical name, as written in ``data/names.yaml``."""
-    listed: dict[str, str] = shipped("loopwright.workflows.iqa", "data/names.yaml")[section]
-    return {word.replace("_", " "): name for name, words in listed.items() for word in words.split()}
+    return {word.replace("_", " "): name for name, words in _NAMES[section].items() for word in words.split()}
 
 
 ALIASES = _other_words("distortions")
 """Other words -> a kind or a sub-type."""
 
-SPOKEN: dict[str, str] = {
-    Distortion.BLURS: "blur",
-    Distortion.SHARPNESS: "fault of sharpness",
-    Distortion.CONTRAST: "fault of contrast",
-    "jpeg": "JPEG compression",
-    "jpeg2000": "JPEG 2000 compression",
-}
+SPOKEN: dict[str, str] = _NAMES["spoken"]
 """Canonical name -> how it is put into a sentence, where that differs."""
 
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopwright.cli.words import AsJson, ConfigFile, one_line, stops_said, typed
+from loopwright.cli.words import AsJson, ConfigFile, one_line, typed
 from loopwright.cli.words import visible as printable
+from loopwright.engine.ledger import stops_said
 from loopwright.errors import InputError, LoopwrightError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from loopwright.engine.ledger import StopReason
+from loopwright.engine.ledger import stops_said
 from loopwright.errors import BackendError, InputError, unknown_name_message
 from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.samples import Sample
@@ -62,7 +62,7 @@ def row_of(sample: Sample, record: Record, shown: ReportRow) -> Row:
         "quality_score": shown.score,
         "score_source": shown.score_source,
         "replans": shown.replans,
-        "stop_reason": "; ".join(map(_told, shown.stops)) or None,
+        "stop_reason": "; ".join(stops_said(shown.stops)) or None,
         "seconds": record["seconds"],
         "error": record["error"],
         "notes": evidence.notes,
@@ -95,10 +95,6 @@ def _distortion_columns(evidence: ExecutorOutput) -> Row:
         "severity": worst["severity"] if worst else None,
         "distortions": found,
     }
-
-
-def _told(stop: StopReason) -> str:
-    return f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}"
 
 
 def _encodable(value: Any) -> Any:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from loopwright.engine.ledger import StopReason
+from loopwright.engine.ledger import StopReason, stops_of
 from loopwright.workflows.iqa.answer.fusion import QualityScore, quality_score
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
@@ -74,8 +74,7 @@ class ReportRow:
     @property
     def stops(self) -> list[StopReason]:
         """Which loops ended at their bound."""
-        stop = self.state.get("stop_reason") or []
-        return cast("list[StopReason]", stop if isinstance(stop, list) else [stop])
+        return stops_of(self.state.get("stop_reason"))
 
     @cached_property
     def _measured(self) -> QualityScore | None:
