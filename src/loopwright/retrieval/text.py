@@ -53,8 +53,8 @@ def query_terms(text: str) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """A text without differences of case, width, and of accents on letters of spaced scripts."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    """A text without differences of case, width, of accents on letters of spaced scripts, and soft hyphens."""
+    folded = unicodedata.normalize("NFKC", text.replace("\u00ad", "")).casefold()
     if folded.isascii():
         return folded
     marks_gone = "".join(

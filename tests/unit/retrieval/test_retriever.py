@@ -9,6 +9,7 @@ import pytest
 from embedders import WordEmbedder
 
 from loopwright.errors import StoreError
+from loopwright.retrieval.links import TITLE_WEIGHT, PassageLinks
 from loopwright.retrieval.names import find_mentions
 from loopwright.retrieval.records import Contribution, Document, Filter, Passage
 from loopwright.retrieval.retriever import Retriever, choose_evidence
@@ -107,3 +108,12 @@ def test_evidence_prefers_what_is_not_covered_yet() -> None:
     assert order == [0, 2, 1]
     linked = [place for place, _ in choose_evidence(coverage, nothing, lambda _: np.array([0, 9, 0], np.float32), 3)]
     assert linked == [0, 1, 2]
+
+
+def test_links_are_the_weightiest_shared_entity_and_more_for_a_title() -> None:
+    # d stands alone.
+    named = [("a", "", ["x"]), ("b", "y", ["x"]), ("c", "", ["y"]), ("d", "", []), ("e", "", ["z"])]
+    links_of = PassageLinks(named).links_among([1, 0, 2, 3])
+    weight = float(np.log(5 / 3))
+    assert links_of(0) == pytest.approx([0, weight, weight * TITLE_WEIGHT, 0])
+    assert links_of(3) == pytest.approx([0, 0, 0, 0])

@@ -1,4 +1,4 @@
-"""Sentence splitting, quote verification and the citations of a draft."""
+"""Sentence splitting, quote verification and the citations of a draft; all rules end on long input."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopwright.retrieval.names import entity_key, find_mentions
 from loopwright.retrieval.records import Evidence
+from loopwright.workflows.files.rst import as_markdown
 from loopwright.workflows.rag.answer.citations import cite, verify_quote
 from loopwright.workflows.rag.answer.reader import extract_answer
+from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.answer.verdict import grade_answer
 from loopwright.workflows.rag.schemas import Answer
 
@@ -125,3 +128,34 @@ def test_every_citation_of_the_reader_stands_in_its_source(texts: list[str], que
     assert answer.abstained or answer.citations
     texts = {each.id: each.text for each in evidence}
     assert all(texts[each.evidence_id][each.start : each.end] == each.quote for each in answer.citations)
+
+
+LENGTH = 20_000
+
+
+def long(piece: str) -> str:
+    return piece * (LENGTH // len(piece))
+
+
+@pytest.mark.matrix(3)
+@pytest.mark.parametrize(
+    "piece", [":a:", "[1", "1", "1,", "1,111,", "1999 1 ", ".", '."', " ", "(", "(ab)", "The ", "A of "]
+)
+def test_every_rule_ends_on_a_repeated_piece(piece: str) -> None:
+    text = f"x{long(piece)}x"
+    evidence = [Evidence(id="a", title="a", text=text)]
+    assert sentence_spans(text)[0][0] == 0
+    assert as_markdown(text).startswith("x")
+    assert cite(text, evidence).citations == ()
+    assert extract_answer("How many days?", evidence).confidence <= 1
+    assert entity_key(text).startswith("x")
+    assert all(len(mention.name) <= 200 for mention in find_mentions(text))
+
+
+def test_a_long_title_in_a_long_text_is_no_name() -> None:
+    assert find_mentions(long("x "), title=f"{long('x ')}y") == []
+
+
+def test_a_long_question_about_both_ends() -> None:
+    evidence = [Evidence(id=name, title=name, text=f"{name} is a city.") for name in ("Alpha", "Beta")]
+    assert extract_answer(f"Are Alpha and Beta both {long('a')}!", evidence).confidence <= 1

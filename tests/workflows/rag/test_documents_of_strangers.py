@@ -115,30 +115,6 @@ def test_the_right_sentence_is_quoted_from_anyones_documents(places: int, tmp_pa
     assert right / len(questions) >= 0.85
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Wann wurde die Sternwarte gegründet?", "1887"),
-        ("Wer leitet die Sternwarte?", "Hürlimann"),
-        ("Combien coûte le billet pour la boulangerie ?", "12,50"),
-        ("Qui dirige la boulangerie ?", "Éloïse"),
-    ],
-)
-def test_german_and_french_documents_are_quoted(question: str, answer: str, tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "sternwarte.md").write_text(
-        "# Sternwarte\n\nDie Sternwarte wurde 1887 gegründet. Frau Hürlimann leitet sie."
-    )
-    french = "La boulangerie\n\nLe billet pour la boulangerie coûte 12,50 €. Éloïse Caron dirige la boulangerie."
-    (docs / "boulangerie.txt").write_bytes(french.encode("cp1252"))
-    (docs / "bread.md").write_text("# Bread\n\nBread is made of flour, water and salt.")
-    with open_store("memory") as store:
-        assert ingest([docs], store).problems == []
-        said = ask(question, services=Services(RAGConfig(), given_store=store)).answer
-    assert answer in said.text
-
-
 def test_a_folder_that_changes_while_it_is_read(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text(f"Text number {number} is here.")
@@ -177,6 +153,24 @@ Tidemark predicts tides. Install it with `pip install tidemark`; it needs Python
 """
 
 
+FRENCH = "La boulangerie\n\nLe billet pour la boulangerie coûte 12,50 €. Éloïse Caron dirige la boulangerie."
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """A web page, a readme, a table, and documents in German and French."""
+    docs = tmp_path_factory.mktemp("docs")
+    (docs / "ferries.html").write_text(PAGE.format(padding=""))
+    (docs / "README.md").write_text(README)
+    make_docx(docs / "rooms.docx", [(1, "Rooms"), [["Room", "Seats"], ["Heron", "14"], ["Plover", "6"]]])
+    german = "Die Sternwarte wurde 1887 gegründet. Frau Hürlimann leitet sie."
+    (docs / "sternwarte.md").write_text(f"# Sternwarte\n\n{german}")
+    (docs / "boulangerie.txt").write_bytes(FRENCH.encode("cp1252"))
+    with open_store("memory") as store:
+        assert ingest([docs], store).problems == []
+        yield Services(RAGConfig(), given_store=store)
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
@@ -186,19 +180,16 @@ Tidemark predicts tides. Install it with `pip install tidemark`; it needs Python
         ("Which Python does tidemark need?", "3.10"),
         ("On which port does the server of tidemark listen?", "8421"),
         ("How many seats does the room Heron have?", "14"),
+        ("Wann wurde die Sternwarte gegründet?", "1887"),
+        ("Wer leitet die Sternwarte?", "Hürlimann"),
+        ("Combien coûte le billet pour la boulangerie ?", "12,50"),
+        ("Qui dirige la boulangerie ?", "Éloïse"),
     ],
 )
-def test_web_pages_readmes_and_tables_are_quoted_without_what_is_around_them(
-    question: str, answer: str, tmp_path: Path
+def test_documents_are_quoted_in_their_language_without_what_is_around_them(
+    question: str, answer: str, services: Services
 ) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "ferries.html").write_text(PAGE.format(padding=""))
-    (docs / "README.md").write_text(README)
-    make_docx(docs / "rooms.docx", [(1, "Rooms"), [["Room", "Seats"], ["Heron", "14"], ["Plover", "6"]]])
-    with open_store("memory") as store:
-        assert ingest([docs], store).problems == []
-        said = ask(question, services=Services(RAGConfig(), given_store=store)).answer
+    said = ask(question, services=services).answer
     assert answer in said.text
     assert not any(noise in said.text for noise in ("cookies", "Home", "Search ferries", "svg", "](", "dataLayer"))
 

@@ -56,7 +56,7 @@ def structured(draw: st.DrawFn) -> ReadDocument:
     for _ in range(draw(st.integers(0, 6))):
         layout.heading(draw(st.integers(1, 4)), draw(_TEXTS))
         layout.paragraph(draw(_TEXTS), kind=draw(st.sampled_from(["", "row"])))
-    text, sections = layout.finish()
+    text, sections, _ = layout.finish()
     return document(text, sections)
 
 
@@ -90,7 +90,7 @@ def test_no_passage_crosses_a_heading():
     layout.heading(2, "Beta")
     layout.paragraph("red green blue")
     layout.paragraph("cyan magenta yellow")
-    text, sections = layout.finish()
+    text, sections, _ = layout.finish()
     passages = passages_of(document(text, sections), size=10)
     assert [(passage.heading, passage.text) for passage in passages] == [
         ("Alpha", "Alpha\n\none two three four five six seven eight"),

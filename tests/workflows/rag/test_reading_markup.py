@@ -10,12 +10,7 @@ import pytest
 from documents import CHINESE, THAI
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.sources.reading import (
-    ReadDocument,
-    ReadingLimits,
-    ReadingProblem,
-    read_source,
-)
+from loopwright.workflows.rag.sources.reading import ReadDocument, ReadingLimits, ReadingProblem, read_source
 
 
 def read(path: Path, content: str | bytes) -> ReadDocument:

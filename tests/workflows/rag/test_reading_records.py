@@ -11,13 +11,7 @@ import pytest
 from documents import CHINESE, THAI, make_jsonl, written
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.sources.reading import (
-    ReadDocument,
-    ReadingLimits,
-    ReadingProblem,
-    Section,
-    read_source,
-)
+from loopwright.workflows.rag.sources.reading import ReadDocument, ReadingLimits, ReadingProblem, Section, read_source
 
 
 def read(path: Path, limits: ReadingLimits | None = None) -> tuple[list[ReadDocument], list[str]]:
@@ -207,11 +201,7 @@ def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
 
 
 def test_lists_in_an_object_hold_records_and_the_rest_is_one(tmp_path: Path):
-    value = {
-        "kept_by": "Ina",
-        "dogs": [{"name": "Fly", "finds": 9}, {"breed": "collie"}],
-        "closed": [{"day": "1 May"}],
-    }
+    value = {"kept_by": "Ina", "dogs": [{"name": "Fly", "finds": 9}, {"breed": "collie"}], "closed": [{"day": "1 May"}]}
     found, problems = read(written(tmp_path, "kennel_list.json", json.dumps(value)))
     assert not problems
     assert [(key_of(each), each.title, each.sections[0].headings, each.text) for each in found] == [

@@ -54,12 +54,13 @@ def test_models_that_always_say_no_end_within_the_certificate(question):
     assert runs["query_transformation"] == 3
 
 
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize(
     ("draft", "kept"),
     [
         ('Horace Jones designed it [1] "It was designed by Horace Jones".', True),
-        ("Horace Jones designed it [1].", True),
         ("Gustave Eiffel designed it [1].", False),
+        ("Horace Jones designed it [1].", True),
         ("I don't know.", False),
     ],
 )
@@ -80,7 +81,7 @@ def test_a_small_model_that_does_not_answer_leaves_the_quotes_alone(fault, monke
     quotes = ask(DESIGNER, services=rag(BRIDGES)).answer
     monkeypatch.setattr(Services, "is_small", lambda _services, _node: True)
     writer = ScriptedChatModel("Jones [1].", delay=30) if fault == "is slow" else always(ConnectionError("no memory"))
-    result = ask(DESIGNER, services=rag(BRIDGES, timeout={"model": 2}, answer_generation=writer))
+    result = ask(DESIGNER, services=rag(BRIDGES, timeout={"model": 0.5}, answer_generation=writer))
     assert (result.status, result.answer.text) == ("answered", quotes.text)
     assert result.seconds < 10
 
@@ -88,13 +89,6 @@ def test_a_small_model_that_does_not_answer_leaves_the_quotes_alone(fault, monke
 def test_a_model_that_repeats_its_query_gives_way_to_the_rules():
     result = ask("What is the price of Bitcoin today?", services=rag(query_transformation=says({"query": "bitcoin"})))
     assert len({query.casefold() for query in result.queries}) == len(result.queries) == 4
-
-
-def test_a_query_that_cannot_be_changed_ends_the_loop_early():
-    result = ask("Xyzzy?", services=rag())
-    assert result.stop_reason["loop"] == "transform"
-    assert result.path.count("query_transformation") <= 3
-    assert "web_search" in result.path
 
 
 # Failures

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, dropwhile, islice
 from typing import Any, cast
 
 from loopwright.errors import DocumentError
@@ -21,16 +22,16 @@ def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
 
     def lines() -> Iterator[str]:
         nonlocal taken
-        for number, line in text_lines(source):
+        for number, line in chain(head, feed):
             taken = number
             yield line
 
-    feed = lines()
-    first = next((line for line in feed if line.strip()), "")
-    if not first:
+    feed = text_lines(source)
+    head = [*islice(dropwhile(lambda numbered: not numbered[1].strip(), feed), 20)]
+    if not head:
         raise source.error("has no header; the first line of a CSV names its columns")
-    delimiter = max(_DELIMITERS, key=first.count)
-    reader = csv.reader(chain([first], feed), delimiter=delimiter)
+    _, usual, delimiter = max(_shape([line[:999] for _, line in head], each) for each in _DELIMITERS)
+    reader = csv.reader(lines(), delimiter=delimiter)
     header: list[str] | None = None
     while True:
         begun = taken + 1
@@ -42,12 +43,23 @@ def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
         if row is None:
             return
         if header is None:
-            header = _columns(row)
+            # Above it may stand a title, or "sep=;": few cells, and then none.
+            if 2 * max((place for place, cell in enumerate(row, 1) if cell.strip()), default=0) > usual:
+                header = _columns(row)
+            elif any(row):
+                source.ignored(source.error("the line has no names of columns, and is not read", key=str(begun)))
         elif len(row) > len(header):
             problem = f"the row has {len(row)} cells, the header {len(header)}; quote cells that hold {delimiter!r}"
             source.left_out(source.error(problem, key=str(begun)))
         elif any(cell.strip() for cell in row):
             yield begun, dict(zip(header, row, strict=False))
+
+
+def _shape(lines: list[str], delimiter: str) -> tuple[float, int, str]:
+    """The share of the rows that have as many cells as most of those with several have, and how many these are."""
+    lengths = [*map(len, csv.reader(lines, delimiter=delimiter))]
+    cells, rows = next(iter(Counter(length for length in lengths if length > 1).most_common(1)), (1, 0))
+    return rows / len(lengths), cells, delimiter
 
 
 def _columns(row: list[str]) -> list[str]:

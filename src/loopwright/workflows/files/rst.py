@@ -51,7 +51,7 @@ def as_markdown(text: str) -> str:
             told += _fenced(lines[place:end], "")
             place = end
         elif _RULE.fullmatch(line) or _GRID.fullmatch(line):
-            continue
+            told += ["|---" * (line.count("+") - 1) + "|"] if "+=" in line else []
         elif line and _RULE.fullmatch(below) and len(below) >= min(len(line), 4) and (line[0] != " " or above == below):
             level = levels.setdefault((below[0], above == below), len(levels) + 1)
             told += ["", f"{'#' * min(level, 6)} {_inline(line.strip())}", ""]

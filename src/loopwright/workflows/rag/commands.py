@@ -16,7 +16,7 @@ import typer
 
 from loopwright.cli.words import AsJson, ConfigFile, one_line, typed
 from loopwright.cli.words import visible as printable
-from loopwright.engine.ledger import stops_said
+from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError, LoopwrightError
 
 if TYPE_CHECKING:

@@ -165,7 +165,7 @@ def _bound(
     named = {term for name in names(text) for term in terms(name)} - ASKING_WORDS
     # What the sentence names and counts must stand in what it cites, whatever else it shares with it.
     wanted = set(informative_terms(text))
-    counted = {number for each in cited for number in numbers_in(f"{each.title} {each.text}")}
+    counted = {number for each in cited for number in numbers_in(f"{each.title} {each.heading} {each.text}")}
     if not numbers_in(text) <= counted or not named <= known:
         return []
     kept: list[int] = []

@@ -124,7 +124,8 @@ def extract_answer(
         best = max((judged[quote.evidence.id] for quote in groups[0]), default=0.0) if judged else None
         confidence = trust * _confidence(_signs(question, words, quotes[0]), best)
     # A number that only another file holds is that of something else, but for what is compared. Such quotes may fit.
-    counted = quotes if complexity_of(question) is Complexity.COMPARISON else quotes[:1]
+    compares = complexity_of(question) is Complexity.COMPARISON
+    counted = quotes if compares else quotes[:1]
     numbers = (term for term in words if any(map(str.isdigit, term)))
     if any(all(term not in quote.holds for quote in counted) for term in numbers):
         confidence *= ANSWERED
@@ -135,8 +136,9 @@ def extract_answer(
     groups = [group[:QUOTES] if not sure and _is_row(group[0].evidence) else group for group in groups]
     leads = [LEAD, *([LEAD if sure else LEAD // 2] * QUOTES)]
     sentences = tuple(_sentence(words, group, listed, lead) for group, lead in zip(groups, leads, strict=False))
-    # Beside what is sure only what says more of what is asked; the other quotes are there to be looked at.
-    told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or not sure]
+    # Beside what is sure only what says more of what is asked, or is compared; the others are there to be looked at.
+    every = compares or not sure
+    told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or every]
     text = joined(told, "\n\n")
     if abstained:
         nearest = f" The nearest passages:\n\n{text}" if text else ""
@@ -195,7 +197,7 @@ def _composed(
         if place in used or len(groups) == QUOTES:
             continue
         first = _quote(words, evidence[place])
-        if not first.holds:
+        if not first.holds or any(first.text == group[0].text for group in groups):
             continue
         used.add(place)
         groups.append([first])
@@ -214,7 +216,7 @@ def _added(words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> list[bool]:
     held: frozenset[str] = frozenset()
     adds: list[bool] = []
     for quote in quotes:
-        adds.append(quote.holds >= quotes[0].holds or _share(words, quote.holds - held) >= _ADDS)
+        adds.append(quote.holds >= quotes[0].holds or share_of(words, quote.holds - held) >= _ADDS)
         held |= quote.holds
     return adds
 
@@ -302,17 +304,19 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     every = _units(passage) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
+    # What answers a question, or stands under a heading, says it of what that asks or names.
+    before = ["", *(text[unit.start : unit.end] if unit.leads else "" for unit in units)]
     found = [
-        {*terms(f"{unit.above} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
-        for unit in units
+        {*terms(f"{unit.above} {lead} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
+        for unit, lead in zip(units, before, strict=False)
     ]
     above = set(terms(f"{passage.title} {passage.heading}"))
     run = _best_run(words, units, found, LENGTH)
-    return _Quote(passage, units[run], found[run], above, _held(words, above.union(*found[run])))
+    return _Quote(passage, units[run], found[run], above, held_of(words, above.union(*found[run])))
 
 
 def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence[set[str]], length: int) -> slice:
-    """Where the run of units lies that says most of what is asked, and most besides; no unit is cut."""
+    """Where the run of units lies that says most of what is asked, and most besides; none is cut, or left leading."""
     best, highest = slice(0, 1), -1.0
     for first in range(len(units)):
         held = set[str]()
@@ -323,18 +327,22 @@ def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence
             if last > first and size > length:
                 break
             held |= found[last]
-            score = _share(words, _held(words, held)) + _MORE * math.log(1 + min(size, length))
+            if units[last].leads and last + 1 < len(units):
+                continue
+            score = share_of(words, held_of(words, held)) + _MORE * math.log(1 + min(size, length))
             if score > highest:
                 best, highest = slice(first, last + 1), score
     return best
 
 
-def _held(words: Mapping[str, Asked], found: Collection[str]) -> frozenset[str]:
+def held_of(words: Mapping[str, Asked], found: Collection[str]) -> frozenset[str]:
+    """The words of a question that some terms hold in some form."""
     have = set(found)
     return frozenset(term for term, asked in words.items() if not have.isdisjoint(asked.forms))
 
 
-def _share(words: Mapping[str, Asked], held: Collection[str]) -> float:
+def share_of(words: Mapping[str, Asked], held: Collection[str]) -> float:
+    """How much of a question's weight some of its words are."""
     return sum(words[term].weight for term in held) / (sum(asked.weight for asked in words.values()) or 1.0)
 
 
@@ -343,11 +351,11 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
 
     One that says no more than the question and the headings is none, unless there is no other.
     """
-    above = _held(words, quote.above)
+    above = held_of(words, quote.above)
 
-    def weight(place: int) -> tuple[bool, float, float]:
-        held = _held(words, quote.found[place])
-        return not quote.found[place] <= words.keys() | quote.above, _share(words, held - above), _share(words, held)
+    def weight(place: int) -> tuple[bool, bool, float, float]:
+        held, new = held_of(words, quote.found[place]), not quote.found[place] <= words.keys() | quote.above
+        return not quote.units[place].leads, new, share_of(words, held - above), share_of(words, held)
 
     best = quote.units[max(range(len(quote.units)), key=weight)]
     return plain_text(quote.evidence.text[best.start : best.end])

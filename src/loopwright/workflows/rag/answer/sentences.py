@@ -9,6 +9,8 @@ _THAI = re.compile("[\u0e00-\u0e7f]")
 _THAI_LENGTH = 60
 # A line at least so long was broken because it was full, even where a capital follows.
 _FULL_LINE, _SURELY_FULL = 50, 80
+# What says whether a sentence ends lies near: with all of a long text at each line it would take quadratic time.
+_AROUND = 200
 _ITEM = re.compile(r"(?:[-*•]|\d+[.)]) ")
 _NUMBERED = re.compile(r"\n[ \t]*\d{1,3}$")
 _BREAK = re.compile(r"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[。！？!?]++(?!\[)[」』”’）)]*|[。！？]|\n\s*\n|\n")
@@ -53,7 +55,7 @@ def _line_ends_sentence(text: str, start: int, end: int) -> bool:
     """A single line break in running prose is only where the line was full."""
     if "\n" in text[start + 1 : end]:
         return True
-    before, after = text[:start].rstrip(" "), text[end:].lstrip(" ")
+    before, after = text[max(0, start - _AROUND) : start].rstrip(" "), text[end : end + _AROUND].lstrip(" ")
     if not (before[-1:].isalnum() or before[-1:] in ",;`)-‐") or _ITEM.match(after):
         return True
     if after[:1].islower():
@@ -63,7 +65,7 @@ def _line_ends_sentence(text: str, start: int, end: int) -> bool:
 
 
 def _is_no_end(text: str, start: int, end: int) -> bool:
-    after = text[end:].lstrip()
+    after = text[end : end + _AROUND].lstrip()
     if not after:
         return False
     if after[0].islower():

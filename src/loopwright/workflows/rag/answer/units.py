@@ -18,6 +18,7 @@ MOST_LINES = 16
 """Lines of code that are quoted together; longer blocks are cut, where there are some at empty lines."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_BARRED = re.compile(r"\s*\|(.*)\|\s*")
 _RULER = re.compile(r"[|\s:+=-]*-{3,}[|\s:+=-]*")
 # A line at least so long was broken because it was full.
 _FULL_LINE = 50
@@ -48,6 +49,8 @@ class Unit:
     """How it is shown."""
     above: str = ""
     """What is shown above it and is no part of it: the language of code, the header of a table."""
+    leads: bool = False
+    """Whether it says little without the next: a question of a FAQ, a heading, what ends with a colon."""
 
 
 def header_in(heading: str) -> str:
@@ -86,11 +89,12 @@ def shown(text: str, units: Sequence[Unit]) -> str:
         if kind == "code":
             parts += [f"```{above}\n{text[unit.start : unit.end]}\n```" for unit in each]
         elif kind == "row":
-            rows = [_cells(text[unit.start : unit.end]) for unit in each]
-            header = _cells(above)
+            rows = [cells_of(text[unit.start : unit.end]) for unit in each]
+            header = cells_of(above)
             ruled = [header, ["---"] * len(header)]
             headed = any(header)
-            lines = [f"| {' | '.join(row)} |" for row in [*ruled, *rows]] if headed else map(", ".join, rows)
+            plain = (", ".join(filter(None, row)) for row in rows)
+            lines = [f"| {' | '.join(row)} |" for row in [*ruled, *rows]] if headed else plain
             parts.append("\n".join(lines))
         else:
             parts.append(_running(text, each))
@@ -119,12 +123,8 @@ def _running(text: str, units: Sequence[Unit]) -> str:
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for line in text.split("\n"):
-        spans.append((start, start + len(line.rstrip())))
-        start += len(line) + 1
-    return spans
+    lines = re.finditer("^.*$", text, re.MULTILINE)
+    return [(line.start(), line.start() + len(line[0].rstrip())) for line in lines]
 
 
 def _code(text: str, lines: Sequence[tuple[int, int]], language: str) -> Iterator[Unit]:
@@ -147,21 +147,31 @@ def _prose(text: str, lines: Sequence[tuple[int, int]], begun: str) -> Iterator[
         rows = [line for line in part if not _RULER.fullmatch(text[slice(*line)])]
         within = bool(begun and part[0][0] == 0)
         if table and (len(part) > 1 or within) and rows:
-            # Of rows with bars at both ends the header has a ruler below it, or stands in another passage.
-            ruled = bool(_RULER.fullmatch(text[slice(*part[min(1, len(part) - 1)])]))
-            headed = not within and len(rows) > 1 and (ruled or not text.startswith("|", rows[0][0]))
-            header = begun if within else text[slice(*rows[0])] if headed else ""
-            yield from (Unit(*row, "row", header) for row in rows[headed:])
+            header = begun if within else header_of([text[slice(*line)] for line in part])
+            yield from (Unit(*row, "row", header) for row in rows[bool(header) and not within :])
         else:
             start = part[0][0]
-            spans = sentence_spans(text[start : part[-1][1]])
-            yield from (Unit(start + left, start + right) for left, right in spans)
+            for left, right in sentence_spans(prose := text[start : part[-1][1]]):
+                leads = prose[left] == "#" or prose[right - 1] in "?:？："
+                yield Unit(start + left, start + right, leads=leads)
 
 
 def has_cells(line: str) -> bool:
     """Whether a line looks like the row of a table."""
-    return line.lstrip().startswith("|") or " | " in line
+    return line.lstrip().startswith("|") or " | " in f"{line} "
 
 
-def _cells(row: str) -> list[str]:
-    return [plain_text(cell) for cell in row.strip().strip("|").split("|")]
+def header_of(lines: Sequence[str]) -> str:
+    """The header of a table: the row above its ruler; else the first, of two columns if it alone has no number."""
+    rulers = [bool(_RULER.fullmatch(line)) for line in lines[:2]]
+    if rulers != [False, False]:
+        return lines[0] if rulers == [False, True] and len(lines) > 2 else ""
+    first, *numbered = (re.search(r"\d", line) for line in lines)
+    corner, *others = cells_of(lines[0])
+    return lines[0] if not corner or len(others) > 1 or (any(numbered) and not first) else ""
+
+
+def cells_of(row: str) -> list[str]:
+    """The cells of a row; an empty one at either end has no bar of its own on the outer side."""
+    barred = _BARRED.fullmatch(row)
+    return [plain_text(cell) for cell in (barred[1] if barred else row).split("|")]

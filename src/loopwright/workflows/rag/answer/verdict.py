@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.protocols import Reranker
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.answer.citations import numbers_in
-from loopwright.workflows.rag.answer.reader import ANSWERED
-from loopwright.workflows.rag.question.forms import Asked, asked_words, corrected, lexicon_of
+from loopwright.workflows.rag.answer.reader import ANSWERED, held_of, share_of
+from loopwright.workflows.rag.question.forms import asked_words, corrected, lexicon_of
 from loopwright.workflows.rag.question.words import informative_terms
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Grade
 
@@ -34,16 +34,11 @@ def grade_passage(
     found = set(terms(f"{evidence.title} {evidence.heading} {evidence.text}"))
     lexicon = lexicon or lexicon_of([evidence])
     asked = [asked_words(text, lexicon) for text in ([question] if query is None else [question, query])]
-    score = max(_share(words, found) for words in asked)
+    score = max(share_of(words, held_of(words, found)) for words in asked)
     verdict = "relevant" if score >= _RELEVANT else "irrelevant" if score < _IRRELEVANT else "tie"
     missed = [f'"{term}"' for term, word in asked[0].items() if found.isdisjoint(word.forms)]
     reason = f"covers {score:.0%} of what is asked" + (f"; does not mention {', '.join(missed[:6])}" if missed else "")
     return Grade(id=evidence.id, verdict=verdict, score=round(score, 4), reason=reason)
-
-
-def _share(words: Mapping[str, Asked], found: set[str]) -> float:
-    total = sum(word.weight for word in words.values())
-    return sum(word.weight for word in words.values() if not found.isdisjoint(word.forms)) / total if total else 0.0
 
 
 def relevance(reranker: Reranker, question: str, found: Sequence[Evidence], lexicon: Lexicon) -> list[float]:

@@ -84,7 +84,8 @@ def _quoted(state: GraphState, evidence: Sequence[Evidence], services: Services)
 async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Answer, services: Services) -> Answer:
     """A small model's sentence before quotes that are sure to answer, where they bear it out; else the quotes alone."""
     quoted = [
-        Evidence(id=str(citation.number), text=citation.quote, title=citation.title) for citation in answer.citations
+        Evidence(id=str(each.number), text=each.quote, title=each.title, heading=each.heading)
+        for each in answer.citations
     ]
     try:
         # The quotes come in time, whether or not the model is ready by then.

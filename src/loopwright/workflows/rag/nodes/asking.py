@@ -51,6 +51,8 @@ async def route_question(state: GraphState, services: Services) -> dict[str, Any
     if services.chat("route_question") and route != "direct_answer":
         reading = await services.reply("route_question", Reading, question, history=listed(history[-6:]))
         standalone, route, complexity = reading.standalone, reading.route, reading.complexity
+    if route == "web_search" and not (services.given_search or services.config.rag.web.engine):
+        route = "knowledge_graph_retrieval"
     # "Search the web for" is no part of what the answer is judged by.
     standalone = web_query(standalone) or standalone
     given = state.get("max_retry_count")

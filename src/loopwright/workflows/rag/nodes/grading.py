@@ -14,7 +14,7 @@ from loopwright.engine import normalised
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import quote_untrusted
 from loopwright.workflows.rag.answer.verdict import grade_passage, relevance, relevance_from_logit
-from loopwright.workflows.rag.nodes.prompting import listed, numbered
+from loopwright.workflows.rag.nodes.prompting import listed, numbered, place_of
 from loopwright.workflows.rag.question.forms import lexicon_of
 from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Complexity, Grade
@@ -105,7 +105,7 @@ async def _grades_by_model(question: str, found: Sequence[Evidence], services: S
     async def grade(evidence: Evidence) -> Grade:
         async with turn:
             try:
-                passage = quote_untrusted(evidence.text, source=evidence.title)
+                passage = quote_untrusted(evidence.text, source=place_of(evidence))
                 reply = await services.reply(node, Relevance, question, "passage_grading", passage=passage)
             except GraphBubbleUp:
                 raise

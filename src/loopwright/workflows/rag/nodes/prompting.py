@@ -6,15 +6,21 @@ from collections.abc import Iterable, Sequence
 
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import quote_untrusted, untrusted_line
+from loopwright.workflows.rag.question.words import unique
 
 
 def numbered(evidence: Sequence[Evidence]) -> str:
     """Passages for a prompt, numbered from 1, each on one line, all fenced as data that is never an instruction."""
     lines = [
-        f"[{number}] {untrusted_line(found.title)}: {untrusted_line(found.text)}"
+        f"[{number}] {untrusted_line(place_of(found))}: {untrusted_line(found.text)}"
         for number, found in enumerate(evidence, 1)
     ]
     return quote_untrusted("\n".join(lines), source="the passages found") if lines else "none"
+
+
+def place_of(found: Evidence) -> str:
+    """Title and headings: what a price is of, and the header of a row, may stand nowhere else."""
+    return " > ".join(unique(filter(None, [found.title, *found.heading.split(" > ")])))
 
 
 def listed(lines: Iterable[str], *, numbers: bool = False) -> str:

@@ -18,6 +18,7 @@ _DESCRIBED = re.compile(
     r"\b(?:the|an?|this) (?:[\w-]+ ){1,4}?(?:of|that|who|whose|which|where|in which|by)\b|['’]s [a-z]", re.IGNORECASE
 )
 _ASKED_FOR = re.compile(r"^\W*(?:who|what|which) (?:is|are|was|were) (?:the|an?) ", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _UNSPACED = re.compile(r"ของ.+ของ|ที่.+(?:ของ|ใน)|的.+的")
 
 
@@ -29,7 +30,7 @@ def complexity_of(question: str) -> Complexity:
         described, else ``one_hop``.
     """
     text = " ".join(question.split())[:MAX_READ]
-    if _SIDE_BY_SIDE.search(text) and (len(names(text)) > 1 or not text.isascii()):
+    if _SIDE_BY_SIDE.search(text) and (max(len(names(text)), len({*_YEAR.findall(text)})) > 1 or not text.isascii()):
         return Complexity.COMPARISON
     described = len(_DESCRIBED.findall(_FIRST.sub("", text))) - bool(_ASKED_FOR.match(text))
     return Complexity.MULTI_HOP if described > 0 or _UNSPACED.search(text) else Complexity.ONE_HOP

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import UNSPACED, fold, terms
-from loopwright.workflows.rag.question.words import without_particles
+from loopwright.workflows.rag.question.words import IN_PARENTHESES, informative_terms, without_particles
 
 _WORD = re.compile(r"[^\W_]+")
 # "company's", "they're"; of "don't" the negation stays.
 _ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
-_WORD_AND_NUMBER = re.compile(r"\b([^\W\d_]{2,})(\d+)\b")
+_WORD_AND_NUMBER = re.compile(r"\b(?:([^\W\d_]{2,})(\d+)|(\d+) ?([^\W\d_]+))\b")
 # What ends a sentence, or leads to one; "(Ada King)" at the end is what is meant by a question of a chat.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?!\()")
 _ASIDE = 0.5
@@ -71,9 +72,11 @@ def lexicon_of(evidence: Sequence[Evidence]) -> Lexicon:
 def asked_words(question: str, lexicon: Lexicon) -> dict[str, Asked]:
     """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing."""
     found: dict[str, Asked] = {}
-    parts = _SENTENCE_END.split(question)
+    # Of a chat it is not sure what a question refers to: where it has words of its own, these say more.
+    own = IN_PARENTHESES.sub("", question)
+    parts = _SENTENCE_END.split(own if any(map(lexicon.knows, informative_terms(own))) else question)
     asking = [part for part in parts if "?" in part] or parts
-    for part in [*asking, *parts]:
+    for part in [*asking, *parts, question]:
         for word in _WORD.findall(_ENDING.sub(" ", fold(without_particles(_parted(part, lexicon))))):
             for term in terms(word):
                 if term not in found and (asked := _asked(word, term, lexicon)).weight > 0:
@@ -110,13 +113,14 @@ def corrected(question: str, lexicon: Lexicon) -> str:
 
 
 def _parted(question: str, lexicon: Lexicon) -> str:
-    """The question with "loam3" as "loam 3", where the documents know both parts and not the whole."""
+    """The question with "loam3" as "loam 3", and "10 kg" as "10kg", where the documents know only the other form."""
 
-    def part(match: re.Match[str]) -> str:
-        known = all(lexicon.knows(terms(each)[0]) for each in match.groups())
-        return match[0] if not known or lexicon.knows(terms(match[0])[0]) else f"{match[1]} {match[2]}"
+    def other(match: re.Match[str]) -> str:
+        parts = [each for each in match.groups() if each]
+        whole, known = lexicon.knows(terms("".join(parts))[0]), all(lexicon.knows(terms(each)[0]) for each in parts)
+        return match[0] if whole == known else ("" if whole else " ").join(parts)
 
-    return _WORD_AND_NUMBER.sub(part, question)
+    return _WORD_AND_NUMBER.sub(other, question)
 
 
 def _corrected(word: str, lexicon: Lexicon) -> str:
@@ -134,6 +138,7 @@ def other_forms(words: Mapping[str, Asked]) -> list[str]:
     return [form for asked in words.values() for form, closeness in asked.forms.items() if closeness < 1]
 
 
+@lru_cache(maxsize=128)  # the same question is weighed for each of many passages
 def _asked(word: str, term: str, lexicon: Lexicon) -> Asked:
     if lexicon.knows(term):
         # The longer names that begin with it are rarer, and make it say no more.
@@ -144,7 +149,8 @@ def _asked(word: str, term: str, lexicon: Lexicon) -> Asked:
     english = english_words()
     said = [_weight(form if form in english and word not in english else word, form, lexicon) for form in forms]
     weight = max(said, default=_weight(word, term, lexicon))
-    return Asked(weight, forms or {term: 1.0}, known=bool(forms), rarity=_rarity(word))
+    # What no passage of a sample has may stand in the others.
+    return Asked(weight, {term: 1.0, **forms}, known=bool(forms), rarity=_rarity(word))
 
 
 def _rarity(word: str) -> float:

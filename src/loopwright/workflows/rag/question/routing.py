@@ -12,19 +12,20 @@ from loopwright.workflows.rag.schemas import Route
 
 _WEB = re.compile(
     r"^(?:(?:please|can you|could you|would you|go and)\s+)*"
-    r"(?:(?:search|google|check|browse|query)(?: on)? (?:the )?(?:web|internet|net|online)"
-    r"|(?:look|search|find)(?: up| for)?(?: (?P<inner>.{1,200}?))?(?: up)? (?:on the (?:web|internet)|online)"
-    r"|(?:do|run|make) a web ?search|web ?search|google(?= )"
+    r"(?:(?:search|google|check|browse|query)(?: on)? (?:the )?(?:web|internet|online|net(?= for\b|\W*$))\b"
+    r"|(?:look|search|find)(?: up| for)?(?: (?P<inner>.{1,200}?))?(?: up)? (?:on the (?:web|internet)|online)\b"
+    r"|(?:do|run|make) a web ?search\b|web ?search\b"
     r"|such(?:e)? (?:im (?:internet|netz|web))|cherche(?:z)? sur (?:internet|le web)|busca(?:r)? en (?:internet|la web)"
     r"|(?:ช่วย)?(?:ค้นหา|ค้น|หา|เสิร์ช)(?:ใน|จาก|บน|ทาง)(?:เว็บ|อินเทอร์เน็ต|เน็ต|กูเกิล)"
     r"|(?:请|請|帮我|幫我)*(?:在|上)?(?:网上|網上|网络上|互联网上?|網路上)(?:搜索|搜尋|搜|查找|查询|查一下|查)(?:一下)?)"
     r"(?:\s*(?:(?:for|about|nach|por|เกี่ยวกับ|เรื่อง)\b|[:：,，]|and (?:tell me|find(?: out)?)))?\s*(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
+# What is asked comes first, and the web in a clause of its own: "Can guests use the internet?" asks for none.
 _WEB_AFTER = re.compile(
-    r"^(?P<rest>.{3,500}?),?\s+(?:(?:please )?(?:search|check|look (?:it|this) up|use)\s+"
-    r"(?:on |in )?(?:the )?(?:web|internet|online)"
-    r"|according to the (?:web|internet)|on the web)\s*[?.!]*$",
+    r"^(?P<rest>.{3,500}?)(?:(?:(?<=[,;:.?!–-])|\s(?:and|please))\s+(?:and |please )*"
+    r"(?:(?:search|check|look (?:it|this) up|use)\s+(?:on |in )?(?:the )?(?:web|internet|online)|on the web)"
+    r"|,?\s+according to the (?:web|internet))\s*[?.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
 _NOTHING = "What shall I search the web for?"
@@ -59,7 +60,7 @@ def web_query(question: str) -> str | None:
             "" if fold(rest.strip(" ?.!。？")) in ("it", "that", "this", "for it", "for me", "up", "please") else rest
         )
     match = _WEB_AFTER.match(text)
-    return None if match is None else match["rest"].strip()
+    return None if match is None else match["rest"].strip(" ,;:–-")
 
 
 def direct_answer(question: str) -> str:

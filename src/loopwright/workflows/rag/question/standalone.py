@@ -41,6 +41,8 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
     if not turns or not text or alone:
         return question
     asked, *said = turns[-2:]
+    # What the question before left unsaid is meant here too.
+    asked = standalone_question(asked, turns[-12:-2])
     topic = unique([*names(asked), *keywords(asked)])
     # Of an answer only full names: a quote has more capitals than names.
     told = [name for turn in said for name in names(turn[:300]) if " " in name][:_MOST_NAMES]

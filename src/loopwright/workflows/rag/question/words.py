@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable
 
 from loopwright.retrieval.names import find_mentions
-from loopwright.retrieval.text import STOP_WORDS, fold, terms
+from loopwright.retrieval.text import STOP_WORDS, UNSPACED, fold, terms
 
 # Everything that separates words; combining marks do not, or Thai syllables would break apart.
 _BREAKS = r"\s!-/:-@\[-`{-~…«»“”„‘’「」『』《》〈〉（）【】。，、！？；：·—–\u200b"
 _WORD = re.compile(rf"[^{_BREAKS}]+(?:['’.\-–][^{_BREAKS}]+)*")
-_UNSPACED_WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
 ASKING_WORDS = STOP_WORDS | frozenset(
     "does doing done may might must shall tell say says said give explain describe list please name named called many "
@@ -42,7 +41,8 @@ _SIDES = re.compile(
     r"|([\w-]++) (?:(?:more|less) )?[\w-]++ than (?:the |an? )?([^\W\d][\w-]*+))",
     re.IGNORECASE,
 )
-_IN_PARENTHESES = re.compile(r"\(([^()]*+)\)\W*$")
+IN_PARENTHESES = re.compile(r"\(([^()]*+)\)\W*$")
+"""What stands in parentheses at the end, as what is meant by a question of a chat does."""
 
 MAX_READ = 1000
 """The most characters of a question that the rules read; some of their patterns take quadratic time."""
@@ -55,7 +55,7 @@ def words(text: str) -> list[str]:
 
 def has_unspaced(text: str) -> bool:
     """Whether a text has characters of a script that is written without spaces, such as Thai or Chinese."""
-    return bool(_UNSPACED_WORD.search(text))
+    return bool(UNSPACED.search(text))
 
 
 def without_particles(text: str) -> str:
@@ -101,7 +101,7 @@ def subjects(question: str) -> list[str]:
         question of a chat does.
     """
     sides = (side for match in _SIDES.findall(question) for side in match if side)
-    return unique([*names(question), *sides, *_IN_PARENTHESES.findall(question)])
+    return unique([*names(question), *sides, *IN_PARENTHESES.findall(question)])
 
 
 def unique(texts: Iterable[str]) -> list[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 
 from loopwright.errors import ConfigError
 from loopwright.retrieval.records import Passage
 from loopwright.workflows.rag.answer.sentences import sentence_spans
-from loopwright.workflows.rag.answer.units import has_cells
+from loopwright.workflows.rag.answer.units import cells_of, has_cells, header_of
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
+from loopwright.workflows.rag.sources.reading.layout import shared_headings
 
 Span = tuple[int, int]
 """Where something begins and ends in a text, in characters."""
@@ -91,19 +93,12 @@ def _cuts(text: str, start: int, end: int, size: int) -> list[Span]:
 
 
 def _between(text: str, start: int, end: int, gap: re.Pattern[str]) -> Iterator[Span]:
-    begun = start
-    for match in gap.finditer(text, start, end):
-        yield from _stripped(text, begun, match.start())
-        begun = match.end()
-    yield from _stripped(text, begun, end)
-
-
-def _stripped(text: str, start: int, end: int) -> Iterator[Span]:
-    part = text[start:end]
-    kept = part.strip()
-    if kept:
-        left = start + len(part) - len(part.lstrip())
-        yield left, left + len(kept)
+    bounds = [start, *(place for match in gap.finditer(text, start, end) for place in match.span()), end]
+    for left, right in zip(bounds[::2], bounds[1::2], strict=True):
+        part = text[left:right]
+        if kept := part.strip():
+            left += len(part) - len(part.lstrip())
+            yield left, left + len(kept)
 
 
 SIZE = 120
@@ -153,32 +148,26 @@ def _parts(document: ReadDocument, size: int) -> Iterator[tuple[tuple[str, ...],
     """Headings, page, start and end of each passage."""
     pages = {section.page for section in document.sections}
     if words_in(document.text) <= size and len(pages) <= 1:
-        yield _shared_headings(document.sections), next(iter(pages), None), 0, len(document.text)
+        yield (
+            shared_headings(section.headings for section in document.sections),
+            next(iter(pages), None),
+            0,
+            len(document.text),
+        )
     else:
         for section in document.sections:
+            around = [*paragraphs(document.text, section.start, section.end)]
             for start, end in _packed(document.text, section, size):
-                yield (*section.headings, *_header(document.text, section, start)), section.page, start, end
+                yield (*section.headings, *_header(document.text, around, start)), section.page, start, end
 
 
-def _shared_headings(sections: tuple[Section, ...]) -> tuple[str, ...]:
-    """The headings that all sections are under."""
-    if not sections:
-        return ()
-    shared = sections[0].headings
-    for section in sections:
-        pairs = zip(shared, section.headings, strict=False)
-        same = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(shared), len(section.headings)))
-        shared = shared[:same]
-    return shared
-
-
-def _header(text: str, section: Section, start: int) -> list[str]:
+def _header(text: str, paragraphs: Sequence[Span], start: int) -> list[str]:
     """The header of the table that a part begins within: without it, its cells say nothing."""
-    around = next((each for each in paragraphs(text, section.start, section.end) if each[0] < start < each[1]), None)
-    if around is None or not has_cells(text[start:].partition("\n")[0]):
+    begin, end = paragraphs[max(0, bisect_right(paragraphs, (start, -1)) - 1)]
+    if not begin < start < end or not has_cells(text[start : text.find("\n", start)]):
         return []
-    rows = [line for line in text[around[0] : start].splitlines() if has_cells(line)]
-    return [" ".join(rows[0].strip(" |").split())] if rows else []
+    header = header_of([line for line in text[begin : min(end, begin + 2000)].splitlines() if has_cells(line)])
+    return [" ".join(" | ".join(cells_of(header)).split())] if header else []
 
 
 def _packed(text: str, section: Section, size: int) -> list[Span]:

@@ -43,14 +43,14 @@ def read(source: Source) -> Iterator[ReadDocument]:
         with ZipFile(BytesIO(data)) as archive:
             check_archive(source, archive, len(data))
         document = docx.Document(BytesIO(data))
-        text, sections = _layout(document).finish()
+        text, sections, heading = _layout(document).finish()
         title, date, tags = _properties(document)
     except DocumentError:
         raise
     except Exception as error:
         # What zipfile, lxml and python-docx raise on damaged files is nowhere listed.
         raise source.error(f"is a damaged DOCX: {type(error).__name__}: {error}") from error
-    title = title or next((section.headings[0] for section in sections if section.headings), "") or source.path.stem
+    title = title or heading or source.path.stem
     yield source.document(text, sections, title=title, raw=data, date=date, tags=tags)
 
 
@@ -63,10 +63,10 @@ def _properties(document: Document) -> tuple[str, datetime | None, tuple[str, ..
 
 def _layout(document: Document) -> Layout:
     layout = Layout()
-    for block in _blocks(document.element.body):
+    for number, block in enumerate(_blocks(document.element.body, {_PARAGRAPH, _TABLE})):
         if block.tag == _TABLE:
-            for row in block.iterchildren(_ROW):
-                layout.paragraph(_row_text(row), kind="row")
+            for row in _blocks(block, {_ROW}):
+                layout.paragraph(_row_text(row), kind=f"table {number}")
             continue
         level = _level(Paragraph(block, cast(Any, document)))
         if level is None:
@@ -76,13 +76,13 @@ def _layout(document: Document) -> Layout:
     return layout
 
 
-def _blocks(parent: Any) -> Iterator[Any]:
-    """The paragraphs and tables of a body; lxml bounds how deep they are nested."""
+def _blocks(parent: Any, tags: set[str]) -> Iterator[Any]:
+    """The paragraphs and tables of a body, the rows of a table, its cells; lxml bounds how deep they are nested."""
     for child in parent:
-        if child.tag in {_PARAGRAPH, _TABLE}:
+        if child.tag in tags:
             yield child
         elif child.tag in _WRAPPERS:
-            yield from _blocks(child)
+            yield from _blocks(child, tags)
 
 
 def _level(paragraph: Paragraph) -> int | None:
@@ -96,7 +96,7 @@ def _level(paragraph: Paragraph) -> int | None:
 
 def _row_text(row: Any) -> str:
     """The cells of a row; those of a table inside one are part of it."""
-    return " | ".join(" ".join(_text(cell).split()) for cell in row.iterchildren(_CELL))
+    return " | ".join(" ".join(_text(cell).split()) for cell in _blocks(row, {_CELL}))
 
 
 def _text(element: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from warnings import catch_warnings, simplefilter
 
 from bs4 import BeautifulSoup, UnusualUsageWarning
@@ -25,13 +24,14 @@ _UNSEEN_ROLES = frozenset("navigation menu menubar search dialog alertdialog".sp
 _HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp small span strike "
-    "strong sub sup td th time tt u var wbr".split()
+    "strong sub sup time tt u var wbr".split()
 )
 _CELLS = frozenset("td th".split())
 _ROWS = frozenset("li tr option".split())
+_BLOCKS = ["table", "tr", "pre", "ul", "ol", *_HEADINGS]
+_LATIN = ("iso-8859-1", "latin-1", "latin1", "windows-1252", "cp1252")
 _SPACES = re.compile(r"\s+")
-_DOUBLE_SPACES = re.compile(r" {2,}")
-_AROUND_BREAKS = re.compile(r" *\n *")
+_DOUBLE_SPACES = re.compile(r" *(\n) *| +( )")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
@@ -45,12 +45,11 @@ def read(source: Source) -> Iterator[ReadDocument]:
             simplefilter("ignore", UnusualUsageWarning)
             soup = BeautifulSoup(markup, "lxml")
         title = soup.title.get_text() if soup.title else ""
-        page = _Page()
-        text, sections = page.read(soup)
+        text, sections, heading = _Page().read(soup)
     except Exception as error:
         # The parser is not ours, and what it raises on damaged pages is nowhere listed.
         raise source.error(f"is no readable HTML: {type(error).__name__}: {error}") from error
-    title = title.strip() or page.first_heading or source.path.stem
+    title = title.strip() or heading or source.path.stem
     yield source.document(text, sections, title=title, raw=data)
 
 
@@ -58,16 +57,11 @@ def _markup(source: Source, data: bytes) -> str:
     """The page's characters: by the encoding that it declares, else as any text."""
     declared = EncodingDetector.find_declared_encoding(data, is_html=True)
     if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\x00" not in data:
-        with suppress(LookupError, UnicodeError):  # it may declare one that does not exist or that it does not keep to
-            return data.decode(declared)
+        # All bytes are Latin-1, which is declared by habit: they may be UTF-8, or what Windows adds to it.
+        for encoding in ("utf-8", "cp1252") if declared in _LATIN else (declared,):
+            with suppress(LookupError, UnicodeError):  # it may be one that does not exist or that it does not keep to
+                return data.decode(encoding)
     return text_of(source, data)
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The end of a block, waiting behind what is in it."""
-
-    tag: str
 
 
 class _Page:
@@ -76,15 +70,17 @@ class _Page:
     def __init__(self) -> None:
         self._layout = Layout()
         self._block: list[str] = []
-        self.first_heading = ""
+        # The cells of the row above, each with how many rows it goes on for.
+        self._above: list[tuple[str, int]] = []
 
-    def read(self, soup: BeautifulSoup) -> tuple[str, tuple[Section, ...]]:
+    def read(self, soup: Tag) -> tuple[str, tuple[Section, ...], str]:
         # A stack of what is still to do instead of recursion: pages may be nested deeper than Python calls.
-        waiting: list[PageElement | _End] = [soup]
+        # The end of a block, by its tag, waits behind what is in it.
+        waiting: list[PageElement | tuple[str]] = [soup]
         while waiting:
             item = waiting.pop()
-            if isinstance(item, _End):
-                self._end_block(item.tag)
+            if isinstance(item, tuple):
+                self._end_block(*item)
             elif isinstance(item, Tag):
                 waiting += self._enter(item)
             elif isinstance(item, NavigableString) and not isinstance(item, PreformattedString):
@@ -92,32 +88,51 @@ class _Page:
         self._end_block("")
         return self._layout.finish()
 
-    def _enter(self, tag: Tag) -> list[PageElement | _End]:
+    def _enter(self, tag: Tag) -> list[PageElement | tuple[str]]:
         """Begin a tag, and give what is in it, last first."""
         if _is_unseen(tag):
             return []
         if tag.name == "br":
             self._block.append("\n")
             return []
-        inside: list[PageElement | _End] = list(reversed(tag.contents))
-        if tag.name in _CELLS and any(part.strip() for part in self._block):
-            self._block.append(" | ")
+        inside: list[PageElement | tuple[str]] = list(reversed(tag.contents))
         if tag.name in _INLINE:
             return inside
         self._end_block("")
+        if tag.name == "table":
+            self._above = []
+        if tag.name == "tr" and self._row(tag):
+            return []
         if tag.name == "pre":
             self._layout.paragraph(tag.get_text())
             return []
-        return [_End(tag.name), *inside]
+        return [(tag.name,), *inside]
+
+    def _row(self, tag: Tag) -> bool:
+        """Add a row of several cells as one line, where none is laid out itself; one that spans several is repeated."""
+        tags = [cell for cell in tag.find_all(_CELLS, recursive=False) if not _is_unseen(cell)]
+        kept = {place: (text, rows - 1) for place, (text, rows) in enumerate(self._above) if rows > 1}
+        if len(tags) + len(kept) < 2 or any(cell.find(_BLOCKS) for cell in tags):
+            return False
+        cells = [(" ".join(_Page().read(cell)[0].split()), _span(cell, "rowspan")) for cell in tags]
+        wide = [cell for cell, tag in zip(cells, tags, strict=True) for _ in range(_span(tag, "colspan"))]
+        each = iter(wide)
+        self._above = [kept.get(place) or next(each, ("", 1)) for place in range(len(wide) + len(kept))]
+        self._layout.paragraph(" | ".join(text for text, _ in self._above), kind=f"tr{id(tag.find_parent('table'))}")
+        return True
 
     def _end_block(self, tag: str) -> None:
-        text = _AROUND_BREAKS.sub("\n", _DOUBLE_SPACES.sub(" ", "".join(self._block)))
+        text = _DOUBLE_SPACES.sub(lambda space: space[1] or space[2], "".join(self._block))
         self._block.clear()
         if tag in _HEADINGS:
             self._layout.heading(int(tag[1]), text)
-            self.first_heading = self.first_heading or " ".join(text.split())
         else:
             self._layout.paragraph(text, kind=tag if tag in _ROWS else "")
+
+
+def _span(cell: Tag, name: str) -> int:
+    number = str(cell.get(name))
+    return min(100, int(number) or 1) if number.isdecimal() and len(number) < 9 else 1
 
 
 def _is_unseen(tag: Tag) -> bool:

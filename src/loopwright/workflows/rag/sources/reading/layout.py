@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from loopwright.workflows.rag.sources.reading.documents import Section
 
@@ -35,6 +37,16 @@ def sections(text: str, marks: list[Mark]) -> tuple[Section, ...]:
         elif text[start:end].strip():
             opened = start
     return tuple(found)
+
+
+def shared_headings(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The headings with which all of these begin."""
+    return tuple(level[0] for level in takewhile(lambda level: len({*level}) == 1, zip(*paths, strict=False)))
+
+
+def title_of(marks: Iterable[Mark]) -> str:
+    """The heading that all others stand under; empty where there is none: one of several is no title."""
+    return next(iter(shared_headings(mark.headings for mark in marks if mark.headings)), "")
 
 
 class Headings:
@@ -90,7 +102,7 @@ class Layout:
         self._length = start + len(stripped)
         return start
 
-    def finish(self) -> tuple[str, tuple[Section, ...]]:
-        """The text, with an empty line between most blocks, and its sections."""
+    def finish(self) -> tuple[str, tuple[Section, ...], str]:
+        """The text, with an empty line between most blocks, its sections, and its title, if it has one."""
         text = "".join(self._parts)
-        return text, sections(text, self._marks)
+        return text, sections(text, self._marks), title_of(self._marks)

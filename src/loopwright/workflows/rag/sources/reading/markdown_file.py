@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from loopwright.workflows.files import text_of
 from loopwright.workflows.files.rst import as_markdown
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
-from loopwright.workflows.rag.sources.reading.layout import Headings, Mark, sections
+from loopwright.workflows.rag.sources.reading.layout import Headings, Mark, sections, title_of
 from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, unusable_date
 from loopwright.workflows.rag.sources.reading.source import Source
 
@@ -40,8 +40,8 @@ def read_rst(source: Source) -> Iterator[ReadDocument]:
 
 
 def _document(source: Source, body: str, raw: bytes, title: str = "", **about: Any) -> ReadDocument:
-    marks, first_title = _marks(body)
-    title = title or first_title or source.path.stem
+    marks = _marks(body)
+    title = title or title_of(marks) or source.path.stem
     return source.document(body, sections(body, marks), title=title, raw=raw, **about)
 
 
@@ -70,8 +70,8 @@ def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
     return (cast(dict[str, Any], fields), text[match.end() :]) if isinstance(fields, dict) else ({}, text)
 
 
-def _marks(text: str) -> tuple[list[Mark], str]:
-    """Where the sections begin, and the first heading of the outermost level."""
+def _marks(text: str) -> list[Mark]:
+    """Where the sections begin."""
     # Only blocks are parsed: inline marks stay as they are, and the headings' own are parsed one by one.
     blocks = MarkdownIt("commonmark").disable(["inline", "text_join"])
     inline = MarkdownIt("commonmark")
@@ -81,7 +81,6 @@ def _marks(text: str) -> tuple[list[Mark], str]:
         offsets.append(offsets[-1] + len(line) + 1)
     marks = [Mark(start=0, body=0)]
     headings = Headings()
-    title = ""
     tokens = blocks.parse(text)
     for token, content in pairwise(tokens):
         if token.type != "heading_open" or token.level or token.map is None:
@@ -89,12 +88,10 @@ def _marks(text: str) -> tuple[list[Mark], str]:
         name = _shown(inline, content.content)
         if not name:
             continue
-        level = int(token.tag[1:])
-        title = title or (name if level == 1 else "")
-        path = headings.enter(level, name)
+        path = headings.enter(int(token.tag[1:]), name)
         begin, end = token.map
         marks.append(Mark(start=offsets[begin], body=min(offsets[end], len(text)), headings=path))
-    return marks, title
+    return marks
 
 
 def _shown(inline: MarkdownIt, heading: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from io import BytesIO
 from pypdf import PasswordType, PdfReader
 
 from loopwright.errors import DocumentError
+from loopwright.retrieval.english import english_words
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument
 from loopwright.workflows.rag.sources.reading.layout import Layout
 from loopwright.workflows.rag.sources.reading.source import Source
@@ -30,7 +32,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
     except Exception as error:
         # What pypdf raises on damaged files is nowhere listed: KeyError, TypeError, RecursionError and more.
         raise source.error(f"is a damaged PDF: {type(error).__name__}: {error}") from error
-    text, sections = layout.finish()
+    text, sections, _ = layout.finish()
     if not text:
         raise source.error("has no text: scanned pages need OCR")
     yield source.document(text, sections, title=title or source.path.stem, raw=data, date=date)
@@ -50,12 +52,18 @@ def _pages(source: Source, reader: PdfReader) -> Layout:
     layout = Layout()
     end = time.monotonic() + limits.pdf_seconds
     for number, page in enumerate(reader.pages, 1):
-        layout.page(number, page.extract_text())
+        layout.page(number, re.sub(r"\b([^\W\d_]+)-\n([^\W\d_A-ZÀ-ÖØ-Þ]\w*)", _joined, page.extract_text()))
         if time.monotonic() > end:
             raise source.error(
                 f"took more than {limits.pdf_seconds:g} s until page {number}, the limit pdf_seconds; split it"
             )
     return layout
+
+
+def _joined(match: re.Match[str]) -> str:
+    """A word that was parted at the end of a line; of two words that make none together the hyphen is their own."""
+    own = {match[1], match[2]} <= english_words().keys() and match[1] + match[2] not in english_words()
+    return match[1] + "-" * own + match[2]
 
 
 def _metadata(reader: PdfReader) -> tuple[str, datetime | None]:

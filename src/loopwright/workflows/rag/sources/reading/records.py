@@ -15,13 +15,14 @@ from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Sec
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _TRIPLE = ("subject", "relation", "object")
+_OF_TEXT = ("id", "title", "name", "text", "tags")
 _SHOWN = 100
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
 def read_csv(source: Source) -> Iterator[ReadDocument]:
     """Read a CSV file row by row; a row without ``id`` has the number of its first line as its key."""
-    return _documents(source, csv_rows(source))
+    return _documents(source, csv_rows(source), rows=True)
 
 
 def read_json(source: Source) -> Iterator[ReadDocument]:
@@ -49,9 +50,7 @@ def as_text(value: object) -> str:
 def as_texts(value: object, separators: str = ",") -> tuple[str, ...]:
     """A value, a list of values, or a text with several, as texts; what is empty is left out."""
     if isinstance(value, str):
-        for separator in separators[1:]:
-            value = value.replace(separator, separators[0])
-        value = value.split(separators[0]) if separators else [value]
+        value = re.split(f"[{separators}]", value)
     values = cast(list[Any], value) if isinstance(value, list) else [value]
     return tuple(text for inner in values if (text := as_text(inner)))
 
@@ -65,19 +64,19 @@ def unusable_date(value: object) -> str:
     return f"its date {shown} is not ISO 8601, or too far away; the file's own counts instead"
 
 
-def _documents(source: Source, values: Iterable[tuple[object, object]]) -> Iterator[ReadDocument]:
+def _documents(source: Source, values: Iterable[tuple[object, object]], rows: bool = False) -> Iterator[ReadDocument]:
     """The documents of a file's records, one after the other; one that is broken or comes again is told and left out.
 
     A record with ``text`` is that text; of the other fields ``id``, ``title`` (or ``name``), ``date`` and ``tags`` are
-    read. A record without ``text`` but with ``subject``, ``relation`` and ``object`` is a
-    triple. Any other record becomes one line "name: value" for each field.
+    read; of the ``rows`` of a table the rest is added to the text. A record without ``text`` but with ``subject``,
+    ``relation`` and ``object`` is a triple. Any other record becomes one line "name: value" for each field.
     """
     seen: set[str] = set()
     empty = True
     for number, value in values:
         empty = False
         try:
-            document = _document(source, str(number), value)
+            document = _document(source, str(number), value, rows)
             if document.id in seen:
                 key = document.id.removeprefix(f"{document_id(source.path)}#")
                 raise source.error("an earlier record of the file has this id; give each its own", key=key)
@@ -90,7 +89,7 @@ def _documents(source: Source, values: Iterable[tuple[object, object]]) -> Itera
         raise source.error("has no records")
 
 
-def _document(source: Source, number: str, value: object) -> ReadDocument:
+def _document(source: Source, number: str, value: object, rows: bool) -> ReadDocument:
     if not isinstance(value, dict):
         raise source.error(f"the record is a {type(value).__name__}, not an object", key=number)
     fields = {name.strip().casefold(): inner for name, inner in cast(dict[str, Any], value).items()}
@@ -107,6 +106,10 @@ def _document(source: Source, number: str, value: object) -> ReadDocument:
         title, headings = title or ("" if "id" in fields else file), (file, *filter(None, [number.rpartition(".")[0]]))
     elif not isinstance(text, str):
         raise source.error(f"its text is a {type(text).__name__}, not a string", key=key)
+    elif rows:
+        # "Date;Text;Amount" is a bank statement: the column of that name is a part of what its row says.
+        rest = {name: inner for name, inner in fields.items() if name not in _OF_TEXT}
+        text = "\n\n".join(filter(None, [text, "\n".join(_lines(rest))]))
     date = source.date(fields.get("date"))
     # Without a text field the date stands in the lines, whatever its form, so nothing is lost.
     if "text" in fields and fields.get("date") and not date:

@@ -1,17 +1,22 @@
-"""Ingesting: what is stored, what is skipped, replaced and deleted, and what is reported."""
+"""Ingesting: what is stored, skipped, replaced, deleted and reported; and the vectors that follow the documents."""
 
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from documents import make_jsonl
+from embedders import WordEmbedder
 from ingesting import contents, fresh, in_new_process, ingest_with_little_room, people, write
 
 from loopwright.errors import StoreError
+from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.rag.sources import IngestReport, UnreadDocument, ingest
+from loopwright.workflows.rag.sources import IngestReport, UnreadDocument, fill_vectors, ingest
 
 ADA = "Ada Lovelace was born in London. Ada Lovelace worked with Charles Babbage."
 BRIDGE = "Tower Bridge is a bridge in London. Tower Bridge was designed by Horace Jones."
@@ -191,3 +196,58 @@ def test_a_store_without_room(tmp_path):
     with open_store(f"sqlite:{target}") as store:
         assert store.stats().documents == stored
         assert ingest([source], store).stored == 400 - stored
+
+
+@pytest.fixture
+def source(tmp_path):
+    return make_jsonl(tmp_path / "people.jsonl", people(50))
+
+
+def test_every_passage_gets_the_vector_of_its_title_and_text(store, source):
+    embedder = WordEmbedder()
+    assert isinstance(embedder, Embedder)
+    report = ingest([source], store, embedder=embedder)
+    assert report.vectors == report.vectors_total == store.stats().vectors == 50
+    passage = store.passages_of(store.documents()[3].id)[0]
+    vector = embedder.embed_query(f"{passage.title}\n{passage.text}")
+    assert store.search_vector(vector, 1, model=embedder.model)[0].passage_id == passage.id
+
+
+def test_stopped_and_resumed(store, source):
+    ingest([source], store)
+    seen: list[tuple[int, int]] = []
+
+    def look(done: int, total: int) -> None:
+        seen.append((done, total))
+        if done >= 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fill_vectors(store, WordEmbedder(), batch=10, on_progress=look)
+    assert seen == [(10, 50), (20, 50)]
+    assert store.stats().vectors == 20
+    assert fill_vectors(store, WordEmbedder(), batch=10) == 30
+    assert fill_vectors(store, WordEmbedder(), batch=10) == 0
+
+
+def test_words_are_found_while_vectors_are_made(store, source):
+    asked, answered = threading.Event(), threading.Event()
+
+    class Waiting(WordEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            asked.set()
+            assert answered.wait(30)
+            return super().embed(texts)
+
+    ingest([source], store)
+    filling = threading.Thread(target=fill_vectors, args=(store, Waiting()), kwargs={"batch": 10})
+    filling.start()
+    try:
+        assert asked.wait(30)
+        assert store.search_text("Works7", 1)
+        assert store.stats().vectors == 0
+        store.delete([store.documents()[0].id])
+    finally:
+        answered.set()
+        filling.join(30)
+    assert store.stats().vectors == store.stats().passages == 49

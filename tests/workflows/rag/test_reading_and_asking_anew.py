@@ -1,0 +1,129 @@
+"""What titles, tables, rows, chats and numbers mean, where a first reading of them took them for something else."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from documents import make_docx, make_pdf, written
+from knowledge import BRIDGES, rag
+
+from loopwright.retrieval.records import Evidence
+from loopwright.retrieval.text import terms
+from loopwright.workflows.rag import ask
+from loopwright.workflows.rag.answer.citations import cite
+from loopwright.workflows.rag.answer.reader import extract_answer
+from loopwright.workflows.rag.answer.sentences import sentence_spans
+from loopwright.workflows.rag.answer.units import shown, units_of
+from loopwright.workflows.rag.nodes.prompting import numbered
+from loopwright.workflows.rag.question.forms import asked_words, lexicon_of
+from loopwright.workflows.rag.question.routing import route_of, web_query
+from loopwright.workflows.rag.question.standalone import standalone_question
+from loopwright.workflows.rag.sources.reading import ReadDocument, passages_of, read_source
+
+OTHERS = ["The zoo is closed in winter.", "Nobody knows why the clock is green."]
+
+
+def passages(*texts: str) -> list[Evidence]:
+    return [Evidence(id=str(n), text=text, title="t", document_id=f"/{n}") for n, text in enumerate(texts)]
+
+
+def read(folder: Path, name: str, content: str | bytes) -> ReadDocument:
+    return next(read_source(written(folder, name, content)))
+
+
+def test_a_word_that_a_sample_lacks_is_itself_before_it_is_another() -> None:
+    (word,) = asked_words("Marigolda?", lexicon_of(passages("The marigold leaves at noon."))).values()
+    assert word.known and word.forms["marigolda"] == 1 > word.forms["marigold"]
+
+
+def test_one_heading_of_several_is_no_title(tmp_path: Path) -> None:
+    blocks = [(1, "Berlin"), "Phone 1.", (1, "Munich"), "Phone 2."]
+    (docx,) = read_source(make_docx(tmp_path / "offices.docx", blocks))
+    md = read(tmp_path, "offices.md", "# Berlin\n\nPhone 1.\n\n# Munich\n\nPhone 2.\n")
+    html = read(tmp_path, "offices.html", "<h1>Berlin</h1><p>Phone 1.</p><h1>Munich</h1><p>Phone 2.</p>")
+    assert [each.title for each in (docx, md, html)] == ["offices"] * 3
+
+
+def test_to_name_the_web_is_not_to_ask_for_it_and_without_an_engine_the_documents_are_asked() -> None:
+    own = (
+        "Can guests use the internet?; Is our list on the web?; check net salary; check the webcam; Google Drive: how?"
+    )
+    assert {route_of(question) for question in own.split("; ")} == {"knowledge_graph_retrieval"}
+    assert web_query("Who won? Please search the web.") == "Who won?"
+    result = ask("Search the web: who designed the Tower Bridge?", services=rag(BRIDGES))
+    assert "knowledge_graph_retrieval" in result.path and "Horace Jones" in result.answer.text
+
+
+def test_tables_are_kept_apart_and_their_rows_whole(tmp_path: Path) -> None:
+    path = make_docx(tmp_path / "two.docx", [[["Item", "Price"], ["A", "1"]], "", [["Name", "Phone"], ["Ada", "5"]]])
+    assert next(read_source(path)).text == "Item | Price\nA | 1\n\nName | Phone\nAda | 5"
+    html = (
+        "<table><tr><th></th><th>Mo</th><th>Tu</th></tr><tr><th rowspan=2>Hall</th><td><p>9</p></td><td>1<br>2</td></tr>"
+        "<tr><td colspan=2>shut</td></tr></table><p></p><table><tr><td>a</td><td>b</td></tr></table>"
+    )
+    assert read(tmp_path, "t.html", html).text == "| Mo | Tu\nHall | 9 | 1 2\nHall | shut | shut\n\na | b"
+
+
+def test_a_row_like_the_others_is_no_header_empty_cells_are_cells_and_rulers_stay(tmp_path: Path) -> None:
+    pairs, corner = "Phone | 555 0142\nFax | 555 0143", " | 2023\nHall | 5\n | 7"
+    assert shown(pairs, units_of(pairs)) == "Phone, 555 0142\nFax, 555 0143"
+    assert shown(corner, units_of(corner)) == "|  | 2023 |\n| --- | --- |\n| Hall | 5 |\n|  | 7 |"
+    grid = "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n"
+    assert read(tmp_path, "g.rst", grid).text == "| a | b |\n|---|---|\n| 1 | 2 |\n"
+
+
+def test_a_chat_keeps_what_was_left_unsaid_and_its_own_words_say_more() -> None:
+    chat = ["What does a ticket for the Marigold cost?", "12 euros.", "And for children?", "6 euros."]
+    assert "Marigold" in standalone_question("And for dogs?", chat)
+    words = asked_words("Does it rain in Bergen? (Marigold)", lexicon_of(passages("Rain in Bergen. Marigold.")))
+    assert words["marigold"].rarity < 1 < words["bergen"].rarity
+
+
+def test_models_see_headings_and_may_repeat_their_numbers() -> None:
+    row = Evidence(id="1", text="Boat | 3", title="Prices", heading="Prices > 2024 > Name | Cost")
+    assert "Prices > 2024 > Name | Cost: Boat | 3" in numbered([row])
+    assert cite("The boat cost 3 in 2024 [1].", [row]).sentences
+
+
+def test_of_a_faq_the_answer_is_quoted_and_not_the_next_question() -> None:
+    faq = "How do I book a boat?\nCall the office.\nHow do I cancel a boat?\nWrite to the harbour two days before."
+    assert extract_answer("How do I book a boat?", passages(faq)).short == "Call the office."
+    assert not extract_answer("How do I book a boat?", passages(f"{faq[:63]}{'Go. ' * 150}")).text.endswith("boat? [1]")
+
+
+def test_the_header_of_a_csv_is_found_and_a_column_named_text_is_one_of_several(tmp_path: Path) -> None:
+    assert (
+        read(tmp_path, "a.csv", "Prices 2024;;\nItem;Price;Note\nTea;1,20;x\n").text
+        == "Item: Tea\nPrice: 1,20\nNote: x"
+    )
+    assert read(tmp_path, "b.csv", "sep=;\nItem;Price\nTea;1,20\n").text == "Item: Tea\nPrice: 1,20"
+    assert read(tmp_path, "c.csv", "Datum;Text;Betrag\n2024-01-02;Rent;-500\n").text.endswith("betrag: -500")
+
+
+def test_long_texts_take_time_in_proportion(tmp_path: Path) -> None:
+    rows = read(tmp_path, "long.txt", "\n\n".join(f"A{n} | b c\nd{n} | e f" for n in range(12_000)))
+    begun = time.process_time()
+    assert passages_of(rows) and sentence_spans("A line of some kind and more\n" * 40_000)
+    assert time.process_time() - begun < 3
+
+
+def test_a_number_and_its_unit_are_the_same_with_a_space_and_without() -> None:
+    for asked, told in (("10kg", "10 kg"), ("10 kg", "10kg")):
+        found = passages(f"Parcels up to {told} travel free.", *OTHERS)
+        assert extract_answer(f"What travels free up to {asked}?", found).short.startswith("Parcels")
+
+
+def test_characters_are_what_they_mean(tmp_path: Path) -> None:
+    page = '<meta charset="iso-8859-1"><p>Müller – 5 €</p>'
+    assert [read(tmp_path, "c.html", page.encode(of)).text for of in ("utf-8", "cp1252")] == ["Müller – 5 €"] * 2
+    assert terms("Kündi\u00adgung") == terms("Kündigung")
+    (pdf,) = read_source(make_pdf(tmp_path / "h.pdf", ["The infor-\nmation is well-\nknown."]))
+    assert pdf.text == "The information is well-known."
+
+
+def test_copies_and_comparisons() -> None:
+    copies = passages("The boat fee is 12 euros.", "The boat fee is 12 euros.", *OTHERS)
+    assert extract_answer("What is the boat fee?", copies).text.count("12 euros") == 1
+    years = passages("Cider price in 2024, after 2023: 4 euros.", "Cider price in 2023: 3 euros.", *OTHERS)
+    assert "3 euros" in extract_answer("cider price 2023 vs 2024", years).text
