@@ -29,9 +29,9 @@ from loopwright.check.loading import load_graphs
 from loopwright.check.report import as_json
 from loopwright.check.targets import check_targets
 from loopwright.engine import RunEvent, RunResult, verify
+from loopwright.engine.events.reasons import stops_said
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.engine.gate import is_engine_node
-from loopwright.engine.ledger import stops_said
 from loopwright.errors import GraphError, InputError, LoopwrightError, NodeFailed
 from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
 

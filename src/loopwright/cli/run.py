@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from loopwright.cli.words import AsJson, ConfigFile, printable, visible
-from loopwright.engine.ledger import stops_said
+from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows import registry
 

@@ -71,18 +71,6 @@ class StopReason(TypedDict):
     """What was spent of a budget: model_calls, tokens, money or seconds."""
 
 
-def stops_of(stop_reason: StopReason | list[StopReason] | None) -> list[StopReason]:
-    """The bounds at which a run ended: a state's ``stop_reason`` is none, one, or a list."""
-    return [stop for stop in (stop_reason if isinstance(stop_reason, list) else [stop_reason]) if stop]
-
-
-def stops_said(stop_reason: StopReason | list[StopReason] | None) -> list[str]:
-    """At which bounds a run ended, one part of a line each."""
-    return [
-        f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops_of(stop_reason)
-    ]
-
-
 def merge_ledger(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Reduce two ledgers: a count never falls, unless a new run starts.
 

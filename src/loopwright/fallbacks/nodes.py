@@ -13,9 +13,9 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableLambda
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
-from loopwright.engine.events.reasons import call_text, shorten
+from loopwright.engine.events.reasons import call_text, shorten, stops_of
 from loopwright.engine.execution import RECURSION_LIMIT
-from loopwright.engine.ledger import STOP_REASON, StopReason, stops_of
+from loopwright.engine.ledger import STOP_REASON, StopReason
 from loopwright.errors import GraphError
 
 logger = logging.getLogger("loopwright.fallbacks")

@@ -25,8 +25,9 @@ from opentelemetry.metrics import Meter
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from loopwright.engine.budget.budget import PriceTable, Usage
+from loopwright.engine.events.reasons import stops_of
 from loopwright.engine.events.schema import Observer
-from loopwright.engine.ledger import STOP_REASON, stops_of
+from loopwright.engine.ledger import STOP_REASON
 from loopwright.tracing import conventions as names
 
 STEP = "graph:step:"

@@ -9,9 +9,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loopwright.engine.nodes.redact import redacted
+
+if TYPE_CHECKING:  # it comes with LangGraph, whose import takes more than a second
+    from loopwright.engine.ledger import StopReason
 
 MESSAGES = "messages"
 """The state key of the messages, as LangGraph and LangChain name it."""
@@ -90,3 +93,15 @@ def _listed(texts: Sequence[str], what: str, between: str = "; ") -> str:
     more = len(texts) - LISTED
     rest = [f"and {more} more {what if more > 1 else what[:-1]}"] if more > 0 else []
     return between.join([*texts[:LISTED], *rest])
+
+
+def stops_of(stop_reason: Any) -> list[StopReason]:
+    """The bounds at which a run ended: a state's ``stop_reason`` is none, one, or a list."""
+    return [stop for stop in (stop_reason if isinstance(stop_reason, list) else [stop_reason]) if stop]
+
+
+def stops_said(stop_reason: Any) -> list[str]:
+    """At which bounds a run ended, one part of a line each."""
+    return [
+        f"{stop['loop']} {stop['outcome']} after {stop['spent']} of {stop['limit']}" for stop in stops_of(stop_reason)
+    ]

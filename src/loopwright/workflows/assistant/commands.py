@@ -17,7 +17,7 @@ import typer
 
 from loopwright.cli.words import AsJson, ConfigFile, shown_count, typed
 from loopwright.cli.words import visible as printable
-from loopwright.engine.ledger import stops_said
+from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from loopwright.cli.words import ConfigFile, printable
-from loopwright.engine.ledger import stops_said
+from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:

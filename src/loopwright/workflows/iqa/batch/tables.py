@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from loopwright.engine.ledger import stops_said
+from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import BackendError, InputError, unknown_name_message
 from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.samples import Sample

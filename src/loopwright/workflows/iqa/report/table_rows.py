@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from loopwright.engine.ledger import StopReason, stops_of
+from loopwright.engine.events.reasons import stops_of
+from loopwright.engine.ledger import StopReason
 from loopwright.workflows.iqa.answer.fusion import QualityScore, quality_score
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
