@@ -173,6 +173,8 @@ def test_planner_adapts_to_feedback(photograph):
     told = task.model_copy(update={"feedback": ["Missing tool scores for vehicle region"]})
     second = make_plan(told, previous=first, evidence=ExecutorOutput(distortion_set={"Global": []}))
     assert (first.query_scope, second.query_scope) == (["vehicle"], "Global")
+    assert (first.distortions, second.distortions) == ({"vehicle": ["blurs"]}, {"Global": ["blurs"]})
+    assert "no evidence for vehicle alone, so the scope is widened to Global" in second.rationale
     assert "Missing tool scores for vehicle region" in second.rationale
     final = run_pipeline("Is the vehicle sharp?", photograph)
     assert final["iteration_count"] == 0, "where nothing can locate an object, no pass is spent on it"

@@ -79,11 +79,7 @@ def main() -> None:
     # The tests end with this pipe, however they end.
     threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
     keep_all(f"sqlite:{given.data / 'runs.db'}")
-    with (
-        sample_services() as assistant,
-        sample_store() as documents,
-        RagServices.of(RAGConfig(), documents) as rag,
-    ):
+    with sample_services() as assistant, sample_store() as documents, RagServices.of(RAGConfig(), documents) as rag:
         headline = HeadlineWorkflow.open()
         headline.name = "headline"
         serving = Serving(

@@ -68,7 +68,7 @@ def transport(kind: str, folder: Path, *targets: str) -> Iterator[Any]:
         process.communicate()
 
 
-@pytest.mark.parametrize("kind", ["stdio", "http"])
+@pytest.mark.parametrize("kind", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
 async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, folder):
     told: list[tuple[float, str | None]] = []
 

@@ -32,6 +32,7 @@ def of_two(url: str, **limits: float) -> tuple[int, list[str]]:
     return sum(each["calls"] for each in found), [said for each in found for said in each["said"]]
 
 
+@pytest.mark.parametrize("url", ["postgres", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True)
 def test_calls_to_the_last_one(url):
     calls, said = of_two(url, model_calls=37)
     assert calls == 37

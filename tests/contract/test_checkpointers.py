@@ -1,15 +1,16 @@
-"""One contract for every checkpoint saver: LangGraph's own conformance suite, real graphs, and killed processes."""
+"""Every checkpoint saver: LangGraph's own suite, real graphs, killed processes, our own states, attempts that are over."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import operator
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -17,10 +18,26 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
+from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
 from langgraph.graph import END, START, StateGraph
-from postgres import postgres_server  # noqa: F401
+from postgres import (
+    postgres_server,  # noqa: F401
+    postgres_url,  # noqa: F401
+)
+from shapes import State, graph
 
-from loopwright.checkpoints import aopen_checkpointer, sqlite
+from loopwright.checkpoints import aopen_checkpointer, open_checkpointer, sqlite
+from loopwright.checkpoints.archive import EPOCH, fence
+from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.schemas import (
+    DistortionFinding,
+    ExecutorOutput,
+    PlannerOutput,
+    QueryType,
+    SummarizerOutput,
+    ToolLog,
+)
+from loopwright.workflows.iqa.state import AgenticIQAState
 
 KINDS = ["memory", "json", "sqlite", "postgresql"]
 LASTING = ["json", "sqlite", "postgresql"]
@@ -168,3 +185,127 @@ def test_a_kill_between_a_large_value_and_its_checkpoint(
     second = subprocess.run([*command, "0"], capture_output=True, text=True, timeout=120, check=False)
     assert second.returncode == 0, second.stderr
     assert second.stdout.strip() == "4"
+
+
+SPECS = {"memory": "memory", "json": "json:{}/runs", "sqlite": "sqlite:{}/runs.db"}
+CONFIG: Any = {"configurable": {"thread_id": "s1"}}
+
+
+def iqa_state() -> dict[str, Any]:
+    finding = DistortionFinding(
+        type="Blur", severity=Severity.SLIGHT, confidence=0.5, explanation="sharpness 3.2", measured={"sharpness": 3.2}
+    )
+    return {
+        "query": "Is it sharp?",
+        "image_path": "a.png",
+        "plan": PlannerOutput(query_type=QueryType.IQA, required_tools=["niqe"]),
+        "executor_evidence": ExecutorOutput(
+            distortion_analysis={"Global": [finding]}, tool_logs=[ToolLog(tool="niqe", raw=3.5, score=2.0)]
+        ),
+        "summarizer_result": SummarizerOutput(final_answer="B", quality_reasoning="score 2.0"),
+    }
+
+
+@pytest.fixture
+def refused() -> Iterator[list[Any]]:
+    """Each class that LangGraph found on no allowlist; its log names each class only once in a process."""
+    events: list[Any] = []
+    stop = register_serde_event_listener(events.append)
+    yield events
+    stop()
+
+
+@pytest.mark.parametrize("kind", ["memory", "json", "sqlite"])
+def test_states_with_models_come_back_whole_and_without_warnings(
+    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, refused: list[Any]
+) -> None:
+    made = iqa_state()
+    found = {key: made[key] for key in made if key not in ("query", "image_path")}
+    builder = graph("START-all", AgenticIQAState, all=lambda _state: found)
+    with caplog.at_level(logging.WARNING):
+        with open_checkpointer(SPECS[kind].format(tmp_path), allow=[AgenticIQAState]) as saver:
+            builder.compile(checkpointer=saver).invoke(
+                {"query": made["query"], "image_path": made["image_path"]}, CONFIG
+            )
+        with open_checkpointer(SPECS[kind].format(tmp_path), allow=[AgenticIQAState]) as other:
+            found = (saver if kind == "memory" else other).get_tuple(CONFIG)
+    assert found is not None
+    back = {key: value for key, value in found.checkpoint["channel_values"].items() if key in made}
+    assert back == made
+    assert type(back["executor_evidence"].distortion_analysis["Global"][0].severity) is Severity
+    assert (caplog.records, refused) == ([], [])
+
+
+@pytest.mark.parametrize("kind", ["json", "sqlite"])
+def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, refused: list[Any]) -> None:
+    builder = graph("START-all", AgenticIQAState, all=lambda _state: {"plan": PlannerOutput()})
+    with open_checkpointer(SPECS[kind].format(tmp_path)) as saver:
+        builder.compile(checkpointer=saver).invoke({"query": "q", "image_path": "p"}, CONFIG)
+    with open_checkpointer(SPECS[kind].format(tmp_path), allow=[]) as saver:
+        found = saver.get_tuple(CONFIG)
+    assert found is not None
+    assert type(found.checkpoint["channel_values"]["plan"]) is dict
+    assert {(event["kind"], event["name"]) for event in refused} >= {("msgpack_blocked", "PlannerOutput")}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres_url")
+    return f"sqlite:{tmp_path}/runs.db"
+
+
+def two_steps(saver: Any, before_second: Callable[[], Any]) -> Any:
+    async def second(state: State) -> State:
+        await before_second()
+        return {"log": ["second"]}
+
+    return graph("START-first first-second second-END", second=second).compile(checkpointer=saver)
+
+
+def attempt(epoch: int | None, thread: str = "t") -> Any:
+    return {"configurable": {"thread_id": thread, **({} if epoch is None else {EPOCH: epoch})}}
+
+
+async def nothing() -> None:
+    pass
+
+
+async def test_an_earlier_attempt_saves_nothing_more_and_locks_nobody_out(spec: str) -> None:
+    async with aopen_checkpointer(spec) as stopped, aopen_checkpointer(spec) as other:
+        await fence(stopped, "t", 0)
+        kept: list[Any] = []
+
+        async def overtaken() -> None:
+            await fence(other, "t", 1)
+            final = await two_steps(other, nothing).ainvoke(None, attempt(1), durability="sync")
+            assert final["log"] == ["first", "second"]
+            kept.append([item async for item in two_steps(other, nothing).aget_state_history(attempt(None))])
+
+        with pytest.raises(Exception, match="a later attempt of this run began"):
+            await two_steps(stopped, overtaken).ainvoke({"log": []}, attempt(0), durability="sync")
+        history = [item async for item in two_steps(other, nothing).aget_state_history(attempt(None))]
+        assert [item.config for item in history] == [item.config for item in kept[0]]
+        for saver in (stopped, other):  # each goes on with what is its own
+            await fence(saver, "u", 0)
+            final = await two_steps(saver, nothing).ainvoke({"log": []}, attempt(0, "u"), durability="sync")
+            assert final["log"][-1] == "second"
+
+
+async def test_what_has_no_number_is_let_through_and_an_id_that_is_used_again_begins_anew(spec: str) -> None:
+    async with aopen_checkpointer(spec) as saver:
+        await fence(saver, "t", 3)
+        await fence(saver, "t", 2)
+        await two_steps(saver, nothing).ainvoke({"log": []}, attempt(None), durability="sync")
+        with pytest.raises(Exception, match="a later attempt"):
+            await two_steps(saver, nothing).ainvoke({"log": []}, attempt(2), durability="sync")
+        await fence(saver, "t", 0)
+        await two_steps(saver, nothing).ainvoke({"log": []}, attempt(0), durability="sync")
+
+
+async def test_attempts_that_begin_at_once_leave_the_newest(spec: str) -> None:
+    async with aopen_checkpointer(spec) as one, aopen_checkpointer(spec) as two:
+        await asyncio.gather(*(fence(saver, "t", epoch) for epoch in range(1, 9) for saver in (one, two)))
+        with pytest.raises(Exception, match="a later attempt"):
+            await two_steps(one, nothing).ainvoke({"log": []}, attempt(7), durability="sync")
+        await two_steps(two, nothing).ainvoke({"log": []}, attempt(8), durability="sync")

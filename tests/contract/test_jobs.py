@@ -78,6 +78,16 @@ async def test_what_is_given_back_goes_to_the_next(engine: Engine) -> None:
     assert (again.run_id, again.answer) == ("a", 1)
 
 
+async def test_a_job_that_is_given_back_after_it_was_cancelled_is_only_to_be_ended(engine: Engine) -> None:
+    jobs = await engine.worker()
+    await jobs.submit(a_job("a"))
+    job = await claimed(jobs)
+    assert not await jobs.cancel("a")
+    await jobs.give_back(job)
+    again = await claimed(jobs, 10.0)
+    assert (again.run_id, again.cancelled) == ("a", True)
+
+
 async def test_what_is_to_go_alone_waits_for_others_of_its_kind_only(engine: Engine) -> None:
     jobs = await engine.worker()
     for name in ("suspect", "another", "other"):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from unittest.mock import AsyncMock
 
 import procrastinate.utils
+import psycopg
 import pytest
 from hosted_graphs import until
 from job_engines import LEASE, Engine, a_job, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
+from procrastinate.exceptions import ConnectorException
+
+from loopwright.runs.jobs import shared
 
 pytestmark = pytest.mark.parametrize("engine", ["procrastinate"], indirect=True)
 
@@ -24,6 +29,35 @@ async def test_who_beats_keeps_a_job_and_who_does_not_loses_it(engine: Engine) -
     job = await claimed(second)
     assert (job.run_id, job.answer) == ("a", "kept")
     assert LEASE / 2 < time.monotonic() - began < 3 * LEASE + 1
+
+
+async def test_a_job_whose_claim_never_reached_the_process_comes_again(engine: Engine) -> None:
+    jobs = await engine.worker()
+    await jobs.submit(a_job("a"))
+    assert await jobs._manager.fetch_job(queues=["walk"], worker_id=jobs._worker)
+    assert (await claimed(jobs, 10.0)).run_id == "a"
+
+
+async def test_who_claims_the_same_job_again_keeps_its_places(engine: Engine) -> None:
+    jobs = await engine.worker(most=2)
+    await jobs.submit(a_job("a"))
+    first = await claimed(jobs)
+    await jobs._put_back(first.id, jobs._worker)
+    second = await claimed(jobs)
+    await jobs.drop(first)
+    await jobs.finish(second)
+    await jobs.submit(a_job("b"))
+    await jobs.submit(a_job("c"))
+    assert await claimed(jobs, 10.0) and await claimed(jobs, 10.0)
+
+
+async def test_a_database_that_takes_no_writes_for_a_while_is_waited_for(engine: Engine, monkeypatch) -> None:
+    monkeypatch.setattr(shared, "_POLL", 0.01)
+    refused = ConnectorException()
+    refused.__cause__ = psycopg.errors.ReadOnlySqlTransaction()
+    call = AsyncMock(side_effect=[refused, None])
+    await (await engine.worker())._surely(call)
+    assert call.await_count == 2
 
 
 async def test_a_worker_that_leaves_gives_its_jobs_away_at_once(engine: Engine) -> None:

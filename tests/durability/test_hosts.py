@@ -1,16 +1,20 @@
-"""Servers and workers on one PostgreSQL, as real processes: killed, stopped, standing still, and of two versions."""
+"""Servers and workers on one PostgreSQL, as real processes and as compose.yaml starts them: killed, stopped, of two versions."""
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+import yaml
+from batch_images import save
 from hosts import (
     HELD,
     NEWER,
@@ -46,11 +50,7 @@ def test_a_killed_workers_run_goes_on_in_another(many: Hosts) -> None:
     many.go("look#1")
     found = ended(server, run_id)
     events = log(server, run_id)
-    assert (found["status"], found["outcome"]["answer"], found["passes"]) == (
-        "finished",
-        "done after 3",
-        {"again": 2},
-    )
+    assert (found["status"], found["outcome"]["answer"], found["passes"]) == ("finished", "done after 3", {"again": 2})
     assert Counter(many.begun("r")) - whole(3) == Counter({"look#1": 1}), "only the node under way ran again"
     assert [event["type"] for event in events].count("run_finished") == 1
     steps = [event["step"] for event in events if event["type"] == "state"]
@@ -228,3 +228,39 @@ def test_the_database_is_gone_for_a_while_and_nothing_is_lost(tmp_path: Path) ->
         for worker in many.started[1:]:
             assert "cannot be reached" in worker.told and "can be reached again" in worker.told
             assert worker.popen.poll() is None
+
+
+COMPOSE = Path(__file__).parents[2] / "compose.yaml"
+TOKEN = "open-sesame-to-two-servers"
+
+
+def started(many: Hosts, service: dict[str, Any]) -> Any:
+    """A service's command as a process: the address of its database, its folder and its port are this test's."""
+    words = [re.sub(r"postgresql://\S+", many.url, word) for word in service["command"]]
+    words = [word.replace("--data=/data", "--data=data").replace("--port=8000", "--port=0") for word in words]
+    return many.started_as(words, {"LOOPWRIGHT_TOKEN": TOKEN})
+
+
+@pytest.mark.slow
+def test_its_servers_and_workers_share_runs_and_files_and_outlive_each_other(many: Hosts) -> None:
+    services = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]
+    assert {*services} == {"postgres", "server-1", "server-2", "worker-1", "worker-2"}
+    first, second = [started(many, services[name]) for name in ("server-1", "server-2")]
+    worker, other = [started(many, services[name]) for name in ("worker-1", "worker-2")]
+    probe = services["server-1"]["healthcheck"]["test"][-1]
+    path = re.search(r"127\.0\.0\.1:8000(\S+)'", probe).group(1)
+    assert [each.client.get(path).status_code for each in (first, second)] == [200, 200]
+    picture = save(many.folder / "picture.png", 1)
+    with picture.open("rb") as file:
+        uploaded = first.client.post("/uploads", files={"file": file}).json()["id"]
+    asked = {"workflow": "iqa", "input": {"query": "Is it sharp?", "image": uploaded}}
+    run_id = first.client.post("/runs", json=asked).json()["id"]
+    first.signal(signal.SIGKILL)
+    worker.signal(signal.SIGKILL)
+    assert ended(second, run_id)["status"] == "finished"
+    again = second.client.post("/workflows/iqa/run", json={"query": "Is it sharp?", "image": uploaded})
+    assert again.status_code == 200 and again.json()["outcome"]["answer"], again.text
+    page = second.client.get("/")
+    assert page.status_code == 200
+    other.signal(signal.SIGTERM)
+    until(lambda: other.popen.poll() == 0)

@@ -1,4 +1,4 @@
-"""A knowledge store outlives SIGKILL at random moments, and a disk that is full."""
+"""A knowledge store and an ingest outlive SIGKILL at any moment: whole documents, whole batches, and only what is missing after."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
 import pytest
+from documents import make_jsonl
+from ingesting import contents, fresh, in_new_process, ingest_into, people, write
 
 from loopwright.retrieval.stores import open_store
 
@@ -94,3 +98,53 @@ def test_kills_at_random_moments_leave_whole_documents(tmp_path: Path, kills: in
     with open_store(f"sqlite:{path}") as store:
         assert [int(id[1:]) for id, digest in store.digests().items() if digest == "2"] == [*range(0, DOCUMENTS, 5)]
         assert store.stats().vectors == store.stats().passages
+
+
+RECORDS, FEW = 48, 6
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("sources")
+    make_jsonl(folder / "people.jsonl", people(RECORDS))
+    write(folder, bridge__md="# Tower Bridge\n\nTower Bridge was designed by Horace Jones.\n", broken__json="{")
+    return [folder]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(sources: list[Path]) -> dict[str, Any]:
+    return fresh(sources)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("steps", [20, 2, 49])
+def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
+    target = str(tmp_path / "k.db")
+    with pytest.raises(BrokenProcessPool):
+        in_new_process(ingest_into, target, sources, steps, batch=FEW)
+    with open_store(f"sqlite:{target}") as store:
+        stored = store.stats().documents
+        assert stored % FEW == 0
+        assert all(store.passages_of(document.id) for document in store.documents())
+    report = ingest_into(target, sources, batch=FEW)
+    assert report.skipped == stored
+    assert report.stored == RECORDS + 1 - stored
+    with open_store(f"sqlite:{target}") as store:
+        assert contents(store) == uninterrupted
+
+
+@pytest.mark.slow
+def test_killed_while_changes_are_stored(tmp_path, sources):
+    target = str(tmp_path / "k.db")
+    source = make_jsonl(tmp_path / "people.jsonl", people(RECORDS))
+    ingest_into(target, [source], batch=FEW)
+    changed = people(RECORDS - 10)
+    for record in changed[::2]:
+        record["text"] += " It was renamed in 1950."
+    make_jsonl(source, changed)
+    with pytest.raises(BrokenProcessPool):
+        in_new_process(ingest_into, target, [source], 17, batch=FEW, prune=True)
+    report = ingest_into(target, [source], batch=FEW, prune=True)
+    assert report.deleted == 10
+    with open_store(f"sqlite:{target}") as store:
+        assert contents(store) == fresh([source])

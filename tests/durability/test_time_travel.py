@@ -20,7 +20,7 @@ from loopwright.engine.ledger import LEDGER
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
 
-@pytest.fixture(params=["memory", "sqlite", "json"])
+@pytest.fixture(params=["sqlite", "json", pytest.param("memory", marks=pytest.mark.slow)])
 def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckpointSaver[str]]:
     spec = {"memory": "memory", "sqlite": f"sqlite:{tmp_path}/runs.db", "json": f"json:{tmp_path}/runs"}
     with open_checkpointer(spec[request.param]) as opened:
@@ -104,7 +104,7 @@ def every_branch(saver: BaseCheckpointSaver[str], folder: Path, pick: slice) -> 
     assert {key: after[key] for key in before} == before
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix
 def test_branches_of_the_three_loops_end_with_the_same_books(saver: BaseCheckpointSaver[str], tmp_path: Path) -> None:
     every_branch(saver, tmp_path, slice(3, None, 36 if isinstance(saver, JsonFileSaver) else 18))
 
@@ -162,9 +162,7 @@ def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
 # Interrupts, new inputs, changed limits
 
 
-def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(
-    saver: BaseCheckpointSaver[str],
-) -> None:
+def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(saver: BaseCheckpointSaver[str]) -> None:
     def work(_state: State) -> dict[str, Any]:
         return {"log": ["work", str(interrupt("well?"))]}
 

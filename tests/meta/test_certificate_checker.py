@@ -14,7 +14,6 @@ from langgraph.types import Command
 from shapes import END, Shape, graph, loop
 
 from loopwright import Backoff, Certificate, bounded, check_certificate, verify
-from loopwright.errors import GraphError
 
 MATRIX = Path(__file__).parents[1] / "matrix"
 
@@ -139,11 +138,3 @@ def test_jumps_of_a_node_that_is_also_waited_for_are_counted() -> None:
     certificate = bounded(made, [loop("again", "s", "s", 3)]).certificate
     # Each of the four runs of s jumps to e, and once t and s are there together.
     assert (certificate.max_runs_by_node["e"] or 0) >= 4
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"bounded": true}', '{"version": 1, "bounded": true}', '{"version": 2}']
-)
-def test_what_is_no_certificate_is_named(text: str) -> None:
-    with pytest.raises(GraphError, match="no certificate of version 2"):
-        Certificate.from_json(text)

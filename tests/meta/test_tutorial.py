@@ -1,4 +1,4 @@
-"""What the tables of docs/tutorial.md and docs/what-the-proof-means.md say is what the program does; test_documents.py runs the blocks."""
+"""What the tutorial and what-the-proof-means.md say in tables, and what coding agents are told, is what the program does."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from langgraph.graph import END, START, StateGraph
+import yaml
+from langgraph.graph import END, START, MessagesState, StateGraph
+from shapes import graph
 
+import loopwright
 import loopwright.testing
-from loopwright import Loop, bounded
+from loopwright import Budget, Loop, bounded
 from loopwright.engine.proof.worst_case import assumptions_of
 from loopwright.errors import UnboundedCycleError
 
@@ -83,3 +86,34 @@ def test_a_fallback_that_leads_back_is_refused_as_the_tutorial_says():
         bounded(rag.app, [rag.search_again, improve, back])
     out = dataclasses.replace(back, exhausted=END)
     assert bounded(rag.app, [rag.search_again, improve, out]).certificate.bounded
+
+
+SKILL = Path(loopwright.__file__).parent / "skills/bound-this-graph/SKILL.md"
+
+
+def test_the_skill_bounds_a_graph_as_it_says():
+    _, head, body = SKILL.read_text().split("---\n", 2)
+    about = yaml.safe_load(head)
+    assert about["name"] == SKILL.parent.name and len(about["description"]) < 1024
+    nodes = dict.fromkeys(("search", "grade", "answer"), lambda _state: {})
+    builder = graph("START-search search-grade grade?search grade?answer answer-END", MessagesState, **nodes)
+    (code,) = re.findall(r"^ *```python\n(.*?)^ *```$", body, re.MULTILINE | re.DOTALL)
+    made = {"builder": builder}
+    exec(textwrap.dedent(code), made)
+    app = made["graph"]
+    final = app.invoke({"messages": ["hello"]})
+    assert app.certificate.require().max_runs_by_node["search"] == 4
+    assert final["stop_reason"]["loop"] == "rewrite" and final["stop_reason"]["outcome"] == "exhausted"
+    loopwright.testing.assert_bounded(app)
+    bounded(builder, limit=5, budget=Budget(model_calls=20, seconds=60))
+    assert Loop.__dataclass_fields__.keys() >= {"budget", "exhausted"}
+
+
+def test_what_agents_are_pointed_to_is_there():
+    for place in ("AGENTS.md", "docs/llms.txt"):
+        links = re.findall(r"\]\(([^)]+)\)", (ROOT / place).read_text())
+        assert links
+        for link in links:
+            assert (ROOT / place).parent.joinpath(link).exists(), (place, link)
+    listed = (ROOT / "docs/llms.txt").read_text()
+    assert all(f"({page.name}): " in listed for page in (ROOT / "docs").glob("*.md"))

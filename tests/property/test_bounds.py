@@ -27,9 +27,7 @@ from loopwright.engine.proof.verify import verify
 from loopwright.errors import UnboundedCycleError
 
 FAST = settings(
-    max_examples=examples(100),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

@@ -68,20 +68,18 @@ def node(kind: str, jumps: list[tuple[str, str]]) -> Any:
     return {"object": jumper, "lambda": lambda state: jumper(state), "decorated": undressed(jumper)}[kind]
 
 
-def graph(seed: int, *, acyclic: bool = False, jumping: bool = True) -> StateGraph[State]:
-    """A random graph; with `acyclic` every edge leads forward, and nobody jumps."""
+def graph(seed: int) -> StateGraph[State]:
+    """A random graph."""
     chance = random.Random(seed)
     names = [f"n{number}" for number in range(chance.randint(2, 6))]
     builder: StateGraph[State] = StateGraph(State)
     kinds = ["object", "lambda", "decorated", "async"]
     for place, name in enumerate(names):
-        many = chance.choice((0, 0, 1, 3, 40)) if jumping and not acyclic else 0
+        many = chance.choice((0, 0, 1, 3, 40))
         jumps = [(chance.choice(("command", "command", "send")), chance.choice(names)) for _ in range(many)]
         builder.add_node(name, node(chance.choice(kinds), jumps))
         later = names[place + 1 :]
-        if acyclic:
-            builder.add_edge(name, chance.choice([*later, END]) if later else END)
-        elif chance.random() < 0.5:
+        if chance.random() < 0.5:
             builder.add_edge(name, later[0] if later else END)
         else:
             ways = list({*chance.sample([*names, END], k=chance.randint(1, 3)), *later[:1], END})
@@ -89,9 +87,6 @@ def graph(seed: int, *, acyclic: bool = False, jumping: bool = True) -> StateGra
             script = [chance.choice(ways) for _ in range(30)]
             builder.add_conditional_edges(name, lambda state, script=script: script.pop() if script else END, ways)
     builder.add_edge(START, names[0])
-    for name in names[1:]:
-        if acyclic:
-            builder.add_edge(START, name)
     return builder
 
 

@@ -89,6 +89,23 @@ def test_a_question_is_an_interrupt_that_a_second_run_answers(front_end):
     assert told["events"][-1]["result"]["details"]["topic"] == "yes"
 
 
+def test_what_cannot_be_a_thread_or_an_answer_is_refused_before_anything_begins(page):
+    def asked(thread: str, **more: Any) -> int:
+        body = {"threadId": thread, "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
+        body |= {"forwardedProps": {"topic": "x"}} | more
+        return page.post("/v1/agui/graphs-asking", json=body).status_code
+
+    assert [asked(thread) for thread in ("обсуждение", "user:42", "x\0", "x\n", "")] == [400] * 5
+    assert asked("asks") == 200
+    run = page.get("/runs/asks").json()
+    for named, payload in (("stale", "x"), ("0" * 32, "x"), (run["asked"][0]["id"], "a\0b")):
+        entry = {"interruptId": named, "status": "resolved", "payload": payload}
+        assert asked("asks", resume=[entry]) == 400
+    assert page.get("/runs/asks").json() == run
+    fork = page.post("/runs/asks/fork", json={"checkpoint_id": "\0"})
+    assert fork.status_code == 400
+
+
 @pytest.mark.slow
 def test_what_fails_is_a_run_error_and_a_wrong_request_is_refused(front_end, page):
     told = front_end("graphs-drafts", "burns", "fire")

@@ -111,7 +111,7 @@ ORIGIN = "https://conference.example"
 PREFLIGHT = {
     "Origin": ORIGIN,
     "Access-Control-Request-Method": "POST",
-    "Access-Control-Request-Headers": "last-event-id",
+    "Access-Control-Request-Headers": "idempotency-key, last-event-id",
 }
 
 

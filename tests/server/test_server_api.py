@@ -252,28 +252,3 @@ async def test_a_model_is_chosen_by_name_alone_and_nothing_secret_is_shown(api):
     extra = await api.put(f"{url}/review", json={"model": "openai:own", "base_url": "http://169.254.169.254/"})
     assert extra.status_code == 422
     assert (await api.put(f"{url}/nobody", json={"model": None})).status_code == 400
-
-
-async def test_a_picture_is_assessed_in_one_piece_and_as_a_run(serve_script):
-    import io
-
-    import numpy as np
-    from PIL import Image
-
-    from loopwright.workflows.iqa import IQAConfig, Services
-    from loopwright.workflows.iqa.workflow import IQAWorkflow
-
-    with io.BytesIO() as file:
-        noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), dtype=np.uint8)
-        Image.fromarray(noise).save(file, "PNG")
-        content = file.getvalue()
-    served = serve_script(workflows=[IQAWorkflow(Services.of(IQAConfig()))])
-    async with httpx.AsyncClient(base_url=served.url, timeout=120) as api:
-        whole = await api.post(
-            "/workflows/iqa/run", files={"image": ("p.png", content)}, data={"query": "Is it noisy?"}
-        )
-        assert whole.status_code == 200, whole.text
-        assert whole.json()["outcome"]["answer"]
-        record = (await api.get(f"/runs/{whole.json()['id']}")).json()
-        assert record["workflow"] == "iqa"
-        assert str(served.app.state.context.settings.data) not in str(record)

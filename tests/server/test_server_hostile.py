@@ -29,6 +29,11 @@ def locked(serve_in_module):
     return serve_in_module(token=TOKEN, settings={"reads_per_minute": 0, "starts_per_minute": 0})
 
 
+@pytest.fixture(scope="module")
+def served(serve_in_module):
+    return serve_in_module(settings={"reads_per_minute": 0, "starts_per_minute": 0})
+
+
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "PATCH", "PROPFIND", "M-SEARCH", "PURGE"])
 @pytest.mark.parametrize("path", ["/runs", "/nothing", "/api/chat"])
 def test_unusual_methods_need_the_token_too(locked, method, path):
@@ -196,6 +201,7 @@ BODIES = {
     "large": "9" * 400,
     "larger": "9" * 5000,
     "half a character": '"\\ud800"',
+    "NUL": '"a\\u0000b"',
     "half a character in a key": '{"\\udfff": 1}',
 }
 

@@ -1,4 +1,4 @@
-"""The page: only what was built, with a policy that lets no script in."""
+"""The page: only what was built, with a policy that lets no script in; and HEAD, which answers as GET does."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ ATTACKS = [
     "/assets/%2fetc%2fpasswd", "/assets/..\\..\\app.py", "/assets/%5c..%5capp.py", "/assets/%00", "/assets/",
     "/../../../etc/passwd", "/assets/....//....//app.py", "/assets/%252e%252e/app.py",
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served(serve_in_module):
+    return serve_in_module()
 
 
 @pytest.mark.matrix(3)
@@ -87,3 +92,27 @@ async def test_files_of_the_build_are_kept_by_clients(built):
     assert (await built.get("/")).headers["cache-control"] == "no-cache"
     for path in ("/assets/link.js", "/secret.txt", "/assets/secret.txt", "/assets/../secret.txt"):
         assert (await built.get(path)).status_code == 404, path
+
+
+FRAMING = frozenset({"transfer-encoding", "content-encoding", "vary"})
+"""Headers that say how the body is sent: what follows from the body alone may be missing (RFC 9110, section 9.3.2)."""
+CHANGING = frozenset({"date", "content-length"}) | FRAMING
+"""Headers that differ between two answers of the same address: figures are not the same from one moment to the next."""
+
+
+@pytest.fixture(scope="module")
+def with_token(serve_in_module):
+    return serve_in_module(token="right")
+
+
+@pytest.mark.parametrize("path", ["/", "/health/live", "/health/ready", "/assets/nothing"])
+def test_the_head_is_that_of_get_and_nothing_follows(with_token, path):
+    with httpx.Client(base_url=with_token.url, timeout=30, headers={"Authorization": "Bearer right"}) as client:
+        told, asked = client.get(path), client.head(path)
+        # The connection is in order: the same one answers on.
+        assert client.get("/health/live").json() == {"status": "live"}
+    assert asked.status_code == told.status_code
+    assert asked.content == b""
+    assert {*asked.headers} - FRAMING == {*told.headers} - FRAMING
+    for name in {*told.headers} - CHANGING:
+        assert asked.headers[name] == told.headers[name]

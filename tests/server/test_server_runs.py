@@ -6,7 +6,6 @@ import asyncio
 import logging
 
 import httpx
-import pytest
 from scripted_server import DONE, events_of, read_all, script
 
 from loopwright.runs.schemas import RunLimits
@@ -33,24 +32,21 @@ async def test_cancelling_an_ended_run_leaves_it_as_it_is(client):
     assert reply.json()["status"] == "finished"
 
 
-@pytest.mark.parametrize(
-    ("raised", "kind", "can_retry", "told"),
-    [
-        ("input", "InputError", False, "the message makes no sense"),
-        ("store", "StoreError", True, "the database is away"),
-        ("node", "NodeFailed", True, "node 'plan_queries' failed on attempt 1: it broke"),
-        ("unforeseen", "InternalError", False, "something went wrong inside the server: its log says what"),
-    ],
-)
-async def test_a_run_that_raises_ends_with_an_error_event_and_nothing_secret(client, raised, kind, can_retry, told):
-    events = await read_all(client, "POST", STREAM, json=script({"chunks": 1}, {"raise": raised}))
-    assert [event.name for event in events] == ["chunk", "error"]
-    assert events[-1].data == {"error": told, "error_type": kind, "can_retry": can_retry}
+RAISED = {
+    "input": ("InputError", False, "the message makes no sense"),
+    "store": ("StoreError", True, "the database is away"),
+    "node": ("NodeFailed", True, "node 'plan_queries' failed on attempt 1: it broke"),
+    "unforeseen": ("InternalError", False, "something went wrong inside the server: its log says what"),
+}
 
 
-async def test_what_nobody_foresaw_stands_in_the_log(client, caplog):
+async def test_a_run_that_raises_ends_with_an_error_event_and_what_nobody_foresaw_stands_in_the_log(client, caplog):
     caplog.set_level(logging.INFO)
-    events = await read_all(client, "POST", STREAM, json=script({"raise": "unforeseen"}))
+    for raised, (kind, can_retry, told) in RAISED.items():
+        caplog.clear()
+        events = await read_all(client, "POST", STREAM, json=script({"chunks": 1}, {"raise": raised}))
+        assert [event.name for event in events] == ["chunk", "error"]
+        assert events[-1].data == {"error": told, "error_type": kind, "can_retry": can_retry}
     (record,) = [record for record in caplog.records if record.name == "loopwright.runs.driving"]
     assert events[0].run_id in record.getMessage()
     assert "hunter2" in str(record.exc_info[1])

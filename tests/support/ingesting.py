@@ -45,12 +45,7 @@ def contents(store: KnowledgeStore) -> dict[str, Any]:
     """Everything that a store holds, as plain values."""
     documents = store.documents()
     passages = [passage for document in documents for passage in store.passages_of(document.id)]
-    return {
-        "documents": documents,
-        "passages": passages,
-        "links": store.links(),
-        "stats": store.stats(),
-    }
+    return {"documents": documents, "passages": passages, "links": store.links(), "stats": store.stats()}
 
 
 def fresh(paths: list[Path], **options: Any) -> dict[str, Any]:

@@ -84,12 +84,7 @@ class Tree(HTMLParser):
         self.open[-1].children.append(data)
 
 
-def make(
-    path: Path,
-    rows: list[ReportRow],
-    title: str = "A report",
-    overview: Overview | None = None,
-) -> Element:
+def make(path: Path, rows: list[ReportRow], title: str = "A report", overview: Overview | None = None) -> Element:
     assert write_report(rows, path, title=title, overview=overview) == path
     return Tree(path.read_bytes().decode()).root  # read_text would change line ends
 

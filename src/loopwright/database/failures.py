@@ -29,8 +29,9 @@ _REFUSED = {
     "role": "28000",
     "database": "3D000",
 }
-_POSTGRES_LOST = ("08", "57P")
-_POSTGRES_TRANSIENT = ("08", "40", "53", "55P03", "57")
+# A connection that stood still in a transaction, 25P03, is gone; 25006: it leads to a server that takes no writes now.
+_POSTGRES_LOST = ("08", "25P03", "57P")
+_POSTGRES_TRANSIENT = ("08", "25006", "40", "53", "55P03", "57")
 
 
 def explained(error: Exception, name: str) -> StoreError:

@@ -11,7 +11,6 @@ import json
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cached_property
 from uuid import UUID
 
 from loopwright.config import Allowance
@@ -87,16 +86,8 @@ class RunAllowances:
     def _key(self, per: str) -> str:
         if per == "day":
             return f"day {datetime.now(UTC):%Y-%m-%d}"
-        value = self._thread if per == "thread" else self._record.input.get(per)
+        value = thread_of(self._store, self._record) if per == "thread" else self._record.input.get(per)
         return f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
-
-    @cached_property
-    def _thread(self) -> str:
-        """The first run of those that go on from one another."""
-        record = self._record
-        while record.parent and (before := self._store.get(record.parent.run_id)):
-            record = before
-        return record.parent.run_id if record.parent else record.id
 
     def _charge(self, charges: Sequence[Charge]) -> Refused | None:
         end = time.monotonic() + self._patience
@@ -107,6 +98,14 @@ class RunAllowances:
                 if not error.transient or time.monotonic() > end:
                     raise
             time.sleep(_AGAIN)
+
+
+def thread_of(store: RunStore, record: RunRecord) -> str:
+    """The first run of those that go on from one another; blocks."""
+    # What an earlier version kept does not name it.
+    while record.parent and not record.parent.thread and (before := store.get(record.parent.run_id)):
+        record = before
+    return (record.parent.thread or record.parent.run_id) if record.parent else record.id
 
 
 def _parts(usd: float | None) -> int | None:

@@ -125,6 +125,8 @@ def thread(run_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
         run_id: The run.
         checkpoint_id: One of them; None for the last.
     """
+    if checkpoint_id and not checkpoint_id.isprintable():  # databases refuse NUL and halves of characters
+        raise InputError(f"there is no checkpoint {checkpoint_id[:80]!r}")
     place = {"thread_id": run_id, "checkpoint_ns": ""}
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import uuid
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,6 @@ from loopwright.errors import (
     LoopwrightError,
     RunGivenUp,
     UnknownNameError,
-    UnknownRun,
 )
 from loopwright.runs import preparing
 from loopwright.runs.checkpoints import before_pass, without_passes
@@ -64,6 +64,9 @@ ORPHANED = 60.0
 
 SHARED_PATIENCE = 120.0
 """Seconds for which a write waits for a database that other processes share, and that is gone."""
+
+QUESTION = re.compile(r"[0-9a-f]{32}")
+"""What the id of a question looks like."""
 
 _BROKEN = 100
 """Runs that could not be kept to their end and whose followers are still told so."""
@@ -116,7 +119,7 @@ class RunHub(Launcher):
             store, workflows, saver, limits, prices, {} if uploads is None else uploads, writer, allowances
         )
         self._loops: list[asyncio.Task[None]] = []
-        self._carried: set[asyncio.Task[None]] = set()
+        self._carried: set[asyncio.Task[object]] = set()
         self._reserved: set[str] = set()
         """Runs that are about to be begun or resumed."""
         self._cancelled: set[str] = set()
@@ -130,13 +133,13 @@ class RunHub(Launcher):
         Raises:
             StoreError: If the store cannot be read, or another server has it.
         """
-        await asyncio.to_thread(self.store.claim)
+        await self.store.aside(self.store.claim)
         queues = await asyncio.to_thread(self.queues) if self._works and self._jobs.shared else ()
         await self._jobs.open(Served(queues=queues, cancel=self._told_to_cancel, changed=self.changed))
         if self._jobs.shared:
             self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
         else:
-            for record in await asyncio.to_thread(preparing.unfinished, self.store):
+            for record in await self.store.aside(preparing.unfinished, self.store):
                 await self._jobs.give_back(_job(record), alone=record.lost >= SUSPECT)
         if self._works:
             self._loops.append(asyncio.create_task(self._work(), name="claiming runs"))
@@ -226,6 +229,7 @@ class RunHub(Launcher):
                 raise InputError(f"run {run_id!r} is {record.status}; what can be resumed is {can}")
             if record.status == "waiting" and answer is None:
                 raise InputError(f"run {run_id!r} waits for an answer: give one")
+            _require_fitting(record, answer)
             pauses = {"pause_before": changes.pause_before, "pause_after": changes.pause_after}
             record = record.model_copy(update={"lost": 0, "changes": record.changes.model_copy(update=pauses)})
             if not self._jobs.shared:  # another process may have what this one has not
@@ -305,7 +309,7 @@ class RunHub(Launcher):
             graph = self.graph(record.workflow)
             if loop not in (loops := [each.name for each in graph.loops]):
                 raise UnknownNameError("loop", loop, loops)
-            before = await asyncio.to_thread(before_pass, self.store, run_id, loop, kept)
+            before = await self.store.aside(before_pass, self.store, run_id, loop, kept)
             if before is None:
                 more = f"more than {kept} passes" if kept else "a pass"
                 told = f"loop {loop!r} never was granted {more} in run {run_id!r}: there is nothing to leave out"
@@ -327,11 +331,16 @@ class RunHub(Launcher):
         if drive := self._going.get(run_id):
             drive.live.stop("cancelled")
             await _ended([drive], STOPPING)
-        elif (record := await self.known(run_id)).status not in ENDED:
+        record = await self.known(run_id)
+        if record.status not in ENDED and run_id not in self._going:
             if await self._jobs.cancel(run_id):  # nobody works on it: it is ended here
                 await self._carry(_job(record, cancelled=True))
             await self.until_ended(run_id, STOPPING)
         return await self.known(run_id)
+
+    def cancel_soon(self, run_id: str) -> None:
+        """End a run for somebody who leaves, and cannot wait for that."""
+        self._kept(self.cancel(run_id), f"cancelling run {run_id}")
 
     async def delete(self, run_id: str) -> None:
         """Forget a run with its events and checkpoints.
@@ -341,10 +350,10 @@ class RunHub(Launcher):
         """
         if (await self.known(run_id)).status not in ENDED:
             raise InputError(f"run {run_id!r} goes on: cancel it first")
-        if not await asyncio.to_thread(self.store.delete, run_id) and run_id not in self._broken:
-            raise UnknownRun(run_id)
+        deleted = await self.store.aside(self.store.delete, run_id, self.saver.delete_thread)
         self._broken.pop(run_id, None)
-        await self.saver.adelete_thread(run_id)
+        if not deleted and await self.known(run_id):
+            raise InputError(f"run {run_id!r} goes on again: cancel it first")
 
     # Inside
 
@@ -375,9 +384,12 @@ class RunHub(Launcher):
                 logger.exception("no run could be claimed; it is tried again")
                 await asyncio.sleep(1)
                 continue
-            task = asyncio.create_task(self._carry(job), name=f"job of run {job.run_id}")
-            self._carried.add(task)
-            task.add_done_callback(self._carried.discard)
+            self._kept(self._carry(job), f"job of run {job.run_id}")
+
+    def _kept(self, what: Coroutine[Any, Any, object], name: str) -> None:
+        task = asyncio.create_task(what, name=name)
+        self._carried.add(task)
+        task.add_done_callback(self._carried.discard)
 
     async def _carry(self, job: Job) -> None:
         """See one job to its end, or give it back."""
@@ -394,7 +406,7 @@ class RunHub(Launcher):
             self._cancelled.discard(job.run_id)
 
     async def _carry_on(self, job: Job) -> None:
-        record = await asyncio.to_thread(self.store.get, job.run_id)
+        record = await self.store.aside(self.store.get, job.run_id)
         if record is None or record.status in ENDED:
             return await self._jobs.finish(job)
         if record.status == "running":
@@ -429,8 +441,9 @@ class RunHub(Launcher):
         logger.warning("run %s does not go on: %s", record.id, error, exc_info=None if foreseen else error)
         graph = error.__cause__.written if isinstance(error.__cause__, GraphChanged) else None
         told = {"error": str(error), "error_type": type(error).__name__}
-        waits = graph and self._jobs.shared and not job.cancelled
-        status = "cancelled" if job.cancelled else "queued" if waits else "interrupted"
+        cancelled = job.cancelled or job.run_id in self._cancelled
+        waits = graph and self._jobs.shared and not cancelled
+        status = "cancelled" if cancelled else "queued" if waits else "interrupted"
         await self._writer.write(record.model_copy(update={**told, "status": status}))
         self.changed(record.id)
         if waits:
@@ -449,12 +462,15 @@ class RunHub(Launcher):
         while True:
             try:
                 known = {job.run_id for job in await self._jobs.list()}
-                kept = await asyncio.to_thread(preparing.unfinished, self.store)
+                kept = await self.store.aside(preparing.unfinished, self.store)
                 known |= self._reserved
                 orphans = {run.id: run for run in kept if run.status not in ENDED and run.id not in known}
                 for run_id in before & orphans.keys():
                     logger.warning("run %s had no job, and is given one", run_id)
-                    await self._jobs.submit(_job(orphans[run_id]))
+                    try:
+                        await self._jobs.submit(_job(orphans[run_id]))
+                    except Exception as error:  # the others are not to wait for one that cannot be a job
+                        logger.warning("run %s can be given none: %s", run_id, error)
                 before = {*orphans}
             except Exception as error:
                 logger.warning("runs without a job are not looked for now: %s", error)
@@ -490,6 +506,17 @@ class RunHub(Launcher):
         self._leave(drive)
         if not task.cancelled() and (error := task.exception()):
             logger.error("run %s could not be brought to its end", drive.live.id, exc_info=error)
+
+
+def _require_fitting(record: RunRecord, answer: Any) -> None:
+    """Refuse an answer to a question that is not asked, and one that does not say to which of several it is."""
+    asked = {each.id for each in record.asked}
+    # LangGraph takes such a mapping, and no other, for answers to the questions that it names.
+    named = cast("dict[str, Any]", answer) if isinstance(answer, dict) and all(map(QUESTION.fullmatch, answer)) else {}
+    if unknown := [*named.keys() - asked]:
+        raise InputError(f"run {record.id!r} asks no question {unknown[0]!r} now: look at what it asks")
+    if len(asked) > 1 and answer is not None and not named:
+        raise InputError(f"run {record.id!r} asks {len(asked)} questions: answer with a mapping of their ids to values")
 
 
 def _job(record: RunRecord, **more: Any) -> Job:

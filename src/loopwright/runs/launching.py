@@ -24,7 +24,7 @@ from loopwright.engine.ledger import LEDGER
 from loopwright.engine.proof.fingerprint import require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import editing, states
-from loopwright.runs.allowances import RunAllowances
+from loopwright.runs.allowances import RunAllowances, thread_of
 from loopwright.runs.checkpoints import copied, pausing, thread, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.protocol import Job
@@ -75,7 +75,6 @@ class Launcher(RunReader):
         self._writer = writer
         self._allowances = allowances
         self._shown: dict[str, ShownGraph] = {}
-        self._creating = asyncio.Lock()
 
     def hosted(self, workflow: str) -> Workflow:
         """A workflow.
@@ -117,7 +116,7 @@ class Launcher(RunReader):
         """Make a new run, which waits for its turn; see `RunHub.start`."""
         hosted = self.hosted(workflow)
         # They go with the run, to whoever works on it.
-        models = await asyncio.to_thread(chosen_models, self.store, hosted) | changes.models
+        models = await self.store.aside(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
         settings = await self._settings(hosted, changes)
         run = within(settings, partial(hosted.run, given, self._uploads, run_id))
@@ -133,7 +132,7 @@ class Launcher(RunReader):
         """
         hosted = self.hosted(record.workflow)
         graph = self._graph(hosted, record, await self._settings(hosted, record.changes))
-        begun = await asyncio.to_thread(states.checkpoints, self.store, record.id)
+        begun = await self.store.aside(states.checkpoints, self.store, record.id)
         await self._origin(record, graph, begun=bool(begun))
 
     async def resumed(self, record: RunRecord, job: Job) -> Drive:
@@ -147,13 +146,13 @@ class Launcher(RunReader):
         recorder, tally = Recorder(run), Tally()
         counts, saved = dict[Channel, int](), None
         if not new:
-            counts = await asyncio.to_thread(self._replay, record.id, recorder, tally)
+            counts = await self.store.aside(self._replay, record.id, recorder, tally)
         if not new or record.parent:
             saved = await self._origin(record, graph, begun=recorder.saved_any)
         missing = Recovered() if new else await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
-        await asyncio.to_thread(self.store.begin, going)
+        await self.store.aside(self.store.begin, going)
         if not new:  # a first attempt has none before it
             await self._fence(going)
         # The checkpoint of a turn that was cut off before its own first one is the turn's before.
@@ -194,11 +193,11 @@ class Launcher(RunReader):
         """
         hosted = self.hosted(origin.workflow)
         # A turn begins with new books.
-        taken = {} if about["kind"] == "turn" else await asyncio.to_thread(self._taken_over, origin, saved)
+        taken = {} if about["kind"] == "turn" else await self.store.aside(self._taken_over, origin, saved)
         step = int(saved.metadata.get("step", -1))
         parent = Parent(
-            run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=step, edited=(*sorted(state or {}),), **about,
-            **taken,
+            run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=step, edited=(*sorted(state or {}),),
+            thread=await self.store.aside(thread_of, self.store, origin), **about, **taken,
         )  # fmt: skip
         before = origin.changes
         both = {"models": {**before.models, **changes.models}, "prompts": {**before.prompts, **changes.prompts}}
@@ -208,13 +207,18 @@ class Launcher(RunReader):
         run = within(settings, partial(make, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, all_changes)
         self._changed(graph, all_changes, parent)
-        if state:
-            values = editing.read_values(graph, hosted.state_schema, state, editing.values_of(saved), run)
-            await editing.edited(graph, saved, run_id, values)
-        else:
-            await copied(self.saver, saved, run_id)
+        schema, present = hosted.state_schema, editing.values_of(saved)
+        values = editing.read_values(graph, schema, state, present, run) if state else {}
         as_before = {"input": origin.input, "title": origin.title} if given is None else {}
-        return await self._create(record.model_copy(update={"parent": parent, **as_before}), hosted)
+        record = await self._create(record.model_copy(update={"parent": parent, **as_before}), hosted)
+        # Not before: another run may have this id, begun elsewhere.
+        try:
+            await (editing.edited(graph, saved, run_id, values) if values else copied(self.saver, saved, run_id))
+        except Exception:
+            await self._writer.write(record.model_copy(update={"status": "cancelled"}))
+            await self.store.aside(self.store.delete, run_id, self.saver.delete_thread)
+            raise
+        return record
 
     def _taken_over(self, origin: RunRecord, saved: CheckpointTuple) -> dict[str, Any]:
         """What a fork goes on with: passes that the checkpoint's ledger had spent, and nodes that had run; blocks."""
@@ -235,7 +239,7 @@ class Launcher(RunReader):
             AttemptLost: If somebody else was faster.
         """
         waits = record.model_copy(update={"status": "queued", "epoch": record.epoch + 1, **_AFRESH})
-        await asyncio.to_thread(self.store.begin, waits)
+        await self.store.aside(self.store.begin, waits)
         return waits
 
     async def taken_over(self, record: RunRecord) -> RunRecord:
@@ -251,7 +255,7 @@ class Launcher(RunReader):
             AttemptLost: If somebody else was faster.
         """
         fenced = record.model_copy(update={"status": "queued", "epoch": record.epoch + 1})
-        await asyncio.to_thread(self.store.begin, fenced)
+        await self.store.aside(self.store.begin, fenced)
         await self._fence(fenced)
         saved = await self._last(record.id)
         place = saved.checkpoint["id"] if saved else ""
@@ -299,6 +303,8 @@ class Launcher(RunReader):
     async def _origin(self, record: RunRecord, graph: BoundedGraph, *, begun: bool) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
         saved = await self.saved(record.id, None) if begun else await self._last(record.id)
+        if saved is None and record.parent:
+            raise InputError(f"run {record.id!r} cannot begin: its server ended before it had a state; ask again")
         if saved:
             try:
                 require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
@@ -308,9 +314,7 @@ class Launcher(RunReader):
 
     async def _create(self, record: RunRecord, hosted: Workflow) -> RunRecord:
         shown = await asyncio.to_thread(self.shown, hosted.name)
-        # SQLite lets one write at a time and gives up on who waits in vain: many at once would lock each other out.
-        async with self._creating:
-            await asyncio.to_thread(self.store.create, record, shown)
+        await self.store.aside(self.store.create, record, shown)
         await self._fence(record)
         return record
 
@@ -339,7 +343,7 @@ class Launcher(RunReader):
         return within(settings, begin)
 
     async def _settings(self, hosted: Workflow, changes: RunChanges) -> Sequence[Setting]:
-        written = await asyncio.to_thread(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
+        written = await self.store.aside(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
         return settings_of(hosted, changes, written)
 
     def _replay(self, run_id: str, recorder: Recorder, tally: Tally) -> dict[Channel, int]:

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 from loopwright.errors import StoreError, UnknownRun
 from loopwright.runs import states
@@ -44,7 +45,7 @@ class RunReader:
             store: Where runs are kept.
         """
         self.store = store
-        self._news: dict[str, asyncio.Event] = {}
+        self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         self._closed = False
         self._going: dict[str, Drive] = {}
         self._broken: dict[str, LiveRun] = {}
@@ -52,9 +53,24 @@ class RunReader:
 
     async def record(self, run_id: str) -> RunRecord | None:
         """A run as it is now, with its children; None if it is unknown."""
-        if broken := self._broken.get(run_id):
+        if broken := await self._stopped(run_id):
             return broken.record
-        return await asyncio.to_thread(self.store.get, run_id)
+        return await self.store.aside(self.store.get, run_id)
+
+    async def beginning(self, run_id: str, other: str) -> list[RunRecord]:
+        """A run, if it is kept, and those whose ids are another text and a number, as they are now."""
+        found = await self.store.aside(self.store.beginning, run_id, other)
+        return [broken.record if (broken := await self._stopped(run.id)) else run for run in found]
+
+    async def _stopped(self, run_id: str) -> LiveRun | None:
+        """A run that could not be kept to its end here; None also where it went on or ended elsewhere since."""
+        if broken := self._broken.get(run_id):
+            with suppress(StoreError):
+                kept = await self.store.aside(self.store.get, run_id)
+                if kept is None or kept.epoch > broken.record.epoch or kept.status in ENDED:
+                    self._broken.pop(run_id, None)
+                    return None
+        return broken
 
     async def known(self, run_id: str) -> RunRecord:
         """A run as it is now, with its children.
@@ -96,12 +112,12 @@ class RunReader:
         """
         end = asyncio.get_running_loop().time() + patience
         while True:
-            news, broken = self._expected(run_id), self._broken.get(run_id)
+            news, broken = self._expected(run_id), await self._stopped(run_id)
             here = self._going.get(run_id)
             known = here.live.kept_behind(channel, after, limit, size) if here else None
             try:
                 found = (
-                    await asyncio.to_thread(self._look, run_id, channel, after, limit, size)
+                    await self.store.aside(self._look, run_id, channel, after, limit, size)
                     if known is None
                     else Following(known, ended=False)
                 )
@@ -171,7 +187,7 @@ class RunReader:
             UnknownRun: If it is not kept.
         """
         await self.known(run_id)
-        return await asyncio.to_thread(states.checkpoints, self.store, run_id)
+        return await self.store.aside(states.checkpoints, self.store, run_id)
 
     async def state(self, run_id: str, checkpoint_id: str) -> dict[str, Any]:
         """The whole state at a checkpoint in plain JSON, as developers see it: shortened, and without secrets.
@@ -180,7 +196,7 @@ class RunReader:
             InputError: If there is no such run or checkpoint.
         """
         await self.known(run_id)
-        return await asyncio.to_thread(states.state_at, self.store, run_id, checkpoint_id)
+        return await self.store.aside(states.state_at, self.store, run_id, checkpoint_id)
 
 
 async def _heard(news: asyncio.Event, patience: float) -> None:

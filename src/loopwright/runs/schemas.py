@@ -68,6 +68,8 @@ class Parent(Frozen):
     """Loop -> passes that its ledger had spent at the checkpoint; the fork goes on with them."""
     nodes: tuple[str, ...] = ()
     """The nodes that had run by then."""
+    thread: str | None = None
+    """The first of the runs that go on from one another; it may not be kept any more."""
 
 
 class Asked(Frozen):

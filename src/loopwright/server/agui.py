@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
@@ -31,8 +32,9 @@ from pydantic import ValidationError
 from loopwright.engine.gate import is_engine_node
 from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
+from loopwright.runs.hub import QUESTION
 from loopwright.runs.schemas import RunRecord
-from loopwright.server.agent_api.threads import Threads
+from loopwright.server.agent_api.threads import THREAD_ID, Threads
 from loopwright.server.context import Context
 from loopwright.server.given import keepable
 from loopwright.server.sse import followed
@@ -57,18 +59,27 @@ async def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[R
         asked = RunAgentInput.model_validate_json(body)
     except ValidationError as error:
         raise InputError(f"the body is no RunAgentInput of AG-UI: {problem_lines(error)[0]}") from None
+    if not re.fullmatch(THREAD_ID, asked.thread_id):
+        raise InputError("the threadId needs 1 to 80 letters of ASCII, digits and _.-, the first no sign")
     if asked.resume:
         if any(entry.status != "resolved" for entry in asked.resume):
             raise InputError("a question can only be answered here: cancel the run instead")
         answers = {entry.interrupt_id: entry.payload for entry in asked.resume}
-        answer = answers if len(answers) > 1 else next(iter(answers.values()))
-        return asked, await threads.run(asked.thread_id, hosted.name, None, answer)
+        if unknown := [each for each in answers if not QUESTION.fullmatch(each)]:
+            raise InputError(f"there is no question {unknown[0][:80]!r}")
+        return asked, await threads.run(asked.thread_id, hosted.name, None, _kept(answers))
     given: dict[str, Any] = dict(asked.forwarded_props) if isinstance(asked.forwarded_props, Mapping) else {}
     said = [message for message in asked.messages if message.role == "user"]
     if said and (field := _text_field(hosted)):
         given.setdefault(field, _text(said[-1].content))
-    keepable(given)
-    return asked, await threads.run(asked.thread_id, hosted.name, given)
+    return asked, await threads.run(asked.thread_id, hosted.name, _kept(given))
+
+
+def _kept(given: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return keepable(given)
+    except ValueError as error:
+        raise InputError(f"what was given cannot be kept: {error}") from None
 
 
 def _text_field(hosted: Workflow[Any]) -> str | None:

@@ -93,8 +93,8 @@ def create_app(
             CORSMiddleware,
             allow_origins=list(cors),
             allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
-            expose_headers=["X-Run-Id", "Retry-After", "Content-Disposition"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+            expose_headers=["X-Run-Id", "Retry-After", "Content-Disposition", "Content-Location"],
         )
     # Streams of events are left as they are.
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED, compresslevel=3)

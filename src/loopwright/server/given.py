@@ -24,7 +24,7 @@ def keepable(value: Any, depth: int = 0) -> Any:
         The value.
 
     Raises:
-        ValueError: If it is nested too deep, or holds a number that is not finite or too large, or half a character.
+        ValueError: If it is nested too deep, or holds a number or a text that no database takes.
     """
     if depth > DEEPEST:
         raise ValueError(f"lists and objects are nested deeper than {DEEPEST}")
@@ -36,8 +36,8 @@ def keepable(value: Any, depth: int = 0) -> Any:
         for inner in cast("list[Any]", value):
             keepable(inner, depth + 1)
     elif isinstance(value, str):
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise ValueError("a text holds half of a surrogate pair")
+        if any("\ud800" <= character <= "\udfff" or character == "\0" for character in value):
+            raise ValueError("a text holds half of a surrogate pair, or NUL")
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError("a number is not finite")

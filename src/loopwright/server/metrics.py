@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from loopwright.engine.events.schema import LoopDecided, ModelCalled, RunEvent, run_event
-from loopwright.runs.schemas import ENDED, RunRecord, RunStatus
+from loopwright.runs.schemas import ENDED, RunRecord
 from loopwright.runs.store.entries import NewEvents
 
 OTHER = "OTHER"
@@ -50,27 +50,30 @@ class Metrics:
         self._events = Counter("loopwright_events_written", "Events that were kept", ["channel"], registry=registry)
         self.streams = Gauge("loopwright_sse_clients", "Clients that follow events", registry=registry)
         """Clients that follow events now."""
-        self._going: dict[str, tuple[str, RunStatus]] = {}
-        """Run that goes on or waits -> its workflow, and its status as it was counted last."""
+        self._going: dict[str, str] = {}
+        """Run that goes on in this process -> its workflow."""
         self._models: set[str] = set()
         self._lock = threading.Lock()
 
-    def text(self) -> bytes:
-        """All figures in Prometheus' text format."""
+    def text(self, workflows: Iterable[str], under_way: Mapping[tuple[str, str], int]) -> bytes:
+        """All figures in Prometheus' text format; of the runs under way those that `RunStore.under_way` gave."""
+        for workflow in workflows:
+            for status, gauge in self._now.items():
+                gauge.labels(workflow).set(under_way.get((workflow, status), 0))
         return generate_latest(self.registry)
 
     def kept(self, runs: Iterable[RunRecord], events: Iterable[NewEvents]) -> None:
         """Count what was kept; told again of a run that did not change, nothing is counted."""
         runs = [*runs]
         for run in runs:
-            if run.status not in ENDED:  # so that its events are known for its workflow's
+            if run.status == "running":  # so that its events are known for its workflow's
                 self._see(run)
         for new in events:
             self._events.labels(new.channel).inc(len(new.events))
             known = self._going.get(new.run_id)
             for each in new.events if known and new.channel == "run" else ():
                 if known and each.name in COUNTED:
-                    self.happened(known[0], run_event.validate_json(each.data))
+                    self.happened(known, run_event.validate_json(each.data))
         for run in runs:
             self._see(run)
 
@@ -93,15 +96,9 @@ class Metrics:
     def _see(self, run: RunRecord) -> None:
         with self._lock:
             before = self._going.pop(run.id, None)
-            if run.status not in ENDED:
-                self._going[run.id] = run.workflow, run.status
-        if before and run.status == before[1]:
-            return
-        if before:
-            self._now[before[1]].labels(run.workflow).dec()
-        if run.status in self._now:
-            self._now[run.status].labels(run.workflow).inc()
-        elif before:
+            if run.status == "running":
+                self._going[run.id] = run.workflow
+        if before and run.status in ENDED:
             self._runs.labels(run.workflow, run.status).inc()
             if run.seconds is not None:
                 self._seconds.labels(run.workflow).observe(run.seconds)

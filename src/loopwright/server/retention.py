@@ -6,14 +6,12 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from loopwright.errors import LoopwrightError
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.store.history import RunStore
 from loopwright.server.uploads import Uploads
@@ -71,8 +69,8 @@ async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], uploads: 
     if retention.runs is not None or retention.days is not None:
         days = retention.days
         oldest = None if days is None else datetime.now(UTC) - timedelta(days=days)
-        for run_id in await asyncio.to_thread(partial(store.prune, older_than=oldest, keep=retention.runs)):
-            await saver.adelete_thread(run_id)
+        for run_id in await store.aside(store.outdated, older_than=oldest, keep=retention.runs):
+            await store.aside(store.delete, run_id, saver.delete_thread)
     await asyncio.to_thread(_forget_unused, store, uploads)
 
 
@@ -81,7 +79,7 @@ async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Upl
         await asyncio.sleep(EVERY)
         try:
             await forget_old(store, saver, uploads, retention)
-        except LoopwrightError as error:
+        except Exception as error:  # whatever it is: the next hour is another one
             logger.warning("old runs are not forgotten for now: %s", error)
 
 
@@ -89,6 +87,7 @@ def _forget_unused(store: RunStore, uploads: Uploads) -> None:
     """Delete the files that no kept run names; a fork or a resume may need those that one does."""
     newest = time.time() - UNUSED
     for id in list(uploads):
-        old = uploads[id].stat().st_mtime < newest
-        if old and not store.list(RunFilter(text=id), 1).total:
-            uploads.delete(id)
+        with suppress(KeyError, FileNotFoundError):  # of a folder that servers share, another one may have deleted it
+            old = uploads[id].stat().st_mtime < newest
+            if old and not store.list(RunFilter(text=id), 1).total:
+                uploads.delete(id)

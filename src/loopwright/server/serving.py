@@ -8,6 +8,7 @@ import logging
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,6 +145,8 @@ class Serving:
         allow = [type for hosted in self.workflows for type in hosted.allow or ()]
         known = all(hosted.allow is not None for hosted in self.workflows)
         limits = RunLimits(running=self.max_running)
+        # A node that is no coroutine has one while it goes on, and asyncio's own are few; the rest is for all else.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self.max_running + 32, "loopwright"))
         jobs = self._jobs(self.runs) if self.runs and self.shared else None
         checkpoints = place(self.settings.data, self.runs)
         async with aopen_checkpointer(checkpoints, allow=allow if known else None) as saver:

@@ -6,7 +6,6 @@ in its channel of the run, from 1.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from fastapi import Response
@@ -74,7 +73,7 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
             raise Problem(told, "BadRequest", status=400).exception
     record = await context.hub.known(run_id)
     if after:
-        kept = await asyncio.to_thread(context.hub.store.count, run_id, channel)
+        kept = await context.hub.store.aside(context.hub.store.count, run_id, channel)
         if after > kept:
             told = f"run {run_id} has {kept} events so far, and the header Last-Event-ID names event {after}"
             raise Problem(told, "BadRequest", status=400).exception

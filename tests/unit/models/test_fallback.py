@@ -9,14 +9,7 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
-from loopwright.models import (
-    ModelRegistry,
-    UsageRecorder,
-    aask,
-    allow_model_requests,
-    ask,
-    with_fallback,
-)
+from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask, with_fallback
 from loopwright.testing import ScriptedChatModel
 
 SECRET = "sk-very-secret-0123456789abcdef"
@@ -76,10 +69,7 @@ async def by_schema(chat: Any) -> str:
 
 
 structured = pytest.mark.parametrize("way", [by_ask, by_aask])
-plain = pytest.mark.parametrize(
-    "way",
-    [by_invoke, by_ainvoke, by_stream, by_astream, by_binding],
-)
+plain = pytest.mark.parametrize("way", [by_invoke, by_ainvoke, by_stream, by_astream, by_binding])
 
 
 # Every way to ask

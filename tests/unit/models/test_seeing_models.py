@@ -10,13 +10,7 @@ from pydantic import BaseModel
 
 from loopwright.errors import ModelError
 from loopwright.models import consult, with_fallback
-from loopwright.models.vision import (
-    IMAGE_SIDE,
-    VISION_KEY,
-    has_images,
-    image_side,
-    sees,
-)
+from loopwright.models.vision import IMAGE_SIDE, VISION_KEY, has_images, image_side, sees
 from loopwright.testing import ScriptedChatModel
 
 IMAGE = {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}

@@ -69,11 +69,7 @@ def test_ten_long_records_fit_into_the_context_of_a_small_model() -> None:
     assert referenced(shown, [each.record.id for each in records]) == tuple(each.record.id for each in records)
 
 
-RULES = Question(
-    text="Whom should I meet about bees?",
-    tables=(Table.ATTENDEES, Table.SPEAKERS),
-    topic="bees",
-)
+RULES = Question(text="Whom should I meet about bees?", tables=(Table.ATTENDEES, Table.SPEAKERS), topic="bees")
 
 
 def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.retrieval.stores import open_store
-from loopwright.testing import always
+from loopwright.testing import ManualClock, always
 from loopwright.workflows.assistant import astream_chat, chat
 from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.nodes.answering import Telling
@@ -55,7 +55,7 @@ def written(events):
 )
 def test_a_model_that_breaks_off_begins_the_answer_anew(error, failing):
     model = BreakingModel(text=f"Go and see this one [{FIRST.id}] there.", error=error, failing=failing)
-    with sample_services({"generate_response": model}) as services:
+    with sample_services({"generate_response": model}) as services, ManualClock():
         events = streamed(QUESTION, services)
     starts = of_node(events, "generate_response", "node_start")
     ends = of_node(events, "generate_response", "node_end")

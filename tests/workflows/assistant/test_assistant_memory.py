@@ -20,10 +20,7 @@ from loopwright.workflows.assistant.schemas import Profile, Table, Turn
 from loopwright.workflows.assistant.services import Services
 
 ANA = Profile(
-    user_id="ana@example.org",
-    name="Ana",
-    interests=("bread", "bees"),
-    updated_at=datetime(2024, 5, 4, tzinfo=UTC),
+    user_id="ana@example.org", name="Ana", interests=("bread", "bees"), updated_at=datetime(2024, 5, 4, tzinfo=UTC)
 )
 
 

@@ -1,20 +1,22 @@
-"""One message answered: the conversation, the profile, the modes, and what happens where something fails."""
+"""One message answered, and many at the same time: what they share, and what holds where something fails or an input is bad."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import threading
 from typing import Any
 
 import pytest
-from conferences import empty_conference, sample_services
+from conferences import empty_conference, sample_services, shared_sample
 from langchain_core.messages import HumanMessage
 
 from loopwright.engine import arun
-from loopwright.errors import InputError
-from loopwright.testing import always
-from loopwright.workflows.assistant import build_graph, chat
+from loopwright.errors import InputError, NodeTimeout
+from loopwright.testing import ScriptedChatModel, always
+from loopwright.workflows.assistant import achat, astream_chat, build_graph, chat
 from loopwright.workflows.assistant.nodes.searching import execute_queries
-from loopwright.workflows.assistant.schemas import PlannedQuery, Table
+from loopwright.workflows.assistant.schemas import PlannedQuery, Profile, Table
 from loopwright.workflows.assistant.sources.catalogue import current
 
 ODD = "Which sessions are about quantum yodelling?"
@@ -24,14 +26,6 @@ ODD = "Which sessions are about quantum yodelling?"
 def services():
     with sample_services() as opened:
         yield opened
-
-
-def test_a_foreign_conversation_is_not_read(services):
-    chat("Which keynotes are there?", user_context={"user_id": "ada", "conversation_id": "hers"}, services=services)
-    stranger = {"user_id": "eve", "conversation_id": "hers"}
-    result = chat("and on the second day?", user_context=stranger, services=services)
-    assert result.error_node is None
-    assert len(asyncio.run(services.memory.turns("hers", user_id="ada"))) == 2
 
 
 def test_a_reflection_that_fails_is_the_one_by_rules():
@@ -96,3 +90,126 @@ async def test_what_came_near_is_kept_over_all_plans_and_told_once(services):
     assert all(len(ids) == len(set(ids)) for ids in kept.values()), "a record that came near twice is one"
     scores = [found.score for found in state["near_misses"]["sessions"]]
     assert scores == sorted(scores, reverse=True)
+
+
+QUESTION = f"Which sessions are about {current(shared_sample()).of_table(Table.SESSIONS)[0].title}?"
+NODES = [
+    "update_profile", "generate_acknowledgment", "plan_queries", "reflect_and_replan", "generate_response", "evaluate",
+]  # fmt: skip
+
+
+def test_profiles_that_change_at_the_same_time_lose_nothing():
+    topics = ["pottery", "salt", "glass", "ropes", "maps", "kites"]
+    reader = ScriptedChatModel(*({"interests": [topic]} for topic in topics))
+
+    async def together(services):
+        context = {"user_id": "ada"}
+        messages = [f"I'm interested in {topic}." for topic in topics]
+        await asyncio.gather(*(achat(each, user_context=context, services=services) for each in messages))
+        return await services.memory.profile("ada")
+
+    with sample_services({"update_profile": reader}) as services:
+        assert sorted(asyncio.run(together(services)).interests) == sorted(topics)
+
+
+def test_a_profile_that_is_given_for_one_question_is_not_kept():
+    with sample_services({"update_profile": always({"interests": ["salt"]})}) as services:
+        asyncio.run(services.memory.keep_profile(Profile(user_id="ada", name="Ada", interests=("glass",))))
+        given = {"user_id": "somebody else", "name": "Once", "interests": ["ropes"]}
+        context = {"user_id": "ada", "profile": given}
+        state = asyncio.run(
+            build_graph(services=services).ainvoke({"messages": [("user", "I'm into salt.")], "user_context": context})
+        )
+        assert (state["profile"].name, state["profile"].interests) == ("Once", ("ropes", "salt"))
+        kept = asyncio.run(services.memory.profile("ada"))
+        assert (kept.name, kept.interests) == ("Ada", ("glass", "salt"))
+        assert asyncio.run(services.memory.profile("somebody else")) is None
+
+
+def test_what_a_model_reads_of_a_person_is_bounded():
+    said = {"interests": [f"topic {number}" for number in range(500)]}
+    with sample_services({"update_profile": always(said)}) as services:
+        chat("I'm interested in salt.", user_context={"user_id": "ada"}, services=services)
+        profile = asyncio.run(services.memory.profile("ada"))
+    assert len(profile.interests) == 20
+
+
+def test_a_memory_that_is_locked_costs_time_but_no_answer(tmp_path):
+    place = tmp_path / "memory.db"
+    context = {"user_id": "ada", "conversation_id": "one"}
+    with sample_services(memory=f"sqlite:{place}", timeout={"memory": 0.2}) as services:
+        chat(QUESTION, user_context=context, services=services)
+        other = sqlite3.connect(place, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        result = chat(f"I'm interested in salt. {QUESTION}", user_context=context, services=services)
+        other.execute("ROLLBACK")
+        other.close()
+    assert result.status in ("answered", "partial")
+    assert result.referenced_ids
+
+
+def test_services_that_are_closed_while_chats_run_end_them(tmp_path):
+    services = sample_services({"plan_queries": always("?", delay=30)}, memory=f"sqlite:{tmp_path / 'memory.db'}")
+    ended = []
+
+    def ask():
+        try:
+            chat(QUESTION, services=services, user_context={"user_id": "ada"})
+        except BaseException as error:
+            ended.append(type(error).__name__)
+
+    threads = [threading.Thread(target=ask) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    while len(services.models.chat("plan_queries").calls) < 20:
+        threading.Event().wait(0.01)
+    services.close()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert ended == ["CancelledError"] * 20
+    assert chat("Thank you!", services=services).status == "answered"
+    services.close()
+
+
+@pytest.mark.matrix(4)
+@pytest.mark.parametrize("section", [{}, {"reflection_enabled": False}, {"max_retry_count": 0}])
+@pytest.mark.parametrize("reply", [None, ValueError("?"), "no JSON", {"missing": ["all"], "unsupported": ["all"]}])
+async def test_no_run_takes_more_steps_or_calls_than_its_certificate_says(section, reply):
+    models = {} if reply is None else {node: always(reply) for node in NODES}
+    with sample_services(models, **section) as services:
+        graph = build_graph(services=services)
+        given = {"messages": [("user", f"I'm interested in salt. {ODD}")], "user_context": {"user_id": "ada"}}
+        steps = [chunk["step"] async for chunk in graph.astream(given, stream_mode="debug")]
+        assert graph.certificate.max_supersteps is not None
+        assert max(steps) <= graph.certificate.max_supersteps
+        assert sum(len(model.calls) for model in models.values()) <= (graph.certificate.max_model_calls or 0)
+
+
+def test_a_run_that_reaches_its_step_limit_is_an_error_event():
+    from loopwright.models import ModelRegistry
+    from loopwright.workflows.assistant import AssistantConfig, Services
+
+    config = AssistantConfig.load(None, {"langgraph": {"recursion_limit": 4}}, {})
+
+    async def collected(services):
+        return [event async for event in astream_chat(QUESTION, services=services)]
+
+    with Services(config, ModelRegistry(), given_store=shared_sample()) as services:
+        events = asyncio.run(collected(services))
+    assert events[-1].event == "error"
+
+
+async def test_a_model_that_takes_too_long_gives_way_to_the_rules():
+    slow = ScriptedChatModel("?", delay=60.0)
+    with sample_services({"generate_response": slow}, timeout={"model": 0.2}) as services:
+        result = await achat(QUESTION, services=services)
+    assert result.error_node == "generate_response"
+    assert result.referenced_ids
+
+
+async def test_a_search_that_takes_too_long_is_an_error_and_not_nothing_found():
+    with sample_services(timeout={"search": 1e-6}) as services:
+        services.search.run(PlannedQuery(table=Table.SESSIONS, query_text="tides"))
+        query = "What should I see about tides, and who can I talk to, at which stands?"
+        with pytest.raises(NodeTimeout, match="execute_queries"):
+            await achat(query, services=services)

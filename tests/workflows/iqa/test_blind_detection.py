@@ -1,9 +1,12 @@
+"""What is stated without a reference is right; what is soft, dark, bright, empty or drawn on purpose is not called blurred."""
+
 from __future__ import annotations
 
 import io
 
 import cv2
 import numpy as np
+import pytest
 from PIL import Image
 from skimage import data
 
@@ -62,6 +65,10 @@ def stated(image: np.ndarray) -> list[str]:
     return [finding.type for finding in detect(measure(image)).findings if finding.confidence >= SURE]
 
 
+def kinds(image: np.ndarray) -> set[Distortion]:
+    return {kind_of(found) for found in stated(image)}
+
+
 def test_blur_noise_and_jpeg_are_stated_and_what_is_stated_is_right(photograph, record_property):
     said, right, total, missed = 0, 0, 0, []
     for name in SHARP[::2]:
@@ -87,17 +94,17 @@ def test_a_blur_is_seen_through_noise_and_noise_alone_is_no_blur(photograph):
         rgb = photograph(name)
         for noise in (8, 16, 28):
             for blur in (2.0, 3.0):
-                kinds = {kind_of(found) for found in stated(white(gaussian(rgb, blur), noise))}
-                assert kinds == {Distortion.BLURS, Distortion.NOISE}, (name, noise, blur)
-            assert Distortion.BLURS not in {kind_of(found) for found in stated(white(rgb, noise))}, (name, noise)
+                found = kinds(white(gaussian(rgb, blur), noise))
+                assert found == {Distortion.BLURS, Distortion.NOISE}, (name, noise, blur)
+            assert Distortion.BLURS not in kinds(white(rgb, noise)), (name, noise)
 
 
 def test_two_faults_at_once_beside_a_reference_are_told_apart_from_a_coder():
     for name in ("coffee", "chelsea"):
         reference = getattr(data, name)()[:288, :384]
         image = white(gaussian(reference, 2.5), 18)
-        kinds = {kind_of(item.type) for item in detect(measure(image), measure_pair(image, reference)).findings}
-        assert kinds == {Distortion.BLURS, Distortion.NOISE}
+        findings = detect(measure(image), measure_pair(image, reference)).findings
+        assert {kind_of(item.type) for item in findings} == {Distortion.BLURS, Distortion.NOISE}
 
 
 def test_light_that_a_coder_smeared_and_light_that_left_nothing_are_overexposure():
@@ -140,3 +147,97 @@ def test_soft_nearly_everywhere_is_a_slight_blur():
     assert found.severity is Severity.SLIGHT
     sharp = soft_part(data.coffee(), measure(data.coffee()))
     assert sharp is None or softened(measure(data.coffee()), sharp) is None
+
+
+def _grain(shape: tuple[int, ...], sigma: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(1).normal(0, sigma, shape)
+
+
+def bokeh(rgb: np.ndarray) -> np.ndarray:
+    """A third of the frame in focus, at the side, before a soft background."""
+    height, width = rgb.shape[:2]
+    y, x = np.mgrid[:height, :width]
+    near = np.hypot((y - 0.5 * height) / height, (x - 0.33 * width) / width) < 0.28
+    return np.where(near[..., None], rgb, gaussian(rgb, 8))
+
+
+def night(rgb: np.ndarray) -> np.ndarray:
+    """Four stops less light, with the noise that it brings."""
+    return rounded(255 * (rgb / 255) ** 1.6 * 0.18 + _grain(rgb.shape, 1.5))
+
+
+def high_key(rgb: np.ndarray) -> np.ndarray:
+    """Nearly white."""
+    return rounded(215 + 40 * (rgb / 255) ** 0.8 + _grain(rgb.shape, 0.8))
+
+
+def fog(rgb: np.ndarray) -> np.ndarray:
+    """Contrast falls with the distance, down to a seventh."""
+    depth = np.linspace(0.15, 0.75, rgb.shape[0])[:, None, None]
+    return rounded(rgb * depth + 200 * (1 - depth) + _grain(rgb.shape, 0.8))
+
+
+def minimal(rgb: np.ndarray) -> np.ndarray:
+    """A small sharp subject under a clear sky."""
+    height, width = rgb.shape[:2]
+    sky = np.linspace(140, 215, height)[:, None, None] * [0.75, 0.9, 1.0] + np.zeros((1, width, 1))
+    sky += _grain(sky.shape, 1.0)
+    part = rgb[height // 3 : height // 3 + height // 6, width // 3 : width // 3 + width // 6]
+    sky[-part.shape[0] :, : part.shape[1]] = part
+    return rounded(sky)
+
+
+@pytest.mark.matrix(8)
+@pytest.mark.parametrize("name", ["astronaut", "chelsea", "coffee", "rocket", "camera"])
+@pytest.mark.parametrize("scene", [bokeh, night, high_key, fog, minimal])
+def test_a_photograph_that_is_soft_on_purpose(photograph, scene, name) -> None:
+    assert Distortion.BLURS not in kinds(scene(photograph(name)))
+
+
+def _text(scale: float = 0.6) -> np.ndarray:
+    page = np.full((720, 1080, 3), 250, np.uint8)
+    for row in range(24):
+        line = "The quick brown fox jumps over the lazy dog, and 0123456789 times again."[row % 5 :]
+        cv2.putText(page, line, (20, 30 + 29 * row), cv2.FONT_HERSHEY_SIMPLEX, scale, (20, 20, 20), 1, cv2.LINE_AA)
+    return page
+
+
+def _line_art() -> np.ndarray:
+    page = np.full((700, 900, 3), 255, np.uint8)
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        start, end = (tuple(int(v) for v in rng.integers(0, 700, 2)) for _ in "ab")
+        cv2.line(page, start, end, (0, 0, 0), 2, cv2.LINE_AA)
+        cv2.circle(page, start, int(rng.integers(10, 90)), (0, 0, 0), 2, cv2.LINE_AA)
+    return page
+
+
+def _gradient() -> np.ndarray:
+    return np.repeat(np.tile(np.linspace(20, 235, 900), (600, 1))[..., None], 3, 2).round().astype(np.uint8)
+
+
+def _flat_shapes() -> np.ndarray:
+    page = np.full((600, 900, 3), (240, 180, 60), np.uint8)
+    cv2.circle(page, (300, 300), 180, (30, 90, 200), -1)
+    cv2.rectangle(page, (550, 150), (800, 450), (200, 40, 40), -1)
+    return page
+
+
+def _stars() -> np.ndarray:
+    rng = np.random.default_rng(6)
+    sky = 8 + rng.normal(0, 1.2, (800, 1200))
+    for y, x, light in zip(
+        rng.integers(5, 795, 400), rng.integers(5, 1195, 400), rng.exponential(120, 400), strict=True
+    ):
+        sky[y - 1 : y + 2, x - 1 : x + 2] += light * np.array([[0.2, 0.5, 0.2], [0.5, 1, 0.5], [0.2, 0.5, 0.2]])
+    return rounded(np.repeat(sky[..., None], 3, 2))
+
+
+@pytest.mark.parametrize("draw", [_text, _line_art, _gradient, _flat_shapes, _stars])
+def test_what_was_drawn_or_is_nearly_empty(draw) -> None:
+    assert Distortion.BLURS not in kinds(draw())
+
+
+@pytest.mark.parametrize(("draw", "sigma"), [(_text, 2), (_line_art, 4), (_flat_shapes, 4)])
+def test_a_blurred_drawing_is_called_so(draw, sigma) -> None:
+    assert Distortion.BLURS in kinds(gaussian(draw(), sigma))

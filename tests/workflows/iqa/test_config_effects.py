@@ -104,7 +104,7 @@ def test_max_replan_iterations():
     assert replans(configured()) == 2
 
 
-@pytest.mark.parametrize("limit", [1, 3])
+@pytest.mark.parametrize("limit", [1, pytest.param(3, marks=pytest.mark.slow)])
 @effect("iqa.tools.limit")
 def test_tool_limit(tmp_path, limit):
     assert len(evidence(config("iqa.tools.limit", limit), tmp_path).selected_tools) == limit

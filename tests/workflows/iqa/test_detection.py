@@ -42,8 +42,9 @@ def is_right(found: str, expected: str) -> bool:
 
 def test_clean_photographs_have_no_finding(photographs):
     for name, rgb in photographs.items():
-        assert detect(measure(rgb)).findings == [], name
-        same = detect(measure(rgb), measure_pair(rgb, rgb))
+        features = measure(rgb)
+        assert detect(features).findings == [], name
+        same = detect(features, measure_pair(rgb, rgb))
         assert same.findings == []
         assert same.abstained is None
 
@@ -59,7 +60,7 @@ def test_low_key_and_large_are_no_distortions(photograph):
         assert stated == [], name
 
 
-@pytest.mark.matrix(4)
+@pytest.mark.matrix(2)
 @pytest.mark.parametrize("kind", LEVELS)
 def test_every_kind_is_found_with_a_reference(photograph, kind):
     for name in ("astronaut", "coffee"):
@@ -81,11 +82,11 @@ def test_brightness_and_noise_together_are_both_found(photograph):
     assert found == {"mean shift", "gaussian noise"}
 
 
-@pytest.mark.parametrize("gain", [0.62, 0.32])
-def test_lost_contrast_of_a_dark_scene_is_no_overexposure(photograph, gain):
+def test_lost_contrast_of_a_dark_scene_is_no_overexposure(photograph):
     dark = photograph("rocket")
-    grey = np.rint(128 + (dark.astype(float) - 128) * gain).astype(np.uint8)
-    assert detect(measure(grey), measure_pair(grey, dark)).findings[0].type == "low contrast"
+    for gain in (0.62, 0.32):
+        grey = np.rint(128 + (dark.astype(float) - 128) * gain).astype(np.uint8)
+        assert detect(measure(grey), measure_pair(grey, dark)).findings[0].type == "low contrast", gain
     night = np.rint(dark * 0.2).astype(np.uint8)
     darker = distort(night, "underexposure", 3)
     assert detect(measure(darker), measure_pair(darker, night)).findings[0].type == "underexposure"

@@ -52,12 +52,6 @@ def test_what_only_the_model_understands_is_answered_from_the_measurements(coffe
     assert ask(STRANGE, plan(meant), image=coffee / "sharp.png")[0]["summarizer_result"].final_answer.startswith("No: ")
 
 
-def test_without_questions_in_the_reply_the_rules_read_them(coffee):
-    state, _ = ask("Is it blurry?", plan(), image=coffee / "blurred.png")
-    assert state["questions"] == [*read_questions("Is it blurry?")]
-    assert state["summarizer_result"].final_answer.startswith("Yes: ")
-
-
 def test_the_model_cannot_bring_back_what_the_query_sets_aside(coffee):
     meant = {"operation": "find what is wrong", "distortions": ["blurs"]}
     state, _ = ask("What is wrong with it, apart from blur?", plan(meant), image=coffee / "blurred.png")

@@ -97,7 +97,7 @@ def test_a_batch_of_all_of_them(tmp_path: Path) -> None:
     assert "Traceback" not in (tmp_path / "out.html").read_text("utf-8")
 
 
-@pytest.mark.matrix
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["cut.jpg", os.fsdecode(b"not utf-8 \xff\xfe.png"), "bomb.png", "pipe.png", "page.jpg", "rgba16.png"],

@@ -16,13 +16,7 @@ from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.planner import planner_node, reply_schema
 from loopwright.workflows.iqa.question.filled import agreed
 from loopwright.workflows.iqa.question.reading import read_query
-from loopwright.workflows.iqa.schemas import (
-    DistortionFinding,
-    ExecutorOutput,
-    PlannerOutput,
-    SummarizerOutput,
-    ToolLog,
-)
+from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, SummarizerOutput, ToolLog
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.sample import sample_path
 

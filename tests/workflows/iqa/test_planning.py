@@ -78,15 +78,6 @@ def replan(
     return first, make_plan(task(query, *reasons, reference=reference), previous=first, evidence=evidence)
 
 
-def test_an_object_without_evidence_widens_the_scope():
-    evidence = found(log("NIQE", 3.0), types=("noise",))
-    first, plan = replan("Is the car noisy?", evidence, "Missing tool scores for vehicle region", reference=False)
-    assert first.query_scope == ["car"]
-    assert plan.query_scope == "Global"
-    assert plan.distortions == {"Global": ["noise"]}
-    assert "no evidence for car alone, so the scope is widened to Global" in plan.rationale
-
-
 def test_a_distortion_without_a_finding_switches_analysis_on_then_detection():
     query = "Is the image noisy?"
     off = PlannerOutput(

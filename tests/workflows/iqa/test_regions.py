@@ -1,9 +1,11 @@
-"""Positions, boxes and located objects: each is measured for itself, and the answer speaks about each."""
+"""Positions, boxes, located objects and comparisons of parts: each is measured for itself, and the answer speaks about each."""
 
 from __future__ import annotations
 
 import dataclasses
+from itertools import product
 
+import cv2
 import numpy as np
 import pytest
 from distort import distort
@@ -16,7 +18,8 @@ from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.nodes.executor import executor_node
-from loopwright.workflows.iqa.question.places import box_of
+from loopwright.workflows.iqa.question.places import box_of, fractions_of
+from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import PlannerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.workflow import run_pipeline
@@ -40,7 +43,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def ask(folder):
+def tell(folder):
     def go(name, query, *, reference=None, **options):
         pristine = str(folder / f"{reference}.png") if reference else None
         return run_pipeline(query, str(folder / f"{name}.png"), pristine, **options)
@@ -85,24 +88,24 @@ def test_the_box_of_a_name(name, expected):
         ("Is the top half noisy?", "No: no noise found in the top half"),
     ],
 )
-def test_questions_about_parts(ask, query, answer):
-    assert ask("noisy", query)["summarizer_result"].final_answer.startswith(answer)
+def test_questions_about_parts(tell, query, answer):
+    assert tell("noisy", query)["summarizer_result"].final_answer.startswith(answer)
 
 
-def test_each_part_has_its_own_answer(ask):
-    said = ask("noisy", "Is the top half sharp and the bottom half noisy?")["summarizer_result"].final_answer
+def test_each_part_has_its_own_answer(tell):
+    said = tell("noisy", "Is the top half sharp and the bottom half noisy?")["summarizer_result"].final_answer
     assert said.startswith("The top half: Yes: not blurred as a whole: its sharpest parts are sharp")
     assert " The bottom half: Yes: severe" in said
-    scored = ask("noisy", "How good are the top half and the bottom half?", reference="reference")["summarizer_result"]
+    scored = tell("noisy", "How good are the top half and the bottom half?", reference="reference")["summarizer_result"]
     assert scored.final_answer.startswith("The top half: Excellent (5.0 of 5). The bottom half: Poor")
     assert scored.quality_score == 5.0
     assert "By part: the top half 5.00 (MDSI)" in scored.quality_reasoning
-    better = ask("noisy", "Is the top half better than the bottom half?", reference="reference")["summarizer_result"]
+    better = tell("noisy", "Is the top half better than the bottom half?", reference="reference")["summarizer_result"]
     assert better.final_answer.startswith("Yes: by MDSI, 5.00 of 5 in the top half")
 
 
-def test_a_region_partly_outside_is_clipped_and_one_outside_is_refused(ask, folder):
-    state = ask("noisy", "Is it noisy?", region=(200, 200, 300, 300))
+def test_a_region_partly_outside_is_clipped_and_one_outside_is_refused(tell, folder):
+    state = tell("noisy", "Is it noisy?", region=(200, 200, 300, 300))
     evidence = state["executor_evidence"]
     assert evidence.regions == {"region 200,200,120,120": (200, 200, 120, 120)}
     assert "leaves the image of 320 x 320 pixels; region 200,200,120,120 of it was measured" in evidence.notes[0]
@@ -158,8 +161,109 @@ def test_a_box_that_is_too_small_for_detection_is_scored_and_says_so(folder):
     assert any("distortions needs at least 32 x 32 pixels" in note for note in evidence.notes)
 
 
-def test_what_nothing_can_locate_is_answered_for_the_whole_image_in_one_pass(ask):
+def test_what_nothing_can_locate_is_answered_for_the_whole_image_in_one_pass(tell):
     for query in ("Is the car sharp?", "Is the car noisy?"):
-        state = ask("noisy", query)
+        state = tell("noisy", query)
         assert "nothing here can find the car in it" in state["summarizer_result"].final_answer
         assert (state["iteration_count"], list(state["executor_evidence"].distortion_set)) == (0, ["Global"])
+
+
+PAIRS = [
+    ("left half", "right half"),
+    ("right half", "left half"),
+    ("top half", "bottom half"),
+    ("upper half", "lower half"),
+    ("left third", "right third"),
+    ("top left corner", "bottom right corner"),
+    ("upper right corner", "lower left corner"),
+    ("top left quarter", "bottom right quarter"),
+    ("upper left quadrant", "lower right quadrant"),
+    ("left side", "right side"),
+    ("left edge", "right edge"),
+    ("top third", "middle third"),
+    ("centre", "left edge"),
+]
+FORMS = [
+    "Compare the sharpness of the {0} and the {1}",
+    "Compare the sharpness of the {0} with that of the {1}.",
+    "Compare the noise in the {0} with the noise in the {1}",
+    "Compare the {0} with the {1}",
+    "compare the {0} to the {1}",
+    "{0} vs. {1}",
+    "The {0} versus the {1}: which is sharper?",
+    "Which is noisier, the {0} or the {1}?",
+    "Is the {0} sharper than the {1}?",
+    "Is the {0} as sharp as the {1}?",
+    "Is there more noise in the {0} than in the {1}?",
+    "What is the difference in sharpness between the {0} and the {1}?",
+    "How does the contrast of the {0} compare to the {1}?",
+    "Compare the sharpness of the {0} of the image with the {1} of the image",
+]
+
+
+@pytest.mark.matrix(20)
+@pytest.mark.parametrize(("form", "pair"), list(product(FORMS, PAIRS)))
+def test_both_parts_of_a_comparison_are_measured(form, pair):
+    assert list(map(fractions_of, read_query(form.format(*pair)).scope)) == list(map(fractions_of, pair))
+
+
+CORNERS = ["top left corner", "top right corner", "bottom left corner", "bottom right corner"]
+
+
+@pytest.mark.matrix(3)
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Compare the sharpness of the left half and the right half", "The left half"),
+        ("Left half vs. right half: which is sharper?", "The left half"),
+        ("Which is blurrier, left or right?", "The right half"),
+        ("Is the left half sharper than the right half?", "Yes"),
+        ("Is the right half sharper than the left half?", "No"),
+        ("Is the right half as sharp as the left half?", "No"),
+        ("Is there a difference in sharpness between the left and the right half?", "Yes"),
+        ("Is there a difference in sharpness between the top and the bottom half?", "No"),
+        ("Compare the sharpness of the top half and the bottom half", "About the same"),
+        ("Which quadrant is sharpest?", "The top left quarter and the bottom left quarter are about the same"),
+    ],
+)
+def test_the_answer_compares_the_numbers_of_all_parts(photograph, tmp_path, query, first):
+    # The same upside down, so that top and bottom are alike; the right half is blurred.
+    rgb = np.concatenate([photograph("coffee")[:200], photograph("coffee")[:200][::-1]])
+    rgb[:, 300:] = cv2.GaussianBlur(rgb[:, 300:], (0, 0), 3)
+    path = tmp_path / "image.png"
+    Image.fromarray(rgb).save(path)
+    state = run_pipeline(query, path)
+    said = state["summarizer_result"].final_answer
+    assert said.split(":")[0].split(", ahead")[0] == first, said
+    scopes = read_query(query).scope
+    assert set(state["executor_evidence"].regions) == set(scopes)
+    assert all(f"in the {scope}" in said for scope in scopes), said
+
+
+@pytest.mark.matrix(2)
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("Is the centre sharper than the corners?", "Yes"),
+        ("Are the corners sharper than the centre?", "No"),
+        ("Are the corners softer than the centre?", "Yes"),
+        ("Are the corners as sharp as the centre?", "No"),
+    ],
+)
+def test_all_corners_are_held_against_the_centre(photograph, ask, query, word):
+    rgb = photograph("gravel")
+    image = cv2.GaussianBlur(rgb, (0, 0), 3)
+    image[100:412, 100:412] = rgb[100:412, 100:412]
+    for corner in CORNERS:
+        left, top, width, height = (round(share * 512) for share in fractions_of(corner))
+        inside = (slice(top, top + height), slice(left, left + width))
+        image[inside] = cv2.GaussianBlur(rgb, (0, 0), 3)[inside]
+    said = ask(query, image).final_answer
+    assert said.split(":")[0] == word, said
+
+
+def test_some_soft_corners_are_a_partly(photograph, ask):
+    image = photograph("gravel").copy()
+    image[:200, :200] = cv2.GaussianBlur(image[:200, :200], (0, 0), 3)
+    said = ask("Are the corners softer than the centre?", image).final_answer
+    assert said.startswith("Partly: ")

@@ -160,10 +160,7 @@ def test_flat_images_give_finite_numbers(tool, level):
 
 
 @settings(max_examples=examples(25))
-@given(
-    arrays.arrays(np.uint8, (44, 51, 3)),
-    arrays.arrays(np.uint8, (44, 51, 3)),
-)
+@given(arrays.arrays(np.uint8, (44, 51, 3)), arrays.arrays(np.uint8, (44, 51, 3)))
 def test_values_are_finite_and_in_range(image, reference):
     pair, turned = Pair(image, reference), Pair(reference, image)
     assert 0 <= psnr(pair) <= PSNR_CAP

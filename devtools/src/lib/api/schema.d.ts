@@ -613,7 +613,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description What runs did since the server was started, as figures for Prometheus.
+         * @description What runs did since the server was started, and how many there are now, as figures for Prometheus.
          */
         get: operations["get_metrics"];
         put?: never;
@@ -1573,6 +1573,8 @@ export interface components {
              * @default []
              */
             nodes: string[];
+            /** Thread */
+            thread?: string | null;
         };
         /**
          * PassCosts

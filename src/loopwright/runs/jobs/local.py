@@ -56,7 +56,7 @@ class LocalJobs:
 
     async def give_back(self, job: Job, *, alone: bool = False, graph: str | None = None) -> None:
         """Let it wait once more, behind those of its priority."""
-        self._on.pop(job.run_id, None)
+        job, _lock = self._on.pop(job.run_id, (job, ""))
         self._place(job, _ALONE if alone else job.run_id)
 
     async def drop(self, job: Job) -> None:
@@ -66,7 +66,8 @@ class LocalJobs:
     async def cancel(self, run_id: str) -> bool:
         """Take the waiting job of a run away, or tell who works on it."""
         self._places.pop(run_id, None)
-        if run_id in self._on:
+        if found := self._on.get(run_id):
+            self._on[run_id] = replace(found[0], cancelled=True), found[1]
             self._cancel(run_id)
         return run_id not in self._on
 

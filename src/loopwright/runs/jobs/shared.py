@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import psycopg
 from procrastinate import App, PsycopgConnector
@@ -32,8 +32,6 @@ from loopwright.workflows.runtime import cancel
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 LEASE = 6.0
 """Seconds without a heartbeat after which a worker's jobs are somebody else's."""
 
@@ -48,6 +46,14 @@ _ANY_QUEUE = "procrastinate_any_queue_v1"
 _ALONE = "alone in all processes"
 _FORGOTTEN = 3600.0
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)  # at once, whatever this host's clock says
+
+_GIVE_BACK = """
+    UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = %(at)s,
+        queue_name = coalesce(%(queue)s, queue_name), lock = coalesce(%(lock)s, lock), abort_requested = false,
+        args = CASE WHEN abort_requested THEN args || '{"cancelled": true}' ELSE args END
+    WHERE id = %(id)s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %(worker)s
+"""
+# Procrastinate's own way lets a job fail whose end was asked for, and asks nobody whose it is by now.
 
 
 class ProcrastinateJobs:
@@ -74,12 +80,14 @@ class ProcrastinateJobs:
             "kwargs": self._address.libpq(self._address.schema, STANDSTILL),
             "min_size": 1,
             "max_size": 4,
+            # By its own back-off it would come back as long after an outage as that lasted.
+            "reconnect_timeout": lease,
         }
         self._connector = PsycopgConnector(**pool, timeout=lease)
         self._manager = App(connector=self._connector).job_manager
         self._served = Served(queues=(), cancel=lambda _run: None, changed=lambda _run: None)
         self._room = asyncio.Semaphore(most)
-        self._mine: dict[int, str] = {}
+        self._mine: dict[int, Job] = {}  # by what was given at the claim: a job may come back to who claimed it before
         self._news = asyncio.Event()
         self._worker: int | None = None
         self._gone = False
@@ -120,7 +128,7 @@ class ProcrastinateJobs:
                 self._news.clear()
                 if (row := await self._fetched()) and row.id is not None:
                     job = _job(row)
-                    self._mine[job.id] = job.run_id
+                    self._mine[id(job)] = job
                     return job
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_POLL):
@@ -140,18 +148,12 @@ class ProcrastinateJobs:
         """Let somebody else go on with it."""
         lock = _ALONE if alone else None
         queue = f"{job.workflow}@{graph}" if graph else None
-        try:
-            await self._surely(
-                lambda: self._manager.retry_job_by_id_async(job.id, retry_at=_LONG_AGO, queue=queue, lock=lock)
-            )
-        except UniqueViolation:  # another job of the run waits already
-            await self.finish(job)
-            return
+        await self._surely(lambda: self._put_back(job.id, self._worker, queue, lock))
         await self.drop(job)
 
     async def drop(self, job: Job) -> None:
         """Work on it no more."""
-        if self._mine.pop(job.id, None) is not None:
+        if self._mine.pop(id(job), None) is not None:
             self._room.release()
         self._news.set()
 
@@ -197,8 +199,18 @@ class ProcrastinateJobs:
                 self._tell(error)
             return None
 
+    async def _put_back(self, job: int, worker: int | None, queue: str | None = None, lock: str | None = None) -> None:
+        """Let a job that a worker has wait once more; one whose end was asked for only to be ended."""
+        how = {"at": _LONG_AGO, "queue": queue, "lock": lock}
+        try:
+            await self._connector.execute_query_async(_GIVE_BACK, id=job, worker=worker, **how)
+        except UniqueViolation:  # another job of the run waits already
+            await self._manager.finish_job_by_id_async(job, status=Status.SUCCEEDED, delete_job=True)
+        self._news.set()
+
     async def _pulse(self) -> None:
         beaten = trusted = time.monotonic()
+        unknown: set[int] = set()
         while True:
             try:
                 if self._worker is not None:
@@ -206,10 +218,11 @@ class ProcrastinateJobs:
                 gap, beaten = time.monotonic() - beaten, time.monotonic()
                 if gap > self._lease:
                     # Who did not beat itself cannot tell who is gone: all come back from the same outage.
-                    trusted = beaten + 2 * gap
+                    trusted = beaten + min(2 * gap, 4 * self._lease)
                 if beaten >= trusted:
                     await self._rescue()
                 await self._end_cancelled()
+                unknown = await self._put_unknown_back(unknown)
                 queues = await self._manager.list_queues_async()
                 self.waiting = sum(int(queue["todo"]) for queue in queues)
                 if self._gone:
@@ -229,23 +242,27 @@ class ProcrastinateJobs:
             if not (row := await mine.fetchone()) or not row[0]:
                 return
             for stalled in await self._manager.get_stalled_jobs(seconds_since_heartbeat=self._lease):
-                number = cast("int", stalled.id)
-                job = _job(stalled)
-                logger.warning("the worker of run %s is gone: somebody else goes on with it", job.run_id)
-                if any(each.abort_requested for each in await self._manager.list_jobs_async(id=number)):
-                    await self._manager.finish_job_by_id_async(number, status=Status.ABORTED, delete_job=True)
-                    await self.submit(Job(run_id=job.run_id, workflow=job.workflow, cancelled=True))
-                else:
-                    with suppress(UniqueViolation):
-                        await self._manager.retry_job_by_id_async(number, retry_at=_LONG_AGO)
-                self._news.set()
+                logger.warning("the worker of run %s is gone: somebody else goes on with it", stalled.queueing_lock)
+                await self._put_back(cast("int", stalled.id), stalled.worker_id)
             await self._manager.prune_stalled_workers(_FORGOTTEN)
+
+    async def _put_unknown_back(self, before: set[int]) -> set[int]:
+        """Put back what is here by the table and not in this process, where it was so at the last look too."""
+        if self._worker is None:
+            return set()
+        rows = await self._manager.list_jobs_async(worker_id=self._worker, status="doing")
+        unknown = {cast("int", row.id) for row in rows} - {job.id for job in self._mine.values()}
+        for number in before & unknown:
+            logger.warning("job %s has this process for its worker, which does not know of it: it waits again", number)
+            await self._put_back(number, self._worker)
+        return unknown
 
     async def _end_cancelled(self) -> None:
         if self._mine:
-            for number in await self._manager.list_jobs_to_abort_async():
-                if run_id := self._mine.get(number):
-                    self._served.cancel(run_id)
+            numbers = {*await self._manager.list_jobs_to_abort_async()}
+            for job in [*self._mine.values()]:
+                if job.id in numbers:
+                    self._served.cancel(job.run_id)
 
     async def _listen(self) -> None:
         async def heard(*, channel: str, payload: str) -> None:
@@ -263,16 +280,14 @@ class ProcrastinateJobs:
                 self._tell(error)
             await asyncio.sleep(_POLL)
 
-    async def _surely(self, call: Callable[[], Awaitable[T]]) -> T | None:
-        """Do it as soon as the database is there; None if somebody else has the job by now."""
+    async def _surely(self, call: Callable[[], Awaitable[None]]) -> None:
+        """Do it as soon as the database is there, unless somebody else has the job by now."""
         while True:
             try:
                 return await call()
             except ConnectorException as error:
-                if isinstance(error, UniqueViolation):
-                    raise
-                if not isinstance(error.__cause__, psycopg.OperationalError):
-                    return None
+                if isinstance(error.__cause__, psycopg.errors.RaiseException):  # Procrastinate's own word
+                    return
                 self._tell(error)
             await asyncio.sleep(_POLL)
 

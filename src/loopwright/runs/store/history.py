@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import (
     Connection,
@@ -42,37 +45,12 @@ from loopwright.runs.store.tables import (
     row_of,
 )
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 PART = 200
 """Runs that are listed at once where all are read."""
 _PORTION = 500
-
-
-def forget(connection: Connection, runs: Mapping[str, int]) -> None:
-    """Delete runs; their events go with them by the foreign key."""
-    ids = [*runs]
-    for start in range(0, len(ids), _PORTION):
-        portion = ids[start : start + _PORTION]
-        connection.execute(delete(RUNS).where(RUNS.c.key.in_([runs[run_id] for run_id in portion])))
-
-
-def outdated(connection: Connection, older_than: datetime | None, keep: int | None) -> dict[str, int]:
-    """Which runs are to go, oldest first: id -> key.
-
-    Args:
-        connection: The database.
-        older_than: Runs that began before this moment go.
-        keep: Of the rest the newest so many stay, for each workflow.
-    """
-    newest_first = (RUNS.c.started_at.desc(), RUNS.c.id.desc())
-    # Those that are too old come last, so the others' places do not depend on them.
-    place = func.row_number().over(partition_by=RUNS.c.workflow, order_by=newest_first).label("place")
-    ended = select(RUNS.c.key, RUNS.c.id, RUNS.c.started_at, place).where(RUNS.c.status.in_(ENDED)).subquery()
-    goes = or_(
-        false() if older_than is None else ended.c.started_at < microseconds(older_than),
-        false() if keep is None else ended.c.place > keep,
-    )
-    rows = connection.execute(select(ended.c.id, ended.c.key).where(goes).order_by(ended.c.started_at, ended.c.id))
-    return {row.id: row.key for row in rows}
 
 
 def append(connection: Connection, keys: Mapping[str, int], events: Iterable[NewEvents]) -> None:
@@ -108,6 +86,12 @@ class RunStore:
     def __init__(self, database: Database) -> None:
         """Use a database."""
         self._database = database
+        # One for each connection that it takes at most: who waits for the database takes no thread from anybody else.
+        self._threads = ThreadPoolExecutor(8, "runs")
+
+    async def aside(self, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """Make a call of this history in one of its own threads, without holding up the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *args, **named))
 
     def create(self, run: RunRecord, graph: ShownGraph) -> None:
         """Keep a new run.
@@ -194,6 +178,13 @@ class RunStore:
             return None
         return read(RunRecord, f"run {run_id!r}", row.summary, row.document, children=children, tags=tags)
 
+    def beginning(self, run_id: str, other: str) -> Sequence[RunRecord]:
+        """A run, if it is kept, and those whose ids are another text and a number; without their children and tags."""
+        there = or_(RUNS.c.id == run_id, RUNS.c.id.between(f"{other}0", f"{other}:"))  # a colon follows the digits
+        with self._database.reading() as connection:
+            rows = connection.execute(select(RUNS.c.id, RUNS.c.summary, RUNS.c.document).where(there)).all()
+        return [read(RunRecord, f"run {row.id!r}", row.summary, row.document) for row in rows]
+
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Keep what people call a run, in place of what they called it before.
 
@@ -273,6 +264,13 @@ class RunStore:
         with self._database.reading() as connection:
             return page(connection, wanted, limit, before, order)
 
+    def under_way(self) -> Mapping[tuple[str, str], int]:
+        """How many runs go on or wait their turn, by workflow and status."""
+        kinds = RUNS.c.workflow, RUNS.c.status
+        counted = select(*kinds, func.count().label("number")).where(RUNS.c.status.in_(("running", "queued")))
+        with self._database.reading() as connection:
+            return {(row.workflow, row.status): row.number for row in connection.execute(counted.group_by(*kinds))}
+
     def every(self, wanted: RunFilter) -> Iterator[RunRecord]:
         """Runs with all that is known of them, newest first, read a part at a time."""
         before: str | None = None
@@ -283,34 +281,41 @@ class RunStore:
             if before is None:
                 return
 
-    def delete(self, run_id: str) -> bool:
-        """Forget a run with its events; its children stay, and name a parent that is not kept.
-
-        Returns:
-            Whether it was kept.
-        """
-        with self._database.writing() as connection:
-            # A share of its lock would not do: two that delete the same run would wait for each other.
-            found = select(RUNS.c.key).where(RUNS.c.id == run_id).with_for_update()
-            key = connection.scalars(found).one_or_none()
-            if key is not None:
-                forget(connection, {run_id: key})
-        return key is not None
-
-    def prune(self, *, older_than: datetime | None = None, keep: int | None = None) -> Sequence[str]:
-        """Forget old runs that have ended.
+    def delete(self, run_id: str, first: Callable[[str], None] | None = None) -> bool:
+        """Forget a run that has ended, with its events; its children stay, and name a parent that is not kept.
 
         Args:
-            older_than: Runs that began before this moment go.
-            keep: Of the rest the newest so many stay, for each workflow.
+            run_id: The run.
+            first: Forgets what else is kept of it, in the same transaction: where it fails, the run stays.
 
         Returns:
-            The ids of what was forgotten.
+            Whether it was kept, and had ended.
         """
         with self._database.writing() as connection:
-            gone = outdated(connection, older_than, keep)
-            forget(connection, gone)
-        return tuple(gone)
+            # It may go on since somebody looked at it. Its events go with it by the foreign key.
+            gone = delete(RUNS).where(RUNS.c.id == run_id, RUNS.c.status.in_(ENDED))
+            found = connection.execute(gone).rowcount > 0
+            if found and first:
+                first(run_id)
+        return found
+
+    def outdated(self, *, older_than: datetime | None = None, keep: int | None = None) -> Sequence[str]:
+        """Old runs that have ended, and are to be forgotten; the oldest first.
+
+        Args:
+            older_than: Runs that began before this moment.
+            keep: Of the rest those beyond the newest so many, for each workflow.
+        """
+        newest_first = (RUNS.c.started_at.desc(), RUNS.c.id.desc())
+        # Those that are too old come last, so the others' places do not depend on them.
+        place = func.row_number().over(partition_by=RUNS.c.workflow, order_by=newest_first).label("place")
+        ended = select(RUNS.c.id, RUNS.c.started_at, place).where(RUNS.c.status.in_(ENDED)).subquery()
+        goes = or_(
+            false() if older_than is None else ended.c.started_at < microseconds(older_than),
+            false() if keep is None else ended.c.place > keep,
+        )
+        with self._database.reading() as connection:
+            return connection.scalars(select(ended.c.id).where(goes).order_by(ended.c.started_at, ended.c.id)).all()
 
     def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
         """The versions that people wrote, by prompt and version; those that ship with the package are not here.

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, failure, frames
-from loopwright.server.agent_api.threads import Strategy, Threads, ended_well, plain_json, shown_run
+from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, ended_well, plain_json, shown_run
 from loopwright.server.context import Context, Here
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import Problem
@@ -24,7 +24,7 @@ from loopwright.workflows.user_graph import UserGraph
 
 router = APIRouter(include_in_schema=False)
 
-ThreadId = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$")]
+ThreadId = Annotated[str, Path(pattern=THREAD_ID)]
 NAMESPACE = uuid.UUID("6f1c3a52-0a39-4a0f-9d53-8f6a5a7d9a10")
 """What clients call an id is made of the workflow's name in this one."""
 STARTED = datetime.now(UTC)
@@ -34,7 +34,7 @@ STARTED = datetime.now(UTC)
 class NewThread(BaseModel):
     """A thread that a client asks for."""
 
-    thread_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$")] | None = None
+    thread_id: Annotated[str, Field(pattern=THREAD_ID)] | None = None
     metadata: Given | None = None
     if_exists: Literal["raise", "do_nothing"] = "raise"
 

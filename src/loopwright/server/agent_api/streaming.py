@@ -44,8 +44,8 @@ async def frames(
                 yield KEEPALIVE_COMMENT
         ended = True
     finally:
-        if cancel and not ended:
-            await context.hub.cancel(record.id)
+        if cancel and not ended:  # here every wait would be cancelled itself
+            context.hub.cancel_soon(record.id)
     last = await context.hub.known(record.id)
     if last.asked:
         if "updates" in modes:

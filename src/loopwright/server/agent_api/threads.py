@@ -7,19 +7,19 @@ thread that has none yet is known to this process alone.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import count
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 from pydantic_core import to_jsonable_python
 
 from loopwright.engine.gate import is_engine_node
-from loopwright.errors import GraphError, InputError
+from loopwright.errors import Busy, GraphError, InputError
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.driving import PAUSED
 from loopwright.runs.hub import UNCHANGED
@@ -37,9 +37,14 @@ STATUS = {
 """Status of a thread's last run -> that of the thread; else it is idle."""
 
 
-def turn_id(thread_id: str, number: int) -> str:
-    """The run of a thread's turn, from 1."""
-    return thread_id if number == 1 else f"{thread_id}.turn{number}"
+THREAD_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$"
+"""What a thread's id looks like."""
+
+
+def turn_of(thread_id: str, run_id: str) -> int:
+    """Which turn of a thread a run is, from 1; 0 for none of it."""
+    number = re.fullmatch(r"([2-9]|[1-9][0-9]+)", run_id.removeprefix(f"{thread_id}.turn"))
+    return 1 if run_id == thread_id else int(number[0]) if number else 0
 
 
 class Threads:
@@ -50,7 +55,7 @@ class Threads:
         self.context = context
         """What all routes share."""
         self._created: dict[str, tuple[datetime, dict[str, Any]]] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # Threads
 
@@ -60,7 +65,7 @@ class Threads:
 
     async def known(self, thread_id: str) -> bool:
         """Whether there is such a thread."""
-        return thread_id in self._created or await self.context.hub.record(thread_id) is not None
+        return thread_id in self._created or bool(await self._kept(thread_id))
 
     async def turns(self, thread_id: str) -> list[RunRecord]:
         """The runs of a thread, the last one first.
@@ -68,16 +73,17 @@ class Threads:
         Raises:
             HTTPException: With status 404, if there is no such thread.
         """
-        found: list[RunRecord] = []
-        for number in count(1):
-            record = await self.context.hub.record(turn_id(thread_id, number))
-            if record is None:
-                break
-            found.insert(0, record)
+        found = await self._kept(thread_id)
         if not found and thread_id not in self._created:
             told = f"there is no thread {thread_id[:80]!r}: create it, or give if_not_exists='create'"
             raise Problem(told, "UnknownThread", status=404).exception
         return found
+
+    async def _kept(self, thread_id: str) -> list[RunRecord]:
+        """The runs of a thread that are kept, the last one first; retention takes the first ones away."""
+        found = await self.context.hub.beginning(thread_id, f"{thread_id}.turn")
+        turns = {turn_of(thread_id, record.id): record for record in found}
+        return [turns[number] for number in sorted(turns, reverse=True) if number]
 
     async def described(self, thread_id: str) -> dict[str, Any]:
         """A thread, as clients see it."""
@@ -135,32 +141,42 @@ class Threads:
             HTTPException: With status 409, if another one goes on and it shall not wait.
         """
         hub = self.context.hub
-        async with self._locks[thread_id]:
-            turns = await self.turns(thread_id) if await self.known(thread_id) else []
-            if turns and turns[0].status not in ENDED:
-                if strategy == "reject":
-                    raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
-                if strategy != "enqueue":
-                    await hub.cancel(turns[0].id)
-                else:
-                    await hub.until_ended(turns[0].id)
-                turns = await self.turns(thread_id)
-            turn = turn_id(thread_id, len(turns) + 1)
-            if checkpoint_id is not None:
-                origin, _snapshot = await self._at(turns, checkpoint_id)
-                if given is None:
-                    return await hub.fork(origin.id, checkpoint_id, changes=changes, fork_id=turn), 0
-                return await hub.continued(origin.id, given, turn=turn, checkpoint_id=checkpoint_id, changes=changes), 0
-            if given is None:
-                if not turns or turns[0].status not in RESUMABLE:
-                    raise InputError("there is nothing to go on with: give an input")
-                before = await asyncio.to_thread(hub.store.count, turns[0].id)
-                return await hub.resume(turns[0].id, answer=answer, changes=changes), before
-            if not turns:
-                return await hub.start(workflow, given, run_id=thread_id, changes=changes), 0
-            if turns[0].workflow != workflow:
-                raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
-            return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
+        async with self._locks.setdefault(thread_id, asyncio.Lock()):
+            while True:
+                turns = await self._free(thread_id, strategy)
+                number = turn_of(thread_id, turns[0].id) + 1 if turns else 1
+                turn = thread_id if number == 1 else f"{thread_id}.turn{number}"
+                try:
+                    if checkpoint_id is not None:
+                        origin, at = (await self._at(turns, checkpoint_id))[0].id, checkpoint_id
+                        if given is None:
+                            return await hub.fork(origin, at, changes=changes, fork_id=turn), 0
+                        return await hub.continued(origin, given, turn=turn, checkpoint_id=at, changes=changes), 0
+                    if given is None:
+                        if not turns or turns[0].status not in RESUMABLE:
+                            raise InputError("there is nothing to go on with: give an input")
+                        before = await hub.store.aside(hub.store.count, turns[0].id)
+                        return await hub.resume(turns[0].id, answer=answer, changes=changes), before
+                    if not turns:
+                        return await hub.start(workflow, given, run_id=turn, changes=changes), 0
+                    if turns[0].workflow != workflow:
+                        raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
+                    return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
+                except InputError:
+                    if await hub.record(turn) is None:  # else another server began this turn in between
+                        raise
+
+    async def _free(self, thread_id: str, strategy: Strategy) -> list[RunRecord]:
+        """The runs of a thread, as soon as none of them goes on, on whichever server."""
+        hub = self.context.hub
+        while (turns := await self._kept(thread_id)) and turns[0].status not in ENDED:
+            if strategy == "reject":
+                raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
+            if strategy != "enqueue":
+                await hub.cancel(turns[0].id)
+            if (await hub.until_ended(turns[0].id)).status not in ENDED:
+                raise Busy("the server is stopping: ask again when it is back")
+        return turns
 
     # States
 

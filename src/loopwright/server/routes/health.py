@@ -104,5 +104,6 @@ async def ready(context: Here, request: Request) -> Ready:
 
 @router.get("/metrics", operation_id="get_metrics", response_class=Response, responses=TEXT)
 async def metrics(context: Here) -> Response:
-    """What runs did since the server was started, as figures for Prometheus."""
-    return Response(context.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    """What runs did since the server was started, and how many there are now, as figures for Prometheus."""
+    under_way = await context.hub.store.aside(context.hub.store.under_way)
+    return Response(context.metrics.text(context.hub.workflows, under_way), media_type=CONTENT_TYPE_LATEST)

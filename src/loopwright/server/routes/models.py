@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
@@ -62,7 +60,7 @@ async def choose_model(workflow: str, node: str, asked: ChooseModel, context: He
     hosted = context.workflow(workflow)
     check_node(hosted, node)
     check_model(hosted, asked.model)
-    await asyncio.to_thread(context.hub.store.assign, hosted.name, node, asked.model)
+    await context.hub.store.aside(context.hub.store.assign, hosted.name, node, asked.model)
     return await _models(context, hosted)
 
 
@@ -71,7 +69,7 @@ async def unchoose_model(workflow: str, node: str, context: Here) -> NodeModels:
     """Let the configuration decide again on the chat model of a node."""
     hosted = context.workflow(workflow)
     check_node(hosted, node)
-    await asyncio.to_thread(lambda: context.hub.store.assign(hosted.name, node, None, clear=True))
+    await context.hub.store.aside(context.hub.store.assign, hosted.name, node, None, clear=True)
     return await _models(context, hosted)
 
 
@@ -80,7 +78,7 @@ async def _models(context: Context, hosted: Workflow) -> NodeModels:
     if registry is None:
         return NodeModels(nodes=[], offered=[])
     entries = registry.describe()
-    chosen = await asyncio.to_thread(chosen_models, context.hub.store, hosted)
+    chosen = await context.hub.store.aside(chosen_models, context.hub.store, hosted)
     found: list[NodeModel] = []
     for node in (*hosted.model_nodes, DEFAULT):
         configured = ", then ".join(registry.models_of(node)) or None

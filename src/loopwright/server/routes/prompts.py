@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -102,7 +101,7 @@ async def edit_prompt(workflow: str, prompt: str, asked: EditPrompt, context: He
         created_at=datetime.now(UTC), digest=Prompt(prompt, newest + 1, asked.text).digest,
     )  # fmt: skip
     try:
-        await asyncio.to_thread(context.hub.store.keep_prompt, kept)
+        await context.hub.store.aside(context.hub.store.keep_prompt, kept)
     except InputError as error:
         raise Problem(str(error), "Conflict", status=409).exception from None
     return kept
@@ -130,7 +129,7 @@ async def _versions(context: Context, hosted: Workflow, library: PromptLibrary, 
         for version in library.versions(prompt)
         for text in [library.get(prompt, version)]
     ]
-    written = await asyncio.to_thread(context.hub.store.prompt_versions, hosted.name, prompt)
+    written = await context.hub.store.aside(context.hub.store.prompt_versions, hosted.name, prompt)
     # Where a new package ships a version that people had written before, theirs is what runs refer to.
     together = {each.version: each for each in (*shipped, *written)}
     return [together[version] for version in sorted(together, reverse=True)]

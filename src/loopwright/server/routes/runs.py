@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from functools import partial
@@ -169,13 +168,13 @@ async def start_run(asked: StartRun, context: Here, idempotency_key: Idempotency
 @router.get("", operation_id="list_runs")
 async def list_runs(context: Here, asked: Annotated[ListRuns, Query()]) -> RunPage:
     """Runs, newest or highest first."""
-    return await asyncio.to_thread(context.hub.store.list, asked, asked.limit, asked.before, asked.order)
+    return await context.hub.store.aside(context.hub.store.list, asked, asked.limit, asked.before, asked.order)
 
 
 @router.get("/tags", operation_id="list_tags")
 async def list_tags(context: Here) -> list[str]:
     """The tags that any run has."""
-    return [*await asyncio.to_thread(context.hub.store.tags)]
+    return [*await context.hub.store.aside(context.hub.store.tags)]
 
 
 @router.get("/{run_id}", operation_id="get_run", responses=MISSING)
@@ -194,14 +193,14 @@ async def delete_run(run_id: RunId, context: Here) -> Response:
 @router.put("/{run_id}/tags", operation_id="tag_run", responses=MISSING)
 async def tag_run(run_id: RunId, asked: TagRun, context: Here) -> RunRecord:
     """Call a run by other tags than before; each says what belongs together, for example ``baseline``."""
-    await asyncio.to_thread(context.hub.store.set_tags, run_id, asked.tags)
+    await context.hub.store.aside(context.hub.store.set_tags, run_id, asked.tags)
     return await context.hub.known(run_id)
 
 
 @router.get("/{run_id}/graph", operation_id="get_run_graph", responses=MISSING)
 async def get_run_graph(run_id: RunId, context: Here) -> ShownGraph:
     """The graph that a run ran on, as it was then."""
-    graph = await asyncio.to_thread(context.hub.store.graph, run_id)
+    graph = await context.hub.store.aside(context.hub.store.graph, run_id)
     if graph is None:
         raise UnknownRun(run_id)
     return graph
@@ -222,7 +221,7 @@ async def get_run_log(
 ) -> Response:
     """A part of the events of a run that have happened so far."""
     await context.hub.known(run_id)
-    return Response(await asyncio.to_thread(_log, context, run_id, after, limit), media_type="application/json")
+    return Response(await context.hub.store.aside(_log, context, run_id, after, limit), media_type="application/json")
 
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run", responses=MISSING)
@@ -269,7 +268,7 @@ async def get_checkpoint(run_id: RunId, checkpoint_id: str, context: Here) -> Ch
 async def get_run_test(run_id: RunId, context: Here) -> Response:
     """The run as a test for pytest: its input, the way that it took, and how it ended."""
     record = await context.hub.known(run_id)
-    events = await asyncio.to_thread(lambda: [*logged(context.hub.store, run_id, "model_called")])
+    events = await context.hub.store.aside(lambda: [*logged(context.hub.store, run_id, "model_called")])
     return Response(test_of(record, context.workflow(record.workflow), events), media_type="text/x-python")
 
 
@@ -287,7 +286,7 @@ async def compare_runs(a: ComparedId, b: ComparedId, context: Here) -> Compariso
     """What two runs have in common, what not, and which came out better."""
     one, other = await context.hub.known(a), await context.hub.known(b)
     states = await _final_state(context, a), await _final_state(context, b)
-    return await asyncio.to_thread(_compared, context.hub.store, one, other, states)
+    return await context.hub.store.aside(_compared, context.hub.store, one, other, states)
 
 
 async def _final_state(context: Context, run_id: str) -> dict[str, Any]:

@@ -74,21 +74,21 @@ async def get_topology(workflow: str, context: Here) -> ShownGraph:
 async def get_loop_report(workflow: str, context: Here) -> LoopReport:
     """What each loop of a workflow did, cost and gained, by the runs that are kept."""
     hosted = context.workflow(workflow)
-    return await asyncio.to_thread(workflow_report, context.hub.store, hosted.name)
+    return await context.hub.store.aside(workflow_report, context.hub.store, hosted.name)
 
 
 @router.get("/{workflow}/evaluations", operation_id="list_evaluations", responses=MISSING)
 async def list_evaluations(workflow: str, context: Here) -> list[KeptEvaluation]:
     """What versions of a workflow made of labelled questions, the newest first: what ``evaluate --keep`` kept."""
     hosted = context.workflow(workflow)
-    return [*await asyncio.to_thread(context.hub.store.evaluations, hosted.name)]
+    return [*await context.hub.store.aside(context.hub.store.evaluations, hosted.name)]
 
 
 @router.delete("/{workflow}/evaluations", status_code=204, operation_id="delete_evaluation", responses=MISSING)
 async def delete_evaluation(workflow: str, questions: str, version: str, context: Here) -> Response:
     """Forget what a version made of a set of questions."""
     hosted = context.workflow(workflow)
-    if not await asyncio.to_thread(context.hub.store.delete_evaluation, hosted.name, questions, version):
+    if not await context.hub.store.aside(context.hub.store.delete_evaluation, hosted.name, questions, version):
         told = f"nothing is kept of {questions[:80]!r} with the version {version[:80]!r}"
         raise Problem(told, "UnknownEvaluation", status=404).exception
     return Response(status_code=204)
@@ -113,7 +113,7 @@ async def run_workflow(workflow: str, context: Here, request: Request) -> RunRec
 
 async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:
     graph = await asyncio.to_thread(context.hub.shown, hosted.name)
-    page = await asyncio.to_thread(context.hub.store.list, RunFilter(workflow=hosted.name), 1)
+    page = await context.hub.store.aside(context.hub.store.list, RunFilter(workflow=hosted.name), 1)
     return Workflow(
         name=hosted.name,
         title=hosted.title,

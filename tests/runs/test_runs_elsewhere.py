@@ -1,0 +1,140 @@
+"""What a hub makes of runs that other servers begin, answer, cancel, delete or end, and of those that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
+
+import anyio
+import psycopg
+import pytest
+from hosted_graphs import Walk, opened, until
+
+from loopwright.config import Allowance
+from loopwright.database.failures import explained, is_lost
+from loopwright.errors import InputError
+from loopwright.runs import hub as hubs
+from loopwright.runs.allowances import RunAllowances
+from loopwright.runs.checkpoints import thread
+from loopwright.runs.schemas import RunLimits
+from loopwright.server import ServerSettings, Serving
+from loopwright.server.agent_api.streaming import frames
+from loopwright.server.agent_api.threads import Threads
+from loopwright.server.retention import _forget_unused
+from loopwright.server.uploads import Uploads
+
+ASKED = {"question": "where?"}
+
+
+def threads_of(hub: Any) -> Threads:
+    return Threads(SimpleNamespace(hub=hub, workflow=hub.workflows.__getitem__))
+
+
+async def test_a_thread_outlives_its_first_turns(tmp_path):
+    async with opened(tmp_path, Walk()) as hub:
+        threads = threads_of(hub)
+        for _ in range(3):
+            run, _before = await threads.run("t", "walk", ASKED)
+            await hub.until_ended(run.id)
+        for gone in ("t", "t.turn2"):
+            await hub.delete(gone)
+        turn, _before = await threads.run("t", "walk", ASKED)
+        assert (turn.id, turn.parent.run_id) == ("t.turn4", "t.turn3")
+        assert (await hub.until_ended(turn.id)).outcome.answer == "done after 4"
+        assert [each.id for each in await threads.turns("t")] == ["t.turn4", "t.turn3"]
+        shared = RunAllowances(hub.store, [Allowance(per="thread", model_calls=1)], turn, None, 1.0)
+        assert shared._key("thread") == "thread t"
+
+
+async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_path, monkeypatch):
+    async with opened(tmp_path, Walk()) as hub:
+        threads, begin = threads_of(hub), hub.continued
+        await hub.until_ended((await hub.start("walk", ASKED, run_id="t")).id)
+        await hub.until_ended((await hub.start("walk", {**ASKED, "rounds": 2}, run_id="other")).id)
+
+        async def later(*given: Any, **more: Any) -> Any:
+            monkeypatch.setattr(hub, "continued", begin)
+            await begin(*given, **more)
+            return await begin(*given, **more)
+
+        monkeypatch.setattr(hub, "continued", later)
+        turn, _before = await threads.run("t", "walk", ASKED)
+        assert (turn.id, turn.parent.run_id, hub.store.get("t.turn2").status) == ("t.turn3", "t.turn2", "finished")
+        with pytest.raises(InputError, match="already"):
+            await hub.continued("other", ASKED, turn="t.turn2")
+        states = [each.checkpoint["channel_values"] async for each in hub.saver.alist(thread("t.turn2"))]
+        assert max(each.get("rounds", 0) for each in states) == 2, "nothing of another run lies among them"
+
+
+async def test_an_answer_goes_to_the_question_that_it_names(tmp_path):
+    async with opened(tmp_path, Walk()) as hub:
+        run = await hub.until_ended((await hub.start("walk", {**ASKED, "ask": True})).id)
+        for wrong, told in (({"0" * 32: "yes"}, "asks no question"), (None, "give one")):
+            with pytest.raises(InputError, match=told):
+                await hub.resume(run.id, answer=wrong)
+        assert hub.store.get(run.id) == run
+        with pytest.raises(InputError, match="asks 2 questions"):
+            other = run.asked[0].model_copy(update={"id": "1" * 32})
+            hubs._require_fitting(run.model_copy(update={"asked": (*run.asked, other)}), "yes")
+        again = await hub.resume(run.id, answer={run.asked[0].id: "yes"})
+        assert (await hub.until_ended(again.id)).outcome.answer == "yes after 1"
+
+
+async def test_a_run_that_broke_here_is_shown_as_it_ended_elsewhere(tmp_path):
+    async with opened(tmp_path, Walk()) as hub:
+        run = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        failed = run.model_copy(update={"status": "failed", "epoch": run.epoch - 1})
+        hub._broken[run.id] = SimpleNamespace(record=failed, last_word=None)
+        assert await hub.record(run.id) == run
+        assert not hub._broken and not hub._news
+
+
+async def test_who_leaves_takes_a_waiting_run_along(tmp_path):
+    async with opened(tmp_path, Walk(), limits=RunLimits(running=1)) as hub:
+        await hub.start("walk", {**ASKED, "hold": "plan"})
+        waits = await hub.start("walk", ASKED)
+        stream = frames(threads_of(hub), waits, ["values"], after=0, cancel=True)
+        await anext(stream)
+        with anyio.move_on_after(0.05):
+            await anext(stream)
+        await until(lambda: hub.store.get(waits.id).status == "cancelled")
+
+
+async def test_a_run_that_can_have_no_job_holds_up_no_other(tmp_path, monkeypatch):
+    async with opened(tmp_path, Walk()) as hub:
+        run = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        for name in "ab":
+            hub.store.create(run.model_copy(update={"id": name, "status": "queued"}), hub.store.graph(run.id))
+        monkeypatch.setattr(hubs, "ORPHANED", 0.01)
+        monkeypatch.setattr(hub._jobs, "submit", given := AsyncMock(side_effect=psycopg.DataError("cannot be a job")))
+        hub._kept(hub._adopt_orphans(), "orphans")
+        await until(lambda: {call.args[0].run_id for call in given.await_args_list} == {"a", "b"})
+
+
+async def test_nodes_that_wait_in_threads_keep_nobody_off_the_history(tmp_path):
+    loop, release = asyncio.get_running_loop(), threading.Event()
+    async with opened(tmp_path, Walk()) as hub:
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        node = loop.run_in_executor(None, release.wait)
+        try:
+            assert await asyncio.wait_for(hub.record("none"), 2) is None
+        finally:
+            release.set()
+        await node
+        serving = Serving(workflows=[], settings=ServerSettings(data=tmp_path), max_running=77)
+        async with serving.hub(hub.store, {}):
+            assert loop._default_executor._max_workers >= 77
+
+
+def test_a_file_that_another_server_deleted_is_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(Uploads, "__iter__", lambda _self: iter(["0" * 32]))
+    _forget_unused(None, Uploads(ServerSettings(data=tmp_path)))
+
+
+def test_failures_of_a_database_that_fails_over_pass():
+    refused, idle = psycopg.errors.ReadOnlySqlTransaction(), psycopg.errors.IdleInTransactionSessionTimeout()
+    assert explained(refused, "it").transient and explained(idle, "it").transient and is_lost(idle)
