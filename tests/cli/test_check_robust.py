@@ -110,10 +110,7 @@ HARD = {
 }
 
 
-TOO_HARD = {
-    "a very long file": "GraphError: it takes more than",
-    "a long sum": "its code is nested too deeply",
-}
+TOO_HARD = {"a very long file": "GraphError: it takes more than", "a long sum": "its code is nested too deeply"}
 
 
 @pytest.mark.parametrize(

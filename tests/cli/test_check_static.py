@@ -38,6 +38,15 @@ g.add_edge(START, "work")
 g.add_edge("work", "check")
 """
 
+AGAIN = (
+    THREE
+    + """
+from loopwright import Loop, bounded
+g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
+"""
+)
+"""A graph that goes round, and what bounds it."""
+
 FILES = {
     "a line": THREE + 'g.add_edge("check", "other")\napp = g.compile()',
     "a static edge back": THREE + 'g.add_edge("check", "work")\ng.add_edge("check", "other")',
@@ -145,11 +154,7 @@ def search(query: str) -> str:
     return query
 app = create_react_agent(ScriptedChatModel(replies=[]), [search])
 """,
-    "bounded by a number": THREE + """
-from loopwright import bounded
-g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
-app = bounded(g, limit=3)
-""",
+    "bounded by a number": AGAIN + "app = bounded(g, limit=3)",
     "bounded by loops": THREE + """
 import loopwright
 g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
@@ -262,10 +267,8 @@ def test_what_cannot_be_read_is_named_with_its_line(case: str, tmp_path: Path) -
     (graph,) = checked(tmp_path, THREE + NOT_READ[case]).values()
     (finding,) = graph.findings
     assert graph.verdict == "not read"
-    assert (finding.rule, finding.place.line) == (
-        "graph-not-read",
-        line_of(tmp_path, NOT_READ[case].splitlines()[-1].strip()),
-    )
+    line = line_of(tmp_path, NOT_READ[case].splitlines()[-1].strip())
+    assert (finding.rule, finding.place.line) == ("graph-not-read", line)
     assert "--import reads it exactly" in finding.message
 
 
@@ -293,18 +296,7 @@ def test_a_builder_that_is_kept_in_an_object_is_not_taken_for_whole(tmp_path: Pa
 
 
 def test_a_graph_that_is_bounded_in_a_function_is_still_unbounded_outside(tmp_path: Path) -> None:
-    found = checked(
-        tmp_path,
-        THREE
-        + """
-from loopwright import bounded
-g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
-app = g.compile()
-
-def main():
-    safe = bounded(app, limit=3)
-""",
-    )
+    found = checked(tmp_path, AGAIN + "app = g.compile()\n\ndef main():\n    safe = bounded(app, limit=3)\n")
     assert {name: graph.verdict for name, graph in found.items()} == {"app": "unbounded", "main.safe": "bounded"}
 
 
@@ -316,8 +308,7 @@ def main():
     ],
 )
 def test_a_factory_is_checked_where_its_graph_is_bounded(use: str, tmp_path: Path) -> None:
-    cycle = 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])\nreturn g'
-    factory = "def make():\n" + textwrap.indent(f"{THREE}{cycle}", "    ")
+    factory = "def make():\n" + textwrap.indent(f"{AGAIN}return g", "    ")
     found = checked(tmp_path, f"from loopwright import bounded\n{factory}\n{use}\n")
     assert {graph.verdict for graph in found.values()} == {"bounded"}
 
@@ -346,45 +337,30 @@ def test_an_empty_builder_is_told_where_it_is_filled(tmp_path: Path) -> None:
 def test_a_builder_that_is_compiled_plainly_beside_bounded_is_a_finding(
     made: str, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    cycle = 'g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])\n'
-    found = checked(tmp_path, f"{THREE}from loopwright import bounded\n{cycle}{made}")
+    found = checked(tmp_path, AGAIN + made)
     assert {name: graph.verdict for name, graph in found.items()} == expected
-    (tmp_path / "imported.py").write_text(f"{HEAD}{THREE}from loopwright import bounded\n{cycle}{made}")
+    (tmp_path / "imported.py").write_text(HEAD + AGAIN + made)
     imported = check_imported(str(tmp_path / "imported.py"))
     assert {graph.name.rpartition(":")[2]: graph.verdict for graph in imported} == expected
 
 
 def test_loops_that_leave_a_cycle_or_do_not_fit_are_told(tmp_path: Path) -> None:
-    text = (
-        THREE
-        + """
-from loopwright import Loop, bounded
-g.add_conditional_edges("check", lambda s: s["n"], ["work", "other", "check"])
-app = bounded(g, [Loop(name="x", target={!r}, sources=({!r},), limit=2, exhausted={!r})])
-"""
-    )
-    verdicts = {
-        case: checked(tmp_path, text.format(*case))["app"]
-        for case in [("work", "check", END_NODE), ("other", "work", END_NODE), ("check", "check", "check")]
-    }
-    assert [graph.verdict for graph in verdicts.values()] == ["unbounded", "not read", "unbounded"]
-    first, misfit, _ = verdicts.values()
+    text = AGAIN.replace('"other"]', '"other", "check"]')
+    text += 'app = bounded(g, [Loop(name="x", target={!r}, sources=({!r},), limit=2, exhausted={!r})])\n'
+    verdicts = [
+        checked(tmp_path, text.format(*case))["app"]
+        for case in [("work", "check", "__end__"), ("other", "work", "__end__"), ("check", "check", "check")]
+    ]
+    assert [graph.verdict for graph in verdicts] == ["unbounded", "not read", "unbounded"]
+    first, misfit, _ = verdicts
     assert [finding.cycle for finding in first.findings] == [("check",)]
     assert "there is no edge work -> other" in misfit.findings[0].message
 
 
-END_NODE = "__end__"
-
-
 def test_a_loop_may_lead_to_the_fallback_that_bounded_adds(tmp_path: Path) -> None:
-    text = (
-        THREE
-        + """
-from loopwright import Loop, bounded
-g.add_conditional_edges("check", lambda s: "work" if s else "other")
-app = bounded(g, [Loop(name="x", target="work", sources=("check",), limit=2, exhausted="fallback")], fallback=work)
-"""
-    )
+    loop = 'Loop(name="x", target="work", sources=("check",), limit=2, exhausted="fallback")'
+    text = AGAIN.replace('s["n"], ["work", "other"]', '"work" if s else "other"')
+    text += f"app = bounded(g, [{loop}], fallback=work)\n"
     assert checked(tmp_path, text)["app"].verdict == "bounded"
     assert checked(tmp_path, text.replace(", fallback=work", ""))["app"].verdict == "not read"
 

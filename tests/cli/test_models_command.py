@@ -13,7 +13,7 @@ from weights import MODELS, Hub, hub, lay, real
 
 from loopwright.cli.models import app
 from loopwright.errors import WeightsError
-from loopwright.models.embedded import KNOWN
+from loopwright.models.embedded.catalogue import KNOWN
 
 BGE = KNOWN["bge-small-en-v1.5"]
 XENOVA = KNOWN["bge-small-en-v1.5-xenova"]

@@ -197,10 +197,8 @@ def test_the_description_names_the_shape_of_every_problem(shared):
             problems = {status: reply for status, reply in operation["responses"].items() if status >= "400"}
             assert set(problems) >= {"400", "401", "403", "408", "413", "421", "422", "429"}, (method, path)
             for reply in problems.values():
-                assert reply["content"]["application/problem+json"]["schema"]["$ref"].endswith("/ProblemBody"), (
-                    method,
-                    path,
-                )
+                schema = reply["content"]["application/problem+json"]["schema"]
+                assert schema["$ref"].endswith("/ProblemBody"), (method, path)
     assert "HTTPValidationError" not in described["components"]["schemas"]
     assert described["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
     assert described["servers"] == [{"url": "/v1"}]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from loopback import LoopbackServer, QuietHandler, listening
 
-from loopwright.models.embedded import KNOWN, KnownModel, Published, WeightFile, Weights
+from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Published, WeightFile
+from loopwright.models.embedded.resolving import Weights
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / ".models"

@@ -7,14 +7,6 @@ written as text to the key that ``to`` names.
 The nodes read ``stop_reason``, which is no key of the graph's own state: they declare an input schema that has it.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from loopwright.fallbacks.nodes import (
-    answer_without_tools,
-    best_effort,
-    bound_reached,
-    close_tool_calls,
-    say_what_is_missing,
-)
-
-__all__ = ["answer_without_tools", "best_effort", "bound_reached", "close_tool_calls", "say_what_is_missing"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

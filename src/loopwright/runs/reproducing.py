@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from importlib import resources
 
 from loopwright.engine.events.schema import ModelCalled, RunEvent
 from loopwright.errors import InputError
@@ -11,33 +12,7 @@ from loopwright.runs.schemas import RunRecord
 from loopwright.workflows.api import Workflow, upload_fields
 from loopwright.workflows.user_graph import UserGraph
 
-_TEST = '''\
-"""Run {id} of {workflow}, which {status} on {day}, as a test."""
-
-import asyncio
-import json
-from contextlib import closing
-
-import pytest
-
-from loopwright.engine import RunResult
-from loopwright.engine.nodes.policy import cause_of
-{imports}
-
-GIVEN = json.loads({given!r})
-{replies}
-
-async def followed():
-    with closing({opened}) as workflow:
-        run = workflow.run(GIVEN, {{}}, "")
-        async for event in workflow.follow(run):
-            if isinstance(event, RunResult):
-                return event, (await run.ended(event))[0]
-
-
-def test_{name}():
-{asserted}
-'''
+_TEST = resources.files("loopwright.runs").joinpath("reproduced.txt").read_text(encoding="utf-8")
 _FINISHED = """\
     result, outcome = asyncio.run(followed())
     assert sorted(result.path) == sorted({path!r})

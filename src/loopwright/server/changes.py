@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.models.embedded import KNOWN
+from loopwright.models.embedded.catalogue import KNOWN
 from loopwright.models.factory import LOCAL, PROVIDERS
 from loopwright.models.prompts import PromptLibrary
 from loopwright.models.registry import DEFAULT

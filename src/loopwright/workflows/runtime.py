@@ -13,8 +13,9 @@ from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -29,7 +30,7 @@ from loopwright.engine.langgraph_private import change_result
 from loopwright.engine.nodes.runner import Guarded, enable_debug_log
 from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError, InputError, unknown_name_message
-from loopwright.models import ModelRegistry, PriceTable, UsageRecorder
+from loopwright.models import ModelRegistry, PriceTable, PromptLibrary, UsageRecorder
 from loopwright.models.prices import kept_prices
 from loopwright.workflows.sections import WorkflowConfig
 
@@ -176,6 +177,8 @@ class Services(Generic[C]):
     What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
     """
 
+    package: ClassVar[str] = ""
+    """The workflow's package, which is called as its section of the configuration and holds its prompts."""
     config: C
     """The configuration."""
     models: ModelRegistry = field(default_factory=ModelRegistry)
@@ -191,6 +194,12 @@ class Services(Generic[C]):
             ConfigError: If a model's settings are wrong.
         """
         return cls(config, models_of(config))
+
+    @classmethod
+    @cache
+    def prompts(cls) -> PromptLibrary:
+        """The workflow's prompts."""
+        return PromptLibrary.of_package(cls.package)
 
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, or None for the embedded default."""

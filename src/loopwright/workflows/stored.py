@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
 
 from loopwright.errors import ModelError
-from loopwright.models import PromptLibrary, aask
+from loopwright.models import aask
 from loopwright.models.embedded.catalogue import Role
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
@@ -29,8 +28,6 @@ logger = logging.getLogger(__name__)
 class StoredServices(runtime.Services[C]):
     """The configuration, the models and the knowledge store; shared by all runs of a graph."""
 
-    package: ClassVar[str] = ""
-    """The workflow's package, which is called as its section of the configuration and holds its prompts."""
     given_store: KnowledgeStore | None = None
     """The knowledge store, left open by `close`; None opens the configured one."""
 
@@ -52,12 +49,6 @@ class StoredServices(runtime.Services[C]):
             ConfigError: If a model's settings are wrong.
         """
         return cls(config, runtime.models_of(config), store, **given)
-
-    @classmethod
-    @cache
-    def prompts(cls) -> PromptLibrary:
-        """The workflow's prompts."""
-        return PromptLibrary.of_package(cls.package)
 
     @property
     def section(self) -> Any:

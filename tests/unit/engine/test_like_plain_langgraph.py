@@ -238,10 +238,8 @@ def test_names_of_graphs_and_nodes() -> None:
         bounded(chain(("loop.body", lambda _: {})))
     made = StateGraph(State).add_node("hook.before", lambda _: {"log": ["x"]}).add_edge(START, "hook.before")
     made.add_conditional_edges("hook.before", lambda _: "hook.before", ["hook.before", END])
-    assert (
-        bounded(made.compile(name="team: research"), limit=1).invoke({"log": []})["stop_reason"]["loop"]
-        == "team research"
-    )
+    app = bounded(made.compile(name="team: research"), limit=1)
+    assert app.invoke({"log": []})["stop_reason"]["loop"] == "team research"
 
 
 def test_a_graph_with_one_place_for_all_tasks_goes_on_with_its_budget() -> None:

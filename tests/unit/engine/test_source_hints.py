@@ -26,7 +26,6 @@ from functools import partial, wraps
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END
 from langgraph.types import Command, Send
-import loopwright.engine.loop as loops_module
 
 TARGET = "work"
 MOVED = "work"
@@ -44,10 +43,6 @@ class Text(StrEnum):
 
 class Names:
     TASK = "work"
-
-    @property
-    def live(self):
-        return "work"
 
 class Router:
     def route(self, state):

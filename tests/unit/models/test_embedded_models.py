@@ -7,7 +7,7 @@ import pytest
 from weights import lay, real
 
 from loopwright.errors import WeightsError
-from loopwright.models.embedded import KNOWN
+from loopwright.models.embedded.catalogue import KNOWN
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")

@@ -11,8 +11,8 @@ import pytest
 from weights import lay
 
 from loopwright.errors import WeightsError
-from loopwright.models.embedded import KNOWN, find, resolve
-from loopwright.models.embedded.resolving import first_here
+from loopwright.models.embedded.catalogue import KNOWN
+from loopwright.models.embedded.resolving import find, first_here, resolve
 
 BGE = KNOWN["bge-small-en-v1.5"]
 
@@ -57,9 +57,7 @@ def test_the_users_hub_cache_serves_too(tmp_path: Path) -> None:
         with path.open("wb") as stream:
             stream.truncate(file.bytes)
     # The hub's client reads its variables when it is imported, hence another process.
-    code = (
-        f"from loopwright.models.embedded import resolve; print(*resolve({model.name!r}, 'embedding').files.values())"
-    )
+    code = f"from loopwright.models.embedded.resolving import resolve; print(*resolve({model.name!r}, 'embedding').files.values())"
     environment = {**os.environ, "HF_HOME": str(tmp_path), "LOOPWRIGHT_MODELS": str(tmp_path / "none")}
     environment.pop("HF_HUB_CACHE", None)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

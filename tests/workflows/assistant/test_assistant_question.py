@@ -473,11 +473,8 @@ def test_the_word_lists_stay_short() -> None:
     for purpose in ("time", "things", "negation", "turns", "glossary"):
         for language in LANGUAGES:
             for key, entry in table(purpose).get(language, {}).items():
-                assert len(re.split(r"[,\s]+" if isinstance(entry, str) else ",", str(entry))) <= MOST_ENTRIES, (
-                    purpose,
-                    language,
-                    key,
-                )
+                entries = re.split(r"[,\s]+" if isinstance(entry, str) else ",", str(entry))
+                assert len(entries) <= MOST_ENTRIES, (purpose, language, key)
     examples = resources.files("loopwright.workflows.assistant") / "data" / "examples.yaml"
     listed = yaml.safe_load(examples.read_text(encoding="utf-8"))
     assert all(len(texts) <= MOST_ENTRIES for texts in listed.values())

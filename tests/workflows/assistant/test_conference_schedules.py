@@ -153,10 +153,8 @@ def test_ical(tmp_path):
     market = of(schedule, "sessions:3")
     assert market.start is None
     assert market.values("day") == ("2026-05-09",)
-    assert [("repeats" in problem, "cancelled" in problem) for problem in schedule.problems] == [
-        (True, False),
-        (False, True),
-    ]
+    told = [("repeats" in problem, "cancelled" in problem) for problem in schedule.problems]
+    assert told == [(True, False), (False, True)]
 
 
 def test_a_property_of_an_event_that_cannot_be_parsed_costs_only_itself(tmp_path):

@@ -68,12 +68,8 @@ def test_manifest_rows_and_their_defaults(tmp_path):
         {"image_path": "a.jpg", "query": "Is it sharp?", "region": [0, 1, 20, 30], "sample_id": "mine"},
     )
     first, second = read_manifest(path, "How good?")
-    assert (first.sample_id, first.image_path, first.reference_path, first.query) == (
-        "b.jpg",
-        "b.jpg",
-        "ref/b.png",
-        "How good?",
-    )
+    assert first.sample_id == first.image_path == "b.jpg"
+    assert (first.reference_path, first.query) == ("ref/b.png", "How good?")
     assert (first.mos, first.group, first.region) == (3.0, "g", None)
     assert (second.sample_id, second.query, second.region) == ("mine", "Is it sharp?", (0, 1, 20, 30))
 
@@ -117,11 +113,8 @@ def test_shards_are_a_partition(names, count):
 
 
 def test_shards_are_the_same_on_every_machine():
-    assert [name for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg") if Shard(1, 2).holds(name)] == [
-        "a.jpg",
-        "b.jpg",
-        "d.jpg",
-    ]
+    held = [name for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg") if Shard(1, 2).holds(name)]
+    assert held == ["a.jpg", "b.jpg", "d.jpg"]
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])

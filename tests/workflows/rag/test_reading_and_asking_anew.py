@@ -93,10 +93,8 @@ def test_of_a_faq_the_answer_is_quoted_and_not_the_next_question() -> None:
 
 
 def test_the_header_of_a_csv_is_found_and_a_column_named_text_is_one_of_several(tmp_path: Path) -> None:
-    assert (
-        read(tmp_path, "a.csv", "Prices 2024;;\nItem;Price;Note\nTea;1,20;x\n").text
-        == "Item: Tea\nPrice: 1,20\nNote: x"
-    )
+    priced = read(tmp_path, "a.csv", "Prices 2024;;\nItem;Price;Note\nTea;1,20;x\n")
+    assert priced.text == "Item: Tea\nPrice: 1,20\nNote: x"
     assert read(tmp_path, "b.csv", "sep=;\nItem;Price\nTea;1,20\n").text == "Item: Tea\nPrice: 1,20"
     assert read(tmp_path, "c.csv", "Datum;Text;Betrag\n2024-01-02;Rent;-500\n").text.endswith("betrag: -500")
 

@@ -4,21 +4,3 @@
 models themselves are opened by `encoder.open_embedder` and `reranker.open_reranker`, which need numpy, ONNX Runtime and
 tokenizers; this package itself imports none of them.
 """
-
-from __future__ import annotations
-
-from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Published, Role, WeightFile
-from loopwright.models.embedded.resolving import Weights, find, resolve, verify, weights_folder
-
-__all__ = [
-    "KNOWN",
-    "KnownModel",
-    "Published",
-    "Role",
-    "WeightFile",
-    "Weights",
-    "find",
-    "resolve",
-    "verify",
-    "weights_folder",
-]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 
-from loopwright.models import PromptLibrary
 from loopwright.workflows import runtime
 from loopwright.workflows.iqa.config import IQAConfig
 
@@ -14,11 +12,6 @@ from loopwright.workflows.iqa.config import IQAConfig
 class Services(runtime.Services[IQAConfig]):
     """The configuration and the models; made once per graph."""
 
+    package = "loopwright.workflows.iqa"
     config: IQAConfig = field(default_factory=IQAConfig)
     """The configuration."""
-
-
-@cache
-def prompts() -> PromptLibrary:
-    """The prompts of this workflow."""
-    return PromptLibrary.of_package("loopwright.workflows.iqa")

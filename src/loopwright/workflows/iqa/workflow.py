@@ -38,7 +38,7 @@ from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
 from loopwright.workflows.iqa.score import EXPECTED, rated, score
-from loopwright.workflows.iqa.services import Services, prompts
+from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import at_home
 from loopwright.workflows.iqa.sources.sample import FILES, PREFIX, sample_path
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
@@ -119,7 +119,7 @@ class IQAWorkflow(Workflow[Services]):
     examples = tuple(Example(**each) for each in _SHOWN["examples"])
     expected = EXPECTED
     samples: Mapping[str, Path] = {f"{PREFIX}{name}": sample_path(name) for name in FILES}
-    prompts = prompts()
+    prompts = Services.prompts()
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
         """How right an outcome is; see the module ``score``."""

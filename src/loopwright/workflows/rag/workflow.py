@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self, TypedDict, Unpack, cast
 from pydantic import Field, NonNegativeInt
 from pydantic_core import to_jsonable_python
 
+from loopwright.config import shipped
 from loopwright.diagram import mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine.events.schema import LoopDecided, NodeFinished, NodeRetried, NodeStarted, Told
@@ -85,50 +86,21 @@ class RagInput(WorkflowInput):
     """Which documents count."""
 
 
-_EXAMPLES = (
-    Example(title="Answered at the first search", input={"question": "When was the Stillwater Bridge opened?"}),
-    Example(
-        title="Of what is only described",
-        input={"question": "Where was the designer of the Stillwater Bridge born?"},
-    ),
-    Example(
-        title="A comparison",
-        input={"question": "Which was opened first, the Stillwater Bridge or the Oster Lake Railway?"},
-    ),
-    Example(title="Not in the documents", input={"question": "Who is the mayor of Brindlemere?"}),
-    Example(
-        title="Nothing relevant, so it turns to the web", input={"question": "What is the price of Bitcoin today?"}
-    ),
-)
-"""Questions to try on the sample documents."""
-
-_SHOWN: dict[str, tuple[str, str, str | None, str]] = {
-    "route_question": ("Read the question", "🧭", "route_question", "Reading the question…"),
-    "direct_answer": ("Answer directly", "💬", None, ""),
-    "knowledge_graph_retrieval": ("Search the documents", "🔎", None, "Searching the documents…"),
-    "nodes_and_edges_grading": ("Grade passages", "✅", "passage_grading", "Checking what was found…"),
-    "next_hop": ("Next hop", "🪜", None, ""),
-    "query_transformation": ("Ask in other words", "🔁", "query_transformation", ""),
-    "web_search": ("Search the web", "🌐", None, "Searching the web…"),
-    "web_grading": ("Grade web results", "☑️", "passage_grading", "Checking what the web has…"),
-    "answer_generation": ("Write the answer", "✍️", "answer_generation", "Writing the answer…"),
-    "generation_grading": ("Grade the answer", "⚖️", "generation_grading", "Checking the answer against its sources…"),
-}
-"""Node -> its label, icon, prompt, and what people are told when it begins; the others are told of when they end."""
+_SHOWN: dict[str, Any] = shipped("loopwright.workflows.rag", "data/workflow.yaml")
 
 _NODE_INFO: dict[str, NodeInfo] = {
     node: NodeInfo(
-        label=label,
-        icon=icon,
-        has_llm=prompt is not None,
-        prompt=prompt,
+        label=each["label"],
+        icon=each["icon"],
+        has_llm="prompt" in each,
+        prompt=each.get("prompt"),
         description=(NODES[node].__doc__ or "").partition("\n")[0],
     )
-    for node, (label, icon, prompt, _) in _SHOWN.items()
+    for node, each in _SHOWN["nodes"].items()
 }
 """Node -> what people are shown of it."""
 
-_PROGRESS: dict[str, str] = {node: said for node, (*_, said) in _SHOWN.items() if said}
+_PROGRESS: dict[str, str] = {node: each["progress"] for node, each in _SHOWN["nodes"].items() if "progress" in each}
 """Node -> what people are told when it begins."""
 
 _KINDS = {"nodes_and_edges_grading": "nothing_relevant", "generation_grading": "not_useful"}
@@ -220,7 +192,7 @@ class RagWorkflow(Workflow[Services]):
     nodes = _NODE_INFO
     model_nodes = RAGConfig.model_nodes
     state_schema = GraphState
-    examples = _EXAMPLES
+    examples = tuple(Example(**each) for each in _SHOWN["examples"])
     prompts = Services.prompts()
     routes = "loopwright.workflows.rag.http:router"
     file_routes = ("/rag/ingest",)

@@ -34,7 +34,7 @@ from loopwright.workflows.iqa.schemas import (
     ReferenceMode,
     SummarizerOutput,
 )
-from loopwright.workflows.iqa.services import Services, prompts
+from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.tools.registry import all_tools, find_tool, get_tool
 from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
@@ -102,7 +102,9 @@ def _by_model(
     require_reference(reading.tools, task.reference_path)
     usable = tuple(tool.name for tool in all_tools() if task.reference_path or tool.reference is ReferenceMode.NONE)
     shown = attachments(model, task.model_dump(), region=region, max_pixels=settings.tools.max_pixels)
-    prompt = prompts().get("planner").render(tools=", ".join(usable), distortions=", ".join(known_distortions()))
+    prompt = (
+        Services.prompts().get("planner").render(tools=", ".join(usable), distortions=", ".join(known_distortions()))
+    )
     facts: dict[str, Any] = {"query": task.query, "has_reference": bool(task.reference_path)}
     if task.region:
         facts["region"] = list(task.region)

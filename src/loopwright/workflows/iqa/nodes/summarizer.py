@@ -27,7 +27,7 @@ from loopwright.workflows.iqa.schemas import (
     QueryType,
     SummarizerOutput,
 )
-from loopwright.workflows.iqa.services import Services, prompts
+from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
 from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
 
@@ -130,7 +130,7 @@ def _by_model(
     settings, query = services.config.iqa, state["query"]
     options = read_query(query).options if plan.answer_mode is AnswerMode.MCQ else {}
     facts = Facts(plan, evidence, quality_score(evidence))
-    prompt = prompts().get("summarizer")
+    prompt = Services.prompts().get("summarizer")
     text = prompt.render(
         answer_form=_answer_form(plan.answer_mode, options),
         question=query,

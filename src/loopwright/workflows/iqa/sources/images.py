@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from PIL import Image, UnidentifiedImageError
 
+from loopwright.config import shipped
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.pixels import RGB, check_size, to_rgb
@@ -22,38 +23,16 @@ HEAD_BYTES = 2048
 NO_PICTURES = frozenset({"BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF"})
 """Formats that Pillow identifies but does not decode, or only with another program."""
 
-_RAW = "a camera's raw file, of which only a preview could be read; develop it into a TIFF, PNG or JPEG"
-_VIDEO = "a video; take a frame out of it as PNG"
-_HEIC = "an HEIC photograph, which Pillow does not read; convert it to JPEG, PNG or AVIF"
-_JXL = "a JPEG XL image, which Pillow does not read; convert it to PNG (djxl a.jxl a.png)"
-_HDR = "a high-dynamic-range image without a known white; tone-map it to 8 or 16 bits"
-_AUDIO_OR_VIDEO = "a RIFF file without a WebP image, such as a video or a sound"
+_FILES: dict[str, dict[str, str]] = shipped("loopwright.workflows.iqa", "data/files.yaml")
+_KINDS = _FILES["kinds"]
 
-_BEGINNINGS = {
-    b"%PDF": "a PDF document; render the page as PNG",
-    b"%!PS": "a PostScript drawing; render it as PNG",
-    b"version https://git-lfs": "a Git LFS pointer, not the file itself; run git lfs pull",
-    b"\x00\x05\x16\x07": "a macOS resource file; the image has the same name without ._ in front",
-    b"PK\x03\x04": "a ZIP archive; unpack it",
-    b"\x1f\x8b": "a gzip archive; unpack it",
-    b"\xff\x0a": _JXL,
-    b"\x00\x00\x00\x0cJXL ": _JXL,
-    b"FUJIFILMCCD-RAW": _RAW,
-    b"IIU\x00": _RAW,
-    b"IIRO": _RAW,
-    b"IIRS": _RAW,
-    b"MMOR": _RAW,
-    b"\x00MRM": _RAW,
-    b"FOVb": _RAW,
-    b"\x1aE\xdf\xa3": _VIDEO,
-    b"v/1\x01": _HDR,
-    b"#?RADIANCE": _HDR,
-    b"RIFF": _AUDIO_OR_VIDEO,
-}
-"""First bytes -> what such a file is."""
 
-_BRANDS = {b"crx ": _RAW, **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"), _HEIC)}
-"""Brand of an ISO media file -> what such a file is; others are videos."""
+def _told(table: str) -> dict[bytes, str]:
+    return {start.encode("latin-1"): _KINDS[kind] for start, kind in _FILES[table].items()}
+
+
+_BEGINNINGS, _BRANDS = _told("beginnings"), _told("brands")
+"""First bytes, and the brand of an ISO media file -> what such a file is."""
 
 _DNG_VERSION, _SUBFILE = 50706, 254
 
@@ -73,7 +52,7 @@ def what_it_is(head: bytes) -> str:
     if head[4:8] == b"ftyp":
         if head[8:12] in (b"avif", b"avis"):
             return "an AVIF image, damaged or of a kind that this Pillow does not read; convert it to PNG"
-        return _BRANDS.get(head[8:12], _VIDEO)
+        return _BRANDS.get(head[8:12], _KINDS["video"])
     if head[128:132] == b"DICM":
         return "a DICOM image; export it as PNG"
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -99,7 +78,7 @@ def no_picture(image: Image.Image, head: bytes) -> str | None:
     tags = getattr(image, "tag_v2", {})
     # Raw files are TIFF files whose first page is a thumbnail or a preview.
     if _DNG_VERSION in tags or head[8:10] == b"CR" or int(tags.get(_SUBFILE) or 0) & 1:
-        return _RAW
+        return _KINDS["raw"]
     return None
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 
 from loopwright.models import UsageRecorder, consult
 from loopwright.workflows.iqa.schemas import Box
-from loopwright.workflows.iqa.services import prompts
+from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage
 from loopwright.workflows.iqa.vision.encoded import image_blocks, longest_side_for
 
@@ -75,7 +75,7 @@ def locate(
         return {}
     question = {"type": "text", "text": json.dumps({"objects": names}, ensure_ascii=False)}
     shown = image_blocks(image, "The image", longest_side_for(chat))
-    messages = [SystemMessage(prompts().get("locator").render()), HumanMessage(content=[*shown, question])]
+    messages = [SystemMessage(Services.prompts().get("locator").render()), HumanMessage(content=[*shown, question])]
     found = consult(chat, messages, _schema(names), repairs=repairs, node="executor", usage=usage, needs_images=True)
     boxes: dict[str, Box] = {}
     for name in names:
