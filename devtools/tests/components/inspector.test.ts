@@ -220,7 +220,7 @@ describe('the inspector', () => {
 
 describe('the run as a whole', () => {
   it('says where a fork comes from', () => {
-    const parent = { run_id: 'r0', checkpoint_id: 'c', step: 4, kind: 'fork' as const, loop: null, kept: 0, edited: ['planned_queries'], passes: {}, nodes: [] };
+    const parent = { run_id: 'r0', checkpoint_id: 'c', step: 4, kind: 'fork' as const, thread: null, loop: null, kept: 0, edited: ['planned_queries'], passes: {}, nodes: [] };
     render(Inspector, shown('assistant-reflect', null, { parent }));
     expect(screen.getByText(/Forked from/).textContent).toMatch(/Forked from\s+another run\s+at step 4, with “planned_queries” edited\./);
     expect(screen.getByRole('link', { name: 'another run' }).getAttribute('href')).toBe('#/runs/r0');
