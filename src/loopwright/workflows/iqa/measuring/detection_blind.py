@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.features import ImageFeatures
-from loopwright.workflows.iqa.measuring.features.model import BLOTCHED, VISIBLE_NOISE, WHITE
-from loopwright.workflows.iqa.measuring.severity import DIRECTED, is_veiled
+from loopwright.workflows.iqa.measuring.features.model import BLOTCHED, DIRECTED, VISIBLE_NOISE, WHITE
+from loopwright.workflows.iqa.measuring.severity import is_veiled
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 REPEATED = 1.6

@@ -20,6 +20,8 @@ WHITE = 1.2
 """Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
 WHITER = 1.35
 """The same from which a part of an image is noisy: a lawn by itself may have 1.25, no part of 74 photographs more."""
+DIRECTED = 0.75
+"""Directional loss from which motion is possible, nepers; sharp photographs reach 0.55."""
 BLOTCHED = 3.5
 """Colour noise from which there are blotches, grey levels."""
 
@@ -149,6 +151,16 @@ class ImageFeatures:
         return max(self.noise_sigma, 2.5 * self.colour_noise if self.colour_noise > BLOTCHED else 0.0)
 
     @property
+    def directed_motion(self) -> float:
+        """`motion_length`, pixels; without a direction, wide edges are those of a round blur or of a soft scene."""
+        return self.motion_length if self.motion_anisotropy > DIRECTED else 0.0
+
+    @property
+    def clipped_fraction(self) -> float:
+        """Share of clipped bright pixels, 0..1."""
+        return self.overexposed_fraction + self.partly_clipped_fraction
+
+    @property
     def cast(self) -> float:
         """Strength of the colour cast, CIELAB units."""
         return math.hypot(self.cast_a, self.cast_b)
@@ -222,6 +234,26 @@ class PairFeatures:
     """Share of the squared error that these specks hold, 0..1."""
     pixel_size_gain: float
     """Mean side of repeated pixels of the image over that of the reference; 1 for no pixelation."""
+
+    @property
+    def motion_length(self) -> float:
+        """Length of the motion that blurs as much, pixels: a line of length L has the variance L^2 / 12."""
+        return math.sqrt(12) * self.blur_sigma
+
+    @property
+    def coder_error(self) -> float:
+        """What a coder that filters and quantizes left, grey levels."""
+        return math.hypot(self.filter_rms, self.residual_rms)
+
+    @property
+    def saturation_change(self) -> float:
+        """Size of the change of saturation; 0 for none."""
+        return abs(self.saturation_ratio - 1)
+
+    @property
+    def brightness_change(self) -> float:
+        """Size of the shift of the mean luma, grey levels."""
+        return abs(self.mean_shift)
 
 
 def finite(numbers: dict[str, float]) -> dict[str, float]:
