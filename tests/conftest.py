@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import ssl
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -77,6 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
     places = {TESTS / file: place for place, file in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Names what failed as it fails: a run of an hour that is cut off has told it."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nFAILED {report.nodeid} ({report.when}, {report.duration:.0f} s)", file=sys.stderr, flush=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
