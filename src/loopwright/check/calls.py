@@ -151,7 +151,10 @@ class Calls(ABC):
         """What a builtin makes of what is known; any other function may do anything with what it is given."""
         named = name or getattr(node.func, "attr", "")
         if named in ("vars", "setattr", "__setattr__") and isinstance(changed := given.take(0, ""), InstanceValue):
-            changed.blur() if (key := text_of(given.take(1, ""))) is None else changed.keep(key, given.take(2, ""))
+            if (key := text_of(given.take(1, ""))) is None:
+                changed.blur()
+            else:
+                changed.keep(key, given.take(2, ""))
         if name in ("exec", "eval", "globals", "locals", "vars"):
             around = unknown(*given.given, *(value for scope in frame.scopes() for value in scope.names.values()))
             if name in ("exec", "eval"):
@@ -368,7 +371,9 @@ class Calls(ABC):
         if given and given.starred:
             for graph in builders_in(*given.given, *given.named.values()):
                 graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
-        self.called |= {node, (function.bound.of.node, node) if isinstance(function.bound, InstanceValue) else node}
+        self.called.add(node)
+        if isinstance(function.bound, InstanceValue):
+            self.called.add((function.bound.of.node, node))
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values)
         self._following.append(node)

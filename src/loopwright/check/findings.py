@@ -241,9 +241,12 @@ class Checker:
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
         exact = graph.owner.name == "" and path.suffix != NOTEBOOK
         kept = [
-            replace(finding, place=self._shown(finding.place), why=f"{finding.why}{_EXACTLY * exact * unread}")
+            replace(
+                finding,
+                place=self._shown(finding.place),
+                why=finding.why + (_EXACTLY if exact and finding.rule == "graph-not-read" else ""),
+            )
             for finding in findings
-            for unread in [finding.rule == "graph-not-read"]
             if not (self._is_silenced(graph.place) or self._is_silenced(finding.place))
         ]
         return CheckedGraph(

@@ -320,7 +320,7 @@ def _add_channels(bound: BoundBuilder) -> None:
         hidden[ledger.REQUESTS] = BinaryOperatorAggregate(dict, ledger.merge_requests)
     if any(loop.first_free for loop in bound.loops):
         hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
-    # Gates read every channel: those of input and private schemas, too, and what an earlier pass was stopped by not.
+    # Gates read every channel, those of input and private schemas too.
     bound.schemas[GateState] = {**bound.channels, **bound.managed, **hidden}
     bound.channels |= {**hidden, STOP_REASON: stop_reason}
 

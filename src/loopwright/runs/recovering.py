@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import PregelTask, StateSnapshot
 
 from loopwright.engine import BoundedGraph
+from loopwright.engine.events.reasons import stops_of
 from loopwright.engine.events.schema import LoopDecided, NodeFinished, NodeStarted, RunEvent, StateSaved
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.langgraph_private import AHEAD
@@ -115,8 +116,7 @@ def _decided(
     granted = later.get("total", 0) > (ledger[loop].get("total", 0) if loop in ledger else 0)
     decision: Literal["granted", "exhausted", "stalled", "over_budget"] = "granted"
     if not granted:
-        stop: Any = after.get(STOP_REASON)
-        own = next((one for one in (stop if isinstance(stop, list) else [stop]) if one and one["loop"] == loop), None)
+        own = next((stop for stop in stops_of(after.get(STOP_REASON)) if stop["loop"] == loop), None)
         decision = own["outcome"] if own else "exhausted"
     decided = LoopDecided(
         at=at, loop=loop, decision=decision, spent=later["spent"], limit=later["limit"], reason="", goto=goto, step=step

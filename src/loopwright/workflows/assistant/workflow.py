@@ -143,7 +143,9 @@ class AssistantWorkflow(Workflow[Services]):
         for node in DECLARATIONS
     }
     state_schema = AssistantState
-    examples = tuple(Example(**each) for each in shipped("loopwright.workflows.assistant", "data/try.yaml"))
+    examples = tuple(
+        Example(**each) for each in shipped("loopwright.workflows.assistant", "data/workflow.yaml")["examples"]
+    )
     expected = ("tables",)
     prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"
