@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { ApiError, followRun, get, query } from '../src/lib/api/client';
 import type { LoggedEvent } from '../src/lib/api/types';
+import { connection } from '../src/lib/stores/connection.svelte';
 
 let server: Server;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -69,6 +70,41 @@ describe('followRun', () => {
       else response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(event(1));
     };
     expect(await follow()).toEqual({ seqs: [1], last: 1 });
+  });
+
+  it('ends where the server has nothing behind the last event', async () => {
+    answer = (_request, response) => response.writeHead(204).end();
+    expect(await follow(5)).toEqual({ seqs: [], last: 5 });
+    expect(connection.up).toBe(true);
+  });
+
+  it('holds no connection while the page is hidden, and misses nothing', async () => {
+    const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(false);
+    const turn = (to: boolean): void => {
+      hidden.mockReturnValue(to);
+      document.dispatchEvent(new Event('visibilitychange'));
+    };
+    const asked: string[] = [];
+    let open = 0;
+    answer = (request, response) => {
+      if (request.url === '/health/live') return response.end();
+      asked.push(request.url ?? '');
+      if (request.url === '/runs/r') return json(response, { status: 'running' });
+      if (request.url?.includes('/log')) {
+        setTimeout(() => turn(false), 50);
+        return json(response, { events: [{ seq: 2, event: { type: 'told' } }], next: null, total: 2 });
+      }
+      open += 1;
+      response.on('close', () => (open -= 1));
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      if (asked.length > 1) return response.end(event(3, 'run_finished'));
+      response.write(event(1));
+      setTimeout(() => turn(true), 100);
+    };
+    expect(await follow()).toEqual({ seqs: [1, 2, 3], last: 3 });
+    expect(asked).toEqual(['/runs/r/events', '/runs/r/log?after=1', '/runs/r', '/runs/r/events']);
+    await vi.waitFor(() => expect(open).toBe(0));
+    hidden.mockRestore();
   });
 
   it('gives up at once where the server has no such run', async () => {

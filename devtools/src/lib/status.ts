@@ -8,6 +8,9 @@ export type StatusTone = 'idle' | 'run' | 'good' | 'bad' | 'warn';
 /** Whether more will happen in a run by itself. */
 export const goesOn = (status: RunStatus): boolean => status === 'running' || status === 'queued';
 
+/** Whether a run that ended before its time can go on from its last step. */
+export const canGoOn = (status: RunStatus): boolean => ['failed', 'cancelled', 'interrupted'].includes(status);
+
 /** What a status is called, where that is not its name. */
 export const STATUS_WORDS: Partial<Record<AnyStatus, string>> = {
   asking: 'waits for you',

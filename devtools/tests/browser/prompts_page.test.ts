@@ -83,6 +83,8 @@ describe('the prompts', () => {
     await write(page, '\nMine.');
     const newest = (await history()).versions[0]!;
     await api(browser.url(), PATH, { text: `${newest.text}\nTheirs.`, author: 'Bob', note: '', base_version: newest.version });
+    await page.reload();
+    await page.getByText('draft', { exact: true }).waitFor();
     await page.getByRole('button', { name: /^Save as version/ }).click();
     await page.getByText(`Version ${newest.version + 1} by Bob was saved while you were writing.`).waitFor();
     expect((await history()).versions[0]!.version).toBe(newest.version + 1);

@@ -208,6 +208,15 @@ describe('the form', () => {
     await form.getByText(/This is not JSON/).waitFor();
     await editor.fill('{"message": "hello", "repeat": 2, "nonsense": 1}');
     await form.getByText(/There is no “nonsense” here/).waitFor();
+    await editor.fill('{"message": "hello", "repeat": 1180000000000000123}');
+    await form.getByRole('button', { name: 'As form' }).click();
+    expect(await form.getByRole('textbox', { name: 'Repeat' }).inputValue()).toBe('1180000000000000123');
+    browser.expected.push(/ERR_FAILED/);
+    await page.route('**/runs', (route) => route.abort(), { times: 1 });
+    const sent = page.waitForRequest((request) => request.method() === 'POST');
+    await form.getByRole('button', { name: 'Run', exact: true }).click();
+    expect((await sent).postData()).toContain('"repeat":1180000000000000123');
+    await form.getByRole('button', { name: 'As JSON' }).click();
     await editor.fill('{"message": "hello", "repeat": 2}');
     await form.getByRole('button', { name: 'As form' }).click();
     expect(await form.getByRole('textbox', { name: 'Repeat' }).inputValue()).toBe('2');

@@ -142,7 +142,7 @@ describe('a conversation', () => {
     expect(sent[0]?.body).toEqual({
       workflow: 'assistant', input: { message: 'And on Sunday?', user_context: { conversation_id: 'c1', user_id: 'u' } }, models: {}, prompts: {},
     });
-    expect((box as HTMLTextAreaElement).value).toBe('');
+    await waitFor(() => expect((box as HTMLTextAreaElement).value).toBe(''));
   });
 
   it('takes no follow-up question outside of a conversation', () => {

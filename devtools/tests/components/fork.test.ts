@@ -51,6 +51,19 @@ describe('forking a run', () => {
     });
   });
 
+  it('keeps what is being changed while the run makes further checkpoints', async () => {
+    const sent = serve(REPLIES);
+    const builder = new RunViewBuilder();
+    builder.add(LOG);
+    const given = { open: true, record: recordOf(), graph: null };
+    const { rerender } = render(ForkDialog, { ...given, view: builder.view, index: 0 });
+    await screen.findByRole('button', { name: 'Edit question' });
+    await edit('question', '"Why?"');
+    await rerender({ ...given, view: { ...builder.view, states: builder.view.states.map((each) => ({ ...each })) }, index: 1 });
+    await fireEvent.click(fork());
+    await waitFor(() => expect(sent.at(-1)?.body).toMatchObject({ checkpoint_id: 'c0', state: { question: 'Why?' } }));
+  });
+
   it('offers the steps after which something runs', async () => {
     await opened();
     const step = screen.getByLabelText('Start from') as HTMLSelectElement;

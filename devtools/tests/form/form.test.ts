@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { readJson } from '../../src/lib/api/json';
 import { check } from '../../src/lib/form/checking';
 import { draftOf, parseJson, readDraft, type Draft } from '../../src/lib/form/drafts';
 import { fieldsOf, type Field, type FieldOf, type JsonSchema } from '../../src/lib/form/fields';
@@ -108,6 +109,27 @@ describe('a filled form', () => {
     expect(through(RAG, { question: 'Who?' })).toEqual({ question: 'Who?' });
     expect(through(IQA, { query: 'q', image: 'i' })).toEqual({ query: 'q', image: 'i', max_replan_iterations: 2 });
     expect(through(OWN, { topic: 't' })).toEqual({ topic: 't', strict: false });
+  });
+
+  it('says that a default was taken away', () => {
+    const properties: Record<string, JsonSchema> = {
+      style: { type: 'string', default: 'formal' },
+      limit: { anyOf: [{ type: 'integer' }, { type: 'null' }], default: 5 },
+      tags: { type: 'array', items: { type: 'string' }, default: ['news'] },
+    };
+    const field = fieldsOf({ type: 'object', properties });
+    const draft = draftOf(field, {});
+    draftPart(draft, 'style').text = draftPart(draft, 'limit').text = '';
+    draftPart(draft, 'tags').items = [];
+    expect(readDraft(field, draft).value).toEqual({ style: '', limit: null, tags: [] });
+  });
+
+  it('sends whole numbers as they were typed', () => {
+    const field = fieldsOf({ type: 'object', properties: { id: { type: 'integer' } } });
+    const draft = draftOf(field, {});
+    draftPart(draft, 'id').text = '1180000000000000123';
+    expect(readDraft(field, draft)).toEqual({ value: { id: 1180000000000000123n }, problems: new Map() });
+    expect(readJson('[0.1234567890123456789, 7, "9007199254740993"]')).toEqual([0.12345678901234568, 7, '9007199254740993']);
   });
 
   it('says null where a needed value may be null', () => {

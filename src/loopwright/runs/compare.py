@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -148,9 +149,9 @@ def compare(
         b_answer=_answer(b),
         citations=compared_citations(*(run.outcome.citations if run.outcome else () for run in (a, b))),
         figures=figures,
-        loops=loop_sides(a, b),
+        loops=loop_sides(whole_a, whole_b),
         verdict=verdict,
-        loop_effect=loop_effect(a, b, verdict, figures),
+        loop_effect=loop_effect(whole_a, whole_b, verdict, figures),
         notes=tuple(_notes(a, took_a, b, took_b)),
     )
 
@@ -199,8 +200,21 @@ def whole(
     shared = _figures(before)
     names = ("tokens", "cost", "model_calls", "unmetered_calls")
     counted: dict[str, Any] = {name: _plus(getattr(run, name), shared[name]) for name in names}
+    counted["passes"] = dict(Counter(run.passes) + Counter(shared["passes"]))
+    counted["loops"] = _joined(shared["loops"], run.loops)
     seconds = _plus(run.seconds, _seconds(before))
     return run.model_copy(update={**counted, "seconds": seconds, "path": shared["path"] + path}), len(shared["path"])
+
+
+def _joined(before: Iterable[LoopPasses], own: Iterable[LoopPasses]) -> tuple[LoopPasses, ...]:
+    """What each loop did, in what was taken over and in the run itself."""
+    loops = {loop.loop: loop for loop in before}
+    for loop in own:
+        first = loops.get(loop.loop)
+        names = ("passes", "seconds", "tokens", "cost") if first else ()
+        update = {name: _plus(getattr(loop, name), getattr(first, name)) for name in names}
+        loops[loop.loop] = loop.model_copy(update=update)
+    return (*loops.values(),)
 
 
 def _before(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) -> Sequence[RunEvent] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from run_records import Call, citation, counterfactual, loop_passes, path_events, run_record
 
+from loopwright.engine.events.schema import LoopDecided
 from loopwright.runs.compare import compare, judged
 
 
@@ -45,6 +46,19 @@ def test_a_counterfactual_counts_what_it_took_over():
         "passes": (1, 0, -1),
     }
     assert not comparison.notes
+
+
+def test_a_run_cut_after_some_passes_counts_those():
+    events = path_events(["write"] * 4)
+    how = {"loop": "retry", "decision": "granted", "reason": "", "goto": ["write"]}
+    events.insert(7, LoopDecided(at=events[6].at, spent=1, limit=3, step=1, **how))
+    parent = run_record("with", quality=0.8, seconds=4.0, loops=(loop_passes(3, seconds=3.0),))
+    origin = counterfactual("with", checkpoint="c2").model_copy(update={"kept": 1})
+    child = run_record("without", quality=0.5, seconds=1.0, loops=(loop_passes(0, seconds=0.0),), parent=origin)
+    comparison = compare(parent, events, {}, child, path_events(["write"], resumed=True, prefix="d"), {})
+    assert comparison.loop_effect.says.startswith("With pass 2 on of the loop retry: +2 passes, ")
+    assert figures(comparison)["passes"] == (3, 1, -2)
+    assert [(each.a.passes, each.b.passes) for each in comparison.loops] == [(3, 1)]
 
 
 @pytest.mark.parametrize("swapped", [False, True])

@@ -4,7 +4,7 @@ import { getContext, setContext } from 'svelte';
 import type { ShownGraph } from '../../lib/api/types';
 import { layoutOf, neighbour, type Direction, type Layout } from '../../lib/model/layout';
 import { edgeViews, type EdgeView } from '../../lib/model/routes-taken';
-import type { NodeState, RunView } from '../../lib/model/view';
+import { nodesOf, type NodeState, type RunView } from '../../lib/model/view';
 
 const KEY = Symbol('graph');
 
@@ -28,7 +28,7 @@ export class Drawing {
 
   layout: Layout = $derived.by(() => layoutOf(this.given().graph));
   edges: Record<string, EdgeView> = $derived.by(() => edgeViews(this.given().graph, this.given().view));
-  nodes: Record<string, NodeState> = $derived.by(() => this.given().view?.nodes ?? {});
+  nodes: Record<string, NodeState> = $derived.by(() => this.given().view?.nodes ?? nodesOf([]));
   /** Where the keyboard enters: what was focused last, what is selected, or the first node. */
   entry: string | null = $derived.by(() => {
     const { graph, selected } = this.given();

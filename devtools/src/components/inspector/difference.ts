@@ -93,7 +93,7 @@ export function alignment(before: readonly unknown[], after: readonly unknown[])
 
 /** A record is the same item of a list while its id is; anything else while its value is. */
 function fingerprint(value: unknown): string {
-  if (isObject(value) && (typeof value.id === 'string' || typeof value.id === 'number')) return `id:${value.id}`;
+  if (isObject(value) && (typeof value.id === 'string' || typeof value.id === 'number' || typeof value.id === 'bigint')) return `id:${value.id}`;
   return JSON.stringify(value) ?? '';
 }
 

@@ -2,7 +2,8 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 import { connection } from '../stores/connection.svelte';
-import type { LoggedEvent, RunEvent, RunStatus } from './types';
+import { readJson } from './json';
+import type { EventLog, LoggedEvent, RunEvent, RunStatus } from './types';
 import { goesOn } from '../status';
 
 /** A reply that is no success. `status` is 0 where the server was not reached. */
@@ -19,6 +20,8 @@ export class ApiError extends Error {
 
 const FIRST_WAIT = 300;
 const LONGEST_WAIT = 5000;
+/** Milliseconds between two looks while the page is hidden: a browser opens six connections to a server, for all its tabs. */
+const HIDDEN_WAIT = 3000;
 
 /** Where the API lies: beside the page, also below a path prefix. */
 export const address = (path: string): string => new URL(`.${path}`, document.baseURI.replace(/[?#].*$/, '')).href;
@@ -29,17 +32,15 @@ export function query(values: Record<string, string | number | null | undefined>
   return given.length ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}` : '';
 }
 
-async function problem(response: Response): Promise<ApiError> {
-  const text = await response.text();
+/** What a reply that is no success says. */
+export function problem(text: string, { status, statusText }: { status: number; statusText: string }): ApiError {
   try {
     const body = JSON.parse(text) as Partial<ApiError>;
-    if (typeof body.error === 'string') {
-      return new ApiError(body.error, body.error_type ?? '', body.can_retry ?? false, response.status);
-    }
+    if (typeof body.error === 'string') return new ApiError(body.error, body.error_type ?? '', body.can_retry ?? false, status);
   } catch {
     // Not the server's own words, for example those of a proxy in between.
   }
-  return new ApiError(`The server replied ${response.status} ${response.statusText}.`, '', response.status >= 500, response.status);
+  return new ApiError(`The server replied ${status} ${statusText}.`, '', status >= 500, status);
 }
 
 /** Ask the server; the reply is a success, else an ApiError is thrown. Asks for the token where one is needed. */
@@ -62,15 +63,15 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     }
     // A development proxy says 502 or 504 in the place of a server that is gone.
     if (response.status === 502 || response.status === 504) connection.lost();
-    else connection.reached();
-    if (!response.ok) throw await problem(response);
+    else connection.reached(response.headers.get('Date'));
+    if (!response.ok) throw problem(await response.text(), response);
     return response;
   }
 }
 
 async function json<T>(path: string, init?: RequestInit): Promise<T> {
   const response = await send(path, init);
-  return (response.status === 204 ? undefined : await response.json()) as T;
+  return (response.status === 204 ? undefined : readJson(await response.text())) as T;
 }
 
 const withBody = (method: string, body: unknown): RequestInit => ({
@@ -83,13 +84,6 @@ export const get = <T>(path: string, signal?: AbortSignal): Promise<T> => json<T
 export const post = <T>(path: string, body?: unknown): Promise<T> => json<T>(path, withBody('POST', body));
 export const put = <T>(path: string, body?: unknown): Promise<T> => json<T>(path, withBody('PUT', body));
 export const del = <T = void>(path: string): Promise<T> => json<T>(path, { method: 'DELETE' });
-
-/** Send a file as a form's field `file`. */
-export function upload<T>(path: string, file: File): Promise<T> {
-  const form = new FormData();
-  form.append('file', file);
-  return json<T>(path, { method: 'POST', body: form });
-}
 
 /** Let the browser keep a reply as a file. */
 export const download = async (path: string, name: string): Promise<void> => save(await (await send(path)).blob(), name);
@@ -106,8 +100,13 @@ export function save(content: Blob, name: string): void {
 /** Wait, or until the signal ends it. */
 export const pause = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener('abort', done);
   });
 
 const ENDS = new Set<RunEvent['type']>(['run_finished', 'run_failed']);
@@ -137,20 +136,35 @@ export async function followRun(
     waiting = [];
     if (events.length && !signal.aborted) onEvents(events);
   };
-  // No frame comes while the page is hidden.
-  const plan = (): void => {
-    if (planned) return;
-    planned = true;
-    if (document.hidden) setTimeout(hand, 250);
-    else requestAnimationFrame(hand);
+  const path = `/runs/${encodeURIComponent(runId)}`;
+  let ended = false;
+  const take = (seq: number, event: RunEvent): void => {
+    last = seq;
+    wait = FIRST_WAIT;
+    ended = ENDS.has(event.type);
+    waiting.push({ seq, event });
   };
 
   while (!signal.aborted) {
-    let ended = false;
+    // Only a page that is seen holds a connection.
+    const seen = new AbortController();
+    const either = AbortSignal.any([signal, seen.signal]);
+    const turned = (): void => seen.abort();
+    document.addEventListener('visibilitychange', turned);
+    ended = false;
     try {
+      if (document.hidden) {
+        const log = await get<EventLog>(`${path}/log?after=${last}`, signal);
+        for (const { seq, event } of log.events) take(seq, event);
+        hand();
+        if (ended || (log.next === null && !goesOn((await get<{ status: RunStatus }>(path, signal)).status))) return last;
+        if (log.next === null) await pause(HIDDEN_WAIT, either);
+        continue;
+      }
       const headers: Record<string, string> = { Accept: 'text/event-stream' };
       if (last > 0) headers['Last-Event-ID'] = `${runId}:${last}`;
-      const response = await send(`/runs/${encodeURIComponent(runId)}/events`, { headers, signal });
+      const response = await send(`${path}/events`, { headers, signal: either });
+      if (response.status === 204) return last;
       if (!response.body) throw new TypeError('a reply without a body');
       const reader = response.body
         .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
@@ -161,23 +175,23 @@ export async function followRun(
         if (done) break;
         const seq = Number(value.id?.slice(value.id.lastIndexOf(':') + 1));
         if (!(seq > last)) continue;
-        const event = JSON.parse(value.data) as RunEvent;
-        last = seq;
-        wait = FIRST_WAIT;
-        ended = ENDS.has(event.type);
-        waiting.push({ seq, event });
-        plan();
+        take(seq, readJson(value.data) as RunEvent);
+        if (!planned) requestAnimationFrame(hand);
+        planned = true;
       }
       hand();
       // A run that was cancelled or interrupted has no last event; the server ends the stream in order then.
       if (ended) return last;
-      const record = await get<{ status: RunStatus }>(`/runs/${encodeURIComponent(runId)}`, signal);
+      const record = await get<{ status: RunStatus }>(path, signal);
       if (!goesOn(record.status)) return last;
     } catch (reason) {
       hand();
       if (signal.aborted) return last;
+      if (seen.signal.aborted) continue;
       if (reason instanceof ApiError && reason.status !== 0 && reason.status < 500 && reason.status !== 429) throw reason;
       if (!(reason instanceof ApiError)) connection.lost();
+    } finally {
+      document.removeEventListener('visibilitychange', turned);
     }
     await pause(wait * (0.75 + Math.random() / 2), signal);
     wait = Math.min(wait * 2, LONGEST_WAIT);

@@ -43,7 +43,7 @@ function wrongWith(field: Field, value: unknown): string {
       if (typeof value !== 'string') return 'This must be the id of an uploaded file.';
       return value === '' && field.required ? 'Choose a file.' : '';
     case 'number':
-      return typeof value === 'number' ? wrongNumber(field, value) : `This must be a ${field.whole ? 'whole ' : ''}number.`;
+      return typeof value === 'number' || typeof value === 'bigint' ? wrongNumber(field, value) : `This must be a ${field.whole ? 'whole ' : ''}number.`;
     case 'boolean':
       return typeof value === 'boolean' ? '' : 'This must be true or false.';
     case 'choice': {
@@ -75,9 +75,9 @@ function wrongText(field: FieldOf<'text'>, value: string): string {
   return '';
 }
 
-function wrongNumber(field: FieldOf<'number'>, value: number): string {
-  if (!Number.isFinite(value)) return 'This must be a number.';
-  if (field.whole && !Number.isInteger(value)) return 'This must be a whole number.';
+function wrongNumber(field: FieldOf<'number'>, value: number | bigint): string {
+  if (!Number.isFinite(Number(value))) return 'This must be a number.';
+  if (field.whole && typeof value === 'number' && !Number.isInteger(value)) return 'This must be a whole number.';
   if (value < field.min) return `At least ${field.min}.`;
   if (value > field.max) return `At most ${field.max}.`;
   if (value <= field.above) return `More than ${field.above}.`;

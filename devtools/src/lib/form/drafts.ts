@@ -4,6 +4,7 @@
  * A draft keeps what was typed, also where it is no value yet ("12a" in a number), so nothing is lost while typing.
  */
 
+import { readJson, wholeNumber } from '../api/json';
 import { check, isObject, type Problems } from './checking';
 import type { Field } from './fields';
 
@@ -89,18 +90,20 @@ export function readDraft(field: Field, draft: Draft): Reading {
   return { value, problems };
 }
 
-/** The value, or undefined where the field is left out. */
+/** The value, or undefined where the field is left out; what has a default is not left out, as the form did not show that. */
 function valueOf(field: Field, draft: Draft | undefined, path: string, problems: Problems): unknown {
   if (!draft) return undefined;
-  const empty = field.required && field.nullable ? null : undefined;
+  const shown = !['', '[]'].includes(written(field.fallback));
+  const empty = field.nullable && (field.required || shown) ? null : undefined;
   switch (field.kind) {
     case 'text':
-      return draft.text === '' ? (field.required && !field.nullable ? '' : empty) : draft.text;
+      return draft.text === '' ? ((field.required || shown) && !field.nullable ? '' : empty) : draft.text;
     case 'upload':
       return draft.text === '' ? empty : draft.text;
     case 'number': {
       const typed = draft.text.trim();
       if (typed === '') return empty;
+      if (/^[+-]?\d+$/.test(typed)) return wholeNumber(typed.replace('+', ''));
       const number = Number(typed);
       if (!Number.isFinite(number)) problems.set(path, `“${typed}” is not a number.`);
       return number;
@@ -116,7 +119,7 @@ function valueOf(field: Field, draft: Draft | undefined, path: string, problems:
       if (!draft.given) return empty;
       return objectOf(field.fields, draft, path, problems);
     case 'list': {
-      if (!draft.items.length && (!field.required || field.nullable)) return empty;
+      if (!draft.items.length && (field.nullable || !(field.required || shown))) return empty;
       return draft.items.map((item, index) => valueOf(field.item, item, `${path}/${index}`, problems));
     }
     case 'tuple': {
@@ -143,7 +146,7 @@ function jsonOf(text: string, path: string, problems: Problems): unknown {
 /** Reads JSON; the problem is empty if there is none. */
 export function parseJson(text: string): { value: unknown; problem: string } {
   try {
-    return { value: JSON.parse(text), problem: '' };
+    return { value: readJson(text), problem: '' };
   } catch (error) {
     return { value: undefined, problem: `This is not JSON: ${(error as SyntaxError).message}` };
   }

@@ -1,5 +1,5 @@
 /** Sends a file with its progress, which `fetch` does not tell. */
-import { address, ApiError } from '../api/client';
+import { address, ApiError, problem } from '../api/client';
 import type { Upload } from '../api/types';
 import { connection } from '../stores/connection.svelte';
 
@@ -57,7 +57,7 @@ export function sendUpload(file: File, onProgress: (share: number) => void): Sen
         continue;
       }
       if (reply.status >= 200 && reply.status < 300) return JSON.parse(reply.responseText) as Upload;
-      throw refusal(reply);
+      throw problem(reply.responseText, reply);
     }
   };
   return {
@@ -67,14 +67,4 @@ export function sendUpload(file: File, onProgress: (share: number) => void): Sen
       request?.abort();
     },
   };
-}
-
-function refusal(reply: XMLHttpRequest): ApiError {
-  try {
-    const body = JSON.parse(reply.responseText) as Partial<ApiError>;
-    if (typeof body.error === 'string') return new ApiError(body.error, body.error_type ?? '', body.can_retry ?? false, reply.status);
-  } catch {
-    // Not the server's own words, for example those of a proxy in between.
-  }
-  return new ApiError(`The server replied ${reply.status} ${reply.statusText}.`, '', reply.status >= 500, reply.status);
 }

@@ -1,8 +1,8 @@
 /** What a loop's passes gained: quality against passes, by the scores in the state and by runs that were cut short. */
 import type { RunRecord, RunSummary } from '../api/types';
-import { passesOf } from './passes';
-import { stateAt, type RunView } from './run-view';
-import { isPass, type LoopView } from './view';
+import type { Pass } from './passes';
+import type { RunView } from './run-view';
+import { countBelow, isPass, type LoopView } from './view';
 
 export interface Curve {
   /** What is drawn: a key of the state, or the run's quality. */
@@ -28,16 +28,16 @@ export function cutsOf(children: readonly RunSummary[], loop: string): Map<numbe
 }
 
 /** The curves of a loop; none where nothing tells how good the run was in between. */
-export function curvesOf(view: RunView, record: RunRecord, loop: LoopView, cuts: ReadonlyMap<number, RunSummary>): Curve[] {
-  const passes = passesOf(view).filter((pass) => pass.entry.loop === loop.name);
+export function curvesOf(view: RunView, record: RunRecord, loop: LoopView, passes: readonly Pass[], cuts: ReadonlyMap<number, RunSummary>): Curve[] {
   const measured = [...cuts].flatMap(([kept, { quality }]) => (quality === null ? [] : [{ passes: kept, value: quality }]));
   if (record.quality !== null && measured.length) measured.push({ passes: passes.length, value: record.quality });
   const curves: Curve[] = measured.length ? [{ name: 'quality', points: measured.sort((a, b) => a.passes - b.passes) }] : [];
   if (!passes.length || passes.some((pass) => pass.entry.within)) return curves;
   const ends = [...passes.map((pass) => pass.state), endState(view, loop)];
   for (const key of Object.keys(record.outcome?.scores ?? {})) {
+    const values = valuesOf(view, key);
     const points = ends.flatMap((state, index) => {
-      const value = state < 0 ? null : score(stateAt(view, state)[key]);
+      const value = score(values[state]);
       return value === null ? [] : [{ passes: index, value }];
     });
     if (points.length > 1) curves.push({ name: key, points });
@@ -45,16 +45,29 @@ export function curvesOf(view: RunView, record: RunRecord, loop: LoopView, cuts:
   return curves;
 }
 
+/** What a key of the state was at each checkpoint. */
+function valuesOf(view: RunView, key: string): unknown[] {
+  let value: unknown;
+  return view.states.map((state) => {
+    if (state.removed.includes(key)) value = undefined;
+    else if (Object.hasOwn(state.changed, key)) value = state.changed[key];
+    return value;
+  });
+}
+
 /** The checkpoint at which the last pass ended: the last one before the next decision, or of the run. */
 function endState(view: RunView, loop: LoopView): number {
   const last = loop.decisions.findLast(isPass)?.seq ?? 0;
   const next = loop.decisions.find((each) => each.seq > last)?.seq ?? Infinity;
-  return view.states.findLastIndex((state) => state.seq < next);
+  return countBelow(view.states, (state) => state.seq, next) - 1;
 }
 
 /** What a pass changed of a curve's value; null where that is not known. */
 export function gained({ points }: Curve, pass: number): number | null {
-  const at = (passes: number): number | undefined => points.find((point) => point.passes === passes)?.value;
+  const at = (passes: number): number | undefined => {
+    const point = points[countBelow(points, (each) => each.passes, passes)];
+    return point?.passes === passes ? point.value : undefined;
+  };
   const [before, after] = [at(pass - 1), at(pass)];
   return before === undefined || after === undefined ? null : after - before;
 }

@@ -37,24 +37,28 @@ export function layoutOf(graph: ShownGraph): Layout {
   return made;
 }
 
+/** What dagre calls a node: it keeps names in plain objects, which have a `constructor` themselves. */
+const keyOf = (name: string): string => `node ${name}`;
+
 function layout(graph: ShownGraph): Layout {
   const joined = new Set(graph.edges.flatMap((edge) => [edge.source, edge.target]));
   const shown = graph.nodes.filter((node) => node.kind === 'node' || joined.has(node.name));
   const drawn = new dagre.graphlib.Graph({ multigraph: true, compound: true });
   drawn.setGraph({ rankdir: 'TB', ...SPACE });
   for (const { name, kind } of shown) {
-    drawn.setNode(name, isOpened(graph, name) ? {} : { ...(kind === 'node' ? NODE : TERMINAL) });
-    if (placeOf(name)) drawn.setParent(name, placeOf(name));
+    drawn.setNode(keyOf(name), isOpened(graph, name) ? {} : { ...(kind === 'node' ? NODE : TERMINAL) });
+    // A slash may also be part of a name.
+    if (isOpened(graph, placeOf(name))) drawn.setParent(keyOf(name), keyOf(placeOf(name)));
   }
   for (const edge of graph.edges) {
     // Weight keeps the path from start to end straight; loops go round it.
     const place = edge.loop ? { width: labelWidth(edge.loop), height: LABEL.height, labelpos: 'c', weight: 1 } : { weight: edge.dotted ? 1 : 4 };
-    drawn.setEdge(edge.source, edge.target, place, edgeId(edge));
+    drawn.setEdge(keyOf(edge.source), keyOf(edge.target), place, edgeId(edge));
   }
   dagre.layout(drawn);
   const nodes = Object.fromEntries(
     shown.map(({ name }) => {
-      const { x, y, width, height } = drawn.node(name) as Box;
+      const { x, y, width, height } = drawn.node(keyOf(name)) as Box;
       // A frame has its title above what is in it.
       const title = isOpened(graph, name) ? TITLE : 0;
       return [name, { x: x - width / 2, y: y - height / 2 - title, width, height: height + title }];
@@ -63,7 +67,7 @@ function layout(graph: ShownGraph): Layout {
   const edges = Object.fromEntries(
     graph.edges.map((edge) => {
       const id = edgeId(edge);
-      const { points, x, y } = drawn.edge({ v: edge.source, w: edge.target, name: id }) as { points: Point[] } & Partial<Point>;
+      const { points, x, y } = drawn.edge({ v: keyOf(edge.source), w: keyOf(edge.target), name: id }) as { points: Point[] } & Partial<Point>;
       return [id, { points, label: edge.loop && x !== undefined && y !== undefined ? { x, y } : null }];
     }),
   );

@@ -1,5 +1,5 @@
 /** The passes of a run's loops: why it went round again, what that changed and took. */
-import { isPass, type LoopEntry, type RunView } from './view';
+import { countBelow, isPass, type LoopEntry, type RunView } from './view';
 
 export interface Pass {
   entry: LoopEntry;
@@ -13,33 +13,33 @@ export interface Pass {
   state: number;
 }
 
-/** See `Pass.until`. */
-export function endOfPass(view: RunView, entry: LoopEntry, decisions: readonly LoopEntry[]): number | null {
-  const next = decisions.find((each) => each.seq > entry.seq && each.within === entry.within)?.seq;
-  if (next !== undefined || !entry.within) return next ?? null;
-  const last = view.visits.findLast((visit) => visit.within === entry.within);
+/** The event at which a graph inside a node ended; null while it goes on, and for the run's own graph. */
+function endOfGraph(view: RunView, within: string): number | null {
+  const last = within ? view.visits.findLast((visit) => visit.within === within) : undefined;
   return last?.endSeq ? last.endSeq + 1 : null;
 }
 
 export function passesOf(view: RunView): Pass[] {
-  const decisions = Object.values(view.loops)
-    .flatMap((loop) => loop.decisions)
-    .sort((a, b) => a.seq - b.seq);
-  return decisions.flatMap((entry) => {
-    if (!isPass(entry)) return [];
-    const until = endOfPass(view, entry, decisions);
-    const within = (seq: number): boolean => seq > entry.seq && (until === null || seq < until);
-    const states = view.states.filter((state) => within(state.seq));
+  const decisions = Object.values(view.loops).flatMap((loop) => loop.decisions);
+  // From the last one, so that the next decision of each graph is known.
+  const ends = new Map<string, number | null>();
+  const passes: Pass[] = [];
+  for (const entry of decisions.sort((a, b) => b.seq - a.seq)) {
+    const until = ends.get(entry.within) ?? endOfGraph(view, entry.within);
+    ends.set(entry.within, entry.seq);
+    if (!isPass(entry)) continue;
+    const between = <T>(list: readonly T[], seq: (item: T) => number): T[] =>
+      list.slice(countBelow(list, seq, entry.seq + 1), countBelow(list, seq, until ?? Infinity));
     // The first checkpoint behind a decision holds what its own gate wrote.
-    const changed = states.slice(1).flatMap((state) => [...Object.keys(state.changed), ...state.removed]);
-    return [
-      {
-        entry,
-        until,
-        nodes: view.visits.filter((visit) => visit.within === entry.within && within(visit.startSeq)).map((visit) => visit.node),
-        changed: [...new Set(changed)],
-        state: view.states.findLastIndex((state) => state.seq < entry.seq),
-      },
-    ];
-  });
+    const changed = between(view.states, (state) => state.seq).slice(1).flatMap((state) => [...Object.keys(state.changed), ...state.removed]);
+    const visits = between(view.visits, (visit) => visit.startSeq).filter((visit) => visit.within === entry.within);
+    passes.push({
+      entry,
+      until,
+      nodes: visits.map((visit) => visit.node),
+      changed: [...new Set(changed)],
+      state: countBelow(view.states, (state) => state.seq, entry.seq) - 1,
+    });
+  }
+  return passes.reverse();
 }

@@ -16,6 +16,7 @@ import type {
   Told,
 } from '../api/types';
 import {
+  byName,
   isOpen,
   isPass,
   nodesOf,
@@ -51,7 +52,7 @@ export class Reducer {
   private events: LoggedEvent[] = [];
   private visits: Visit[] = [];
   private states: StateStep[] = [];
-  private loops: Record<string, LoopView> = {};
+  private loops: Record<string, LoopView> = byName();
   private budgets: BudgetSpent[] = [];
   private told: Told[] = [];
   private answer = '';
@@ -89,7 +90,7 @@ export class Reducer {
     copy.events = this.events.slice();
     copy.visits = this.visits.slice();
     copy.states = this.states.slice();
-    copy.loops = { ...this.loops };
+    copy.loops = byName(Object.entries(this.loops));
     copy.budgets = this.budgets.slice();
     copy.gaps = this.gaps.slice();
     copy.told = this.told.slice();
@@ -137,7 +138,7 @@ export class Reducer {
       visits: this.visits.slice(),
       states: this.states.slice(),
       nodes: nodesOf(this.visits, [], 'waiting', this.origin.nodes),
-      loops: { ...this.loops },
+      loops: byName(Object.entries(this.loops)),
       budgets: this.budgets.slice(),
       answer: this.answer,
       writer: this.writer,

@@ -1,7 +1,7 @@
 /** A run as its events tell it, now and at any event before; no part of this knows Svelte. */
 import type { Json, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { Reducer } from './reducer';
-import { isOpen, nodesOf, time, type Origin, type RunView } from './view';
+import { countBelow, isOpen, nodesOf, time, type Origin, type RunView } from './view';
 import { goesOn } from '../status';
 
 export * from './view';
@@ -45,12 +45,7 @@ export class RunViewBuilder {
   /** The run as it was at an event, that one included. */
   at(seq: number): RunView {
     if (seq >= this.reducer.lastSeq) return this.view;
-    let count = 0;
-    for (let top = this.log.length; count < top; ) {
-      const middle = (count + top) >> 1;
-      if ((this.log[middle]?.seq ?? Infinity) <= seq) count = middle + 1;
-      else top = middle;
-    }
+    const count = countBelow(this.log, (each) => each.seq, seq + 1);
     const copies = Math.floor(count / EVERY);
     const reducer = this.copies[copies - 1]?.fork() ?? new Reducer(this.origin);
     for (const logged of this.log.slice(copies * EVERY, count)) reducer.add(logged);
@@ -74,13 +69,14 @@ export function stateAt(view: Pick<RunView, 'states'>, index: number): Json {
  *
  * @param view The run at its last event, or at any event before.
  * @param graph Names the nodes.
- * @param record Says how it ended; null where the view is of an event before the end.
+ * @param record Says how it stands; null where the view is of an event before that.
  */
 export function completed(view: RunView, graph: ShownGraph | null, record: RunRecord | null): RunView {
   const names = (graph?.nodes ?? []).filter((node) => node.kind === 'node').map((node) => node.name);
   const lost = view.status === 'running' && record !== null && !goesOn(record.status);
-  const status = lost ? record.status : view.status;
-  const over = status !== 'running' && status !== 'waiting';
+  // Before its first event only the record tells whether it waits its turn.
+  const status = lost || (record && !view.lastSeq) ? record.status : view.status;
+  const over = !goesOn(status) && status !== 'waiting';
   const stopped = status === 'cancelled' ? status : 'interrupted';
   const visits = lost ? view.visits.map((visit) => (isOpen(visit) ? { ...visit, status: stopped } as const : visit)) : view.visits;
   return {

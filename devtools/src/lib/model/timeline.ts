@@ -1,6 +1,6 @@
 /** A run as a Gantt chart: rows of nodes, bars of visits, bands of loop passes. */
 import type { Decision } from '../api/types';
-import { isOpen, isPass, time, type Gap, type RunView, type Visit, type VisitStatus } from './view';
+import { isOpen, isPass, time, type Gap, type LoopEntry, type RunView, type Visit, type VisitStatus } from './view';
 
 /** The height of a lane, and the space above each, in pixels. */
 export const LANE = 20;
@@ -86,8 +86,14 @@ export function bandsOf(view: RunView, end: number): Band[] {
     .flatMap((loop) => loop.decisions)
     .filter((each) => each.decision !== 'granted' || isPass(each))
     .sort((a, b) => a.seq - b.seq);
-  return decisions.map((decision) => {
-    const next = decisions.find((each) => each.seq > decision.seq && each.within === decision.within);
+  const following = new Map<string, LoopEntry>();
+  const nexts = decisions.toReversed().map((each) => {
+    const next = following.get(each.within);
+    following.set(each.within, each);
+    return next;
+  });
+  return decisions.map((decision, index) => {
+    const next = nexts[nexts.length - 1 - index];
     const { loop, spent, limit, reason } = decision;
     const from = fold(view.gaps, time(decision.at));
     const to = next ? fold(view.gaps, time(next.at)) : decision.within ? from + decision.ms : end;

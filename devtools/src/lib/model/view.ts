@@ -207,6 +207,21 @@ export function time(at: string): number {
 /** Whether a visit goes on. */
 export const isOpen = (visit: Visit): boolean => visit.status === 'running' || visit.status === 'retrying';
 
+/** Things by their names, which are a stranger's: `constructor` is a name like any other. */
+export const byName = <T>(entries: Iterable<readonly [string, T]> = []): Record<string, T> =>
+  Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
+
+/** How many at the beginning of a list come before a number; `of` rises along it. */
+export function countBelow<T>(list: readonly T[], of: (item: T) => number, bound: number): number {
+  let count = 0;
+  for (let top = list.length; count < top; ) {
+    const middle = (count + top) >> 1;
+    if (of(list[middle] as T) < bound) count = middle + 1;
+    else top = middle;
+  }
+  return count;
+}
+
 /** A node without a visit. */
 const unvisited = (status: NodeStatus): NodeState => ({ status, visits: [], durationMs: 0, spent: NOTHING });
 
@@ -224,9 +239,7 @@ export function nodesOf(
   without: NodeStatus = 'waiting',
   inherited: readonly string[] = [],
 ): Record<string, NodeState> {
-  const nodes: Record<string, NodeState> = Object.fromEntries(
-    names.map((name) => [name, unvisited(inherited.includes(name) ? 'inherited' : without)]),
-  );
+  const nodes = byName(names.map((name) => [name, unvisited(inherited.includes(name) ? 'inherited' : without)]));
   for (const visit of visits) {
     const node = (nodes[visit.node] ??= unvisited(without));
     const status = visit.status === 'retrying' ? 'running' : visit.status;

@@ -5,6 +5,13 @@ import { toasts } from './toasts.svelte';
 
 const AUTHOR = 'loopwright-author';
 
+/** A draft that was not saved. */
+interface Begun {
+  /** The version that it was begun on. */
+  base: number;
+  text: string;
+}
+
 export class OpenPrompt {
   history = $state.raw<PromptHistory | null>(null);
   draft = $state('');
@@ -22,19 +29,22 @@ export class OpenPrompt {
 
   readonly #path: string;
   readonly #kept: string;
+  /** The version that the draft was begun on. */
+  #base = 0;
 
   constructor(workflow: string, prompt: string) {
     this.#path = `/workflows/${encodeURIComponent(workflow)}/prompts/${encodeURIComponent(prompt)}`;
-    this.#kept = `loopwright-draft-${workflow}/${prompt}`;
+    this.#kept = `loopwright-begun-${workflow}/${prompt}`;
   }
 
   /** Fetch the versions; a draft that was not saved is there again. */
   async load(): Promise<void> {
     try {
-      const history = await get<PromptHistory>(this.#path);
+      this.history = await get<PromptHistory>(this.#path);
       const kept = sessionStorage.getItem(this.#kept);
-      this.history = history;
-      this.#show(kept ?? this.newest?.text ?? '');
+      const { base, text } = kept === null ? { base: this.newest?.version ?? 0, text: this.newest?.text ?? '' } : (JSON.parse(kept) as Begun);
+      this.#base = base;
+      this.#show(text);
       this.error = null;
     } catch (reason) {
       this.error = reason instanceof Error ? reason.message : String(reason);
@@ -44,33 +54,34 @@ export class OpenPrompt {
   /** Take what was typed. */
   typed(text: string): void {
     this.draft = text;
-    if (this.changed) sessionStorage.setItem(this.#kept, text);
+    const begun: Begun = { base: this.#base, text };
+    if (this.changed) sessionStorage.setItem(this.#kept, JSON.stringify(begun));
     else sessionStorage.removeItem(this.#kept);
   }
 
   discard(): void {
     sessionStorage.removeItem(this.#kept);
     this.error = this.conflict = null;
+    this.#base = this.newest?.version ?? 0;
     this.#show(this.newest?.text ?? '');
   }
 
   /** Save the draft as the next version; `over` is a newer version that it is to replace knowingly. */
   async save(over?: PromptVersion): Promise<void> {
-    const base = over ?? this.newest;
-    if (!base) return;
+    if (!this.newest) return;
+    const text = this.draft;
     this.saving = true;
     this.error = this.conflict = null;
     localStorage.setItem(AUTHOR, this.author);
     try {
-      const saved = await post<PromptVersion>(this.#path, {
-        text: this.draft,
-        author: this.author,
-        note: this.note,
-        base_version: base.version,
-      });
+      const base_version = over?.version ?? this.#base;
+      const saved = await post<PromptVersion>(this.#path, { text, author: this.author, note: this.note, base_version });
       toasts.show(`Saved version ${saved.version}. Runs use it from now on.`, 'good');
       this.note = '';
-      sessionStorage.removeItem(this.#kept);
+      // What was typed meanwhile is a draft of the version that was saved.
+      this.#base = saved.version;
+      if (this.draft === text) sessionStorage.removeItem(this.#kept);
+      else this.typed(this.draft);
       await this.load();
     } catch (reason) {
       if (!(reason instanceof ApiError)) throw reason;
@@ -96,6 +107,8 @@ export class OpenPrompt {
   }
 
   #show(text: string): void {
+    // An editor that shows it already keeps its place.
+    if (text === this.draft && this.set) return;
     this.draft = text;
     this.set += 1;
   }

@@ -1,4 +1,5 @@
 /** Where the page is: the address behind `#`, for example `#/runs/ID?seq=12`. */
+import { query } from '../api/client';
 
 export type Page = 'runs' | 'run' | 'workflows' | 'workflow' | 'inbox' | 'compare' | 'prompts' | 'models' | 'loops' | 'scores' | 'missing';
 
@@ -38,14 +39,9 @@ export function readRoute(hash: string): Route {
 
 type Values = Record<string, string | number | null | undefined>;
 
-function search(values: Values): string {
-  const given = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== '');
-  return given.length ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}` : '';
-}
-
 /** An address for a link: `href('runs', id)`, `href('compare', '', {a, b})`. */
 export const href = (top: string, id = '', values: Values = {}): string =>
-  `#/${top}${id ? `/${encodeURIComponent(id)}` : ''}${search(values)}`;
+  `#/${top}${id ? `/${encodeURIComponent(id)}` : ''}${query(values)}`;
 
 class Router {
   route = $state.raw<Route>(readRoute(location.hash));
@@ -68,7 +64,7 @@ class Router {
       else all.set(key, String(value));
     }
     const path = location.hash.replace(/^#/, '').split('?', 1)[0] || '/runs';
-    history.replaceState(null, '', `#${path}${search(Object.fromEntries(all))}`);
+    history.replaceState(null, '', `#${path}${query(Object.fromEntries(all))}`);
     this.route = readRoute(location.hash);
   }
 }

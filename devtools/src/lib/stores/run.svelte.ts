@@ -5,15 +5,12 @@ import { ApiError, followRun, get, pause } from '../api/client';
 import type { EventLog, LoggedEvent, RunRecord, ShownGraph } from '../api/types';
 import { RunViewBuilder, type RunView } from '../model/run-view';
 import { unfolded } from '../model/unfold';
-import { goesOn } from '../status';
+import { canGoOn, goesOn } from '../status';
 
 /** Events that are fetched and reduced at a time, so that the page answers in between. */
 const PART = 500;
 /** Milliseconds between two looks at a run that stands still: somebody may resume it elsewhere. */
 const LOOK = 1200;
-/** Such a run can go on. */
-const STILL = new Set(['failed', 'cancelled', 'interrupted', 'waiting']);
-
 /** The graph with a model only at the nodes that had one when the run began. */
 const servedBy = (graph: ShownGraph, { models }: RunRecord): ShownGraph => ({
   ...graph,
@@ -79,14 +76,6 @@ class OpenRun {
     this.visit = visit;
   }
 
-  /** Fetch the record anew, for example after a cancellation. */
-  async refresh(): Promise<void> {
-    const id = this.id;
-    if (id === null) return;
-    const record = await get<RunRecord>(`/runs/${encodeURIComponent(id)}`);
-    if (this.id === id) this.record = record;
-  }
-
   async #load(id: string): Promise<void> {
     const ending = new AbortController();
     const { signal } = ending;
@@ -129,7 +118,7 @@ class OpenRun {
 
   /** Wait until a run that stands still goes on, whoever resumed it; false where this one never will. */
   async #resumed(path: string, signal: AbortSignal): Promise<boolean> {
-    while (!signal.aborted && this.record && STILL.has(this.record.status)) {
+    while (!signal.aborted && this.record && (canGoOn(this.record.status) || this.record.status === 'waiting')) {
       await pause(LOOK, signal);
       if (signal.aborted || document.hidden) continue;
       const log = await get<EventLog>(`${path}/log?after=${this.#builder.lastSeq}&limit=1`, signal);
