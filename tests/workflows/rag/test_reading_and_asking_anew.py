@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import docx
 from documents import make_docx, make_pdf, written
 from knowledge import BRIDGES, rag
 
@@ -39,10 +40,10 @@ def test_a_word_that_a_sample_lacks_is_itself_before_it_is_another() -> None:
 
 def test_one_heading_of_several_is_no_title(tmp_path: Path) -> None:
     blocks = [(1, "Berlin"), "Phone 1.", (1, "Munich"), "Phone 2."]
-    (docx,) = read_source(make_docx(tmp_path / "offices.docx", blocks))
+    (word,) = read_source(make_docx(tmp_path / "offices.docx", blocks))
     md = read(tmp_path, "offices.md", "# Berlin\n\nPhone 1.\n\n# Munich\n\nPhone 2.\n")
     html = read(tmp_path, "offices.html", "<h1>Berlin</h1><p>Phone 1.</p><h1>Munich</h1><p>Phone 2.</p>")
-    assert [each.title for each in (docx, md, html)] == ["offices"] * 3
+    assert [each.title for each in (word, md, html)] == ["offices"] * 3
 
 
 def test_to_name_the_web_is_not_to_ask_for_it_and_without_an_engine_the_documents_are_asked() -> None:
@@ -58,6 +59,12 @@ def test_to_name_the_web_is_not_to_ask_for_it_and_without_an_engine_the_document
 def test_tables_are_kept_apart_and_their_rows_whole(tmp_path: Path) -> None:
     path = make_docx(tmp_path / "two.docx", [[["Item", "Price"], ["A", "1"]], "", [["Name", "Phone"], ["Ada", "5"]]])
     assert next(read_source(path)).text == "Item | Price\nA | 1\n\nName | Phone\nAda | 5"
+    document = docx.Document(str(path))
+    hall, _ = document.tables[0].add_row().cells
+    hall.merge(document.tables[0].add_row().cells[0]).text = "Hall"
+    document.tables[0].rows[0].cells[0].merge(document.tables[0].rows[0].cells[1]).text = "Both"
+    document.save(str(path))
+    assert next(read_source(path)).text.startswith("Both | Both\nA | 1\nHall |\nHall |\n")
     html = (
         "<table><tr><th></th><th>Mo</th><th>Tu</th></tr><tr><th rowspan=2>Hall</th><td><p>9</p></td><td>1<br>2</td></tr>"
         "<tr><td colspan=2>shut</td></tr></table><p></p><table><tr><td>a</td><td>b</td></tr></table>"

@@ -78,6 +78,13 @@ Other
 -----
 .. image:: x.png
    :alt: no
+=====  ======
+Name   Price
+=====  ======
+Heron  10 EUR
+       a day
+=====  ======
+
 The end.
 """
 
@@ -88,7 +95,7 @@ def test_restructured_text_is_read_as_markdown(tmp_path: Path):
     assert headings(document) == [("Title",), ("Title", "Part"), ("Title", "Part", "Small"), ("Title", "Other")]
     for told in (
         "See the end, `a.B`, `lit` and [here](https://x.y). So:\n\n```\nno = \"heading\"\n=====\n```\n",
-        "Note: Never\ntwice.\n\n\n```console\n$ run\n```\n", "\n| a | b |\n", "```python\n>>> 1 + 1\n2\n```\n", "The end.",
+        "Note: Never\ntwice.\n\n\n```console\n$ run\n```\n", "\n| a | b |\n", "| Heron | 10 EUR a day |", "```python\n>>> 1 + 1\n2\n```\n", "The end.",
     ):  # fmt: skip
         assert told in document.text
     for gone in (":linenos:", "comment", "of two lines", "x.png", ":alt:", "_start", "---+", "~~~", ".. "):

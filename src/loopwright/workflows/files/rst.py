@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from itertools import pairwise
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+")
 _GRID = re.compile(r"\s*\+[-=+]+\+|\s*=+(?: +=+)+")
@@ -51,7 +52,9 @@ def as_markdown(text: str) -> str:
             told += _fenced(lines[place:end], "")
             place = end
         elif _RULE.fullmatch(line) or _GRID.fullmatch(line):
-            told += ["|---" * (line.count("+") - 1) + "|"] if "+=" in line else []
+            grid = ["|---" * (line.count("+") - 1) + "|"] if "+=" in line else []
+            rows, place = _simple_table(lines, place) if " =" in line.strip() else (grid, place)
+            told += rows
         elif line and _RULE.fullmatch(below) and len(below) >= min(len(line), 4) and (line[0] != " " or above == below):
             level = levels.setdefault((below[0], above == below), len(levels) + 1)
             told += ["", f"{'#' * min(level, 6)} {_inline(line.strip())}", ""]
@@ -72,6 +75,26 @@ def _end(lines: list[str], begin: int, indent: int) -> int:
         if line.strip() and len(line) - len(line.lstrip()) <= indent:
             return place
     return len(lines)
+
+
+def _simple_table(lines: list[str], begin: int) -> tuple[list[str], int]:
+    """A table's rows, cut where the rule above it has columns, and where it ends: at a rule with nothing below it."""
+    rule = lines[begin - 1]
+    starts = [match.start() for match in re.finditer("=+", rule)]
+    rows: list[list[str]] = []
+    for place in range(begin, len(lines)):
+        line = lines[place]
+        if "=" in line and not line.strip("= "):
+            if not "".join(lines[place + 1 : place + 2]).strip():
+                return [f"| {' | '.join(map(_inline, row))} |" for row in rows], place + 1
+            rows.append(["---"] * len(starts))
+        elif line.strip(" -"):
+            cells = [line[start:end].strip() for start, end in pairwise([*starts, None])]
+            if cells[0] or not rows:
+                rows.append(cells)
+            else:  # it goes on with the row above
+                rows[-1] = [f"{above} {cell}".strip() for above, cell in zip(rows[-1], cells, strict=True)]
+    return [], begin
 
 
 def _fenced(lines: list[str], language: str) -> list[str]:

@@ -65,8 +65,8 @@ def _layout(document: Document) -> Layout:
     layout = Layout()
     for number, block in enumerate(_blocks(document.element.body, {_PARAGRAPH, _TABLE})):
         if block.tag == _TABLE:
-            for row in _blocks(block, {_ROW}):
-                layout.paragraph(_row_text(row), kind=f"table {number}")
+            for row in _rows(block):
+                layout.paragraph(row, kind=f"table {number}")
             continue
         level = _level(Paragraph(block, cast(Any, document)))
         if level is None:
@@ -94,9 +94,17 @@ def _level(paragraph: Paragraph) -> int | None:
     return int(match[1]) if match else None
 
 
-def _row_text(row: Any) -> str:
-    """The cells of a row; those of a table inside one are part of it."""
-    return " | ".join(" ".join(_text(cell).split()) for cell in _blocks(row, {_CELL}))
+def _rows(table: Any) -> Iterator[str]:
+    """The cells of each row; one that spans several is repeated, and those of a table inside one are part of it."""
+    above: list[str] = []
+    for row in _blocks(table, {_ROW}):
+        cells: list[str] = []
+        for cell in _blocks(row, {_CELL}):
+            goes_on = cell.vMerge == "continue" and len(cells) < len(above)
+            text = above[len(cells)] if goes_on else " ".join(_text(cell).split())
+            cells += [text] * min(100, cell.grid_span)
+        above = cells
+        yield " | ".join(cells)
 
 
 def _text(element: Any) -> str:
