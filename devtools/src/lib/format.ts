@@ -1,5 +1,5 @@
 /** Figures and times in words. */
-import { connection } from './stores/connection.svelte';
+import { now as present } from './clock';
 
 /** A duration in milliseconds, for example `340 ms`, `2.4 s`, `3 min 05 s`. */
 export function formatDuration(milliseconds: number | null | undefined): string {
@@ -55,7 +55,7 @@ export const formatShare = (share: number | null | undefined): string =>
   share === null || share === undefined ? '–' : `${Math.round(share * 100)} %`;
 
 /** How long ago a time was, for example `just now`, `4 min ago`, `yesterday`, else its date. */
-export function formatAgo(time: string | number | Date, now: number = connection.now()): string {
+export function formatAgo(time: string | number | Date, now: number = present()): string {
   const then = new Date(time).getTime();
   const seconds = Math.round((now - then) / 1000);
   if (seconds < 10) return 'just now';

@@ -2,9 +2,12 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 import { connection } from '../stores/connection.svelte';
+import { heard } from '../clock';
 import { readJson } from './json';
 import type { EventLog, LoggedEvent, RunEvent, RunStatus } from './types';
 import { goesOn } from '../status';
+
+export { query } from './query';
 
 /** A reply that is no success. `status` is 0 where the server was not reached. */
 export class ApiError extends Error {
@@ -25,12 +28,6 @@ const HIDDEN_WAIT = 3000;
 
 /** Where the API lies: beside the page, also below a path prefix. */
 export const address = (path: string): string => new URL(`.${path}`, document.baseURI.replace(/[?#].*$/, '')).href;
-
-/** A query string of what is given: empty texts and undefined are left out. */
-export function query(values: Record<string, string | number | null | undefined>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  return given.length ? `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}` : '';
-}
 
 /** What a reply that is no success says. */
 export function problem(text: string, { status, statusText }: { status: number; statusText: string }): ApiError {
@@ -63,7 +60,8 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     }
     // A development proxy says 502 or 504 in the place of a server that is gone.
     if (response.status === 502 || response.status === 504) connection.lost();
-    else connection.reached(response.headers.get('Date'));
+    else connection.reached();
+    heard(response.headers.get('Date'));
     if (!response.ok) throw problem(await response.text(), response);
     return response;
   }

@@ -13,18 +13,12 @@ class Connection {
   refused = $state(false);
   /** Counts up each time the server comes back, so that pages can load again. */
   returns = $state(0);
-  /** Milliseconds by which the clock here is ahead of the server's, which says when things happened. */
-  ahead = 0;
   token: string | null = sessionStorage.getItem(KEY);
 
   #answers: (() => void)[] = [];
   #trying = false;
 
-  /** A call came through; `date` is the server's time, where it says so. */
-  reached(date: string | null = null): void {
-    const ahead = Date.now() - Date.parse(date ?? '');
-    // It is told in whole seconds, and takes its time.
-    if (Math.abs(ahead - this.ahead) > 2000) this.ahead = ahead;
+  reached(): void {
     if (this.up) return;
     this.up = true;
     this.returns += 1;
@@ -59,9 +53,6 @@ class Connection {
     this.asking = true;
     return new Promise((resolve) => this.#answers.push(resolve));
   }
-
-  /** The time by the server's clock, in milliseconds since the epoch. */
-  now = (): number => Date.now() - this.ahead;
 
   giveToken(token: string): void {
     this.token = token;

@@ -1,5 +1,5 @@
 /** Where the page is: the address behind `#`, for example `#/runs/ID?seq=12`. */
-import { query } from '../api/client';
+import { query } from '../api/query';
 
 export type Page = 'runs' | 'run' | 'workflows' | 'workflow' | 'inbox' | 'compare' | 'prompts' | 'models' | 'loops' | 'scores' | 'missing';
 
