@@ -39,32 +39,27 @@ OPERATIONS = {
 }
 
 
+def talk(number: int, subject: str, start: datetime, minutes: int = 20, room: str = ROOMS[0], who: str = PERSONS[0]):
+    """A talk."""
+    title = f"Notes on {subject} number {number}"
+    return Record(
+        id=f"sessions:{number}", table=Table.SESSIONS, key=str(number), title=title,
+        texts={"title": title, "abstract": f"All that matters in {subject}."},
+        fields={"day": (start.date().isoformat(),), "room": (room,), "speaker": (who,)},
+        start=start, end=start + timedelta(minutes=minutes),
+    )  # fmt: skip
+
+
 @st.composite
 def conferences(draw: st.DrawFn) -> list[Record]:
     """A programme of a few talks."""
     records: list[Record] = []
     for number in range(draw(st.integers(4, 14))):
-        day = draw(st.sampled_from(sorted(DAYS)))
-        start = datetime.combine(DAYS[day], datetime.min.time(), ZONE) + timedelta(
-            minutes=draw(st.integers(36, 70)) * 15
-        )
-        subject = draw(st.sampled_from(SUBJECTS))
-        records.append(
-            Record(
-                id=f"sessions:{number}",
-                table=Table.SESSIONS,
-                key=str(number),
-                title=f"Notes on {subject} number {number}",
-                texts={"title": f"Notes on {subject} number {number}", "abstract": f"All that matters in {subject}."},
-                fields={
-                    "day": (DAYS[day].isoformat(),),
-                    "room": (draw(st.sampled_from(ROOMS)),),
-                    "speaker": (draw(st.sampled_from(PERSONS)),),
-                },
-                start=start,
-                end=start + timedelta(minutes=draw(st.sampled_from((20, 30, 45, 60)))),
-            )
-        )
+        day = datetime.combine(DAYS[draw(st.sampled_from(sorted(DAYS)))], datetime.min.time(), ZONE)
+        start = day + timedelta(minutes=draw(st.integers(36, 70)) * 15)
+        chosen = (draw(st.sampled_from(each)) for each in (SUBJECTS, (20, 30, 45, 60), ROOMS, PERSONS))
+        subject, minutes, room, who = chosen
+        records.append(talk(number, subject, start, minutes, room, who))
     return records
 
 
@@ -123,15 +118,7 @@ def answered(text: str, records: list[Record]) -> Draft:
 def kept(operation: str, topic: str, text: str, *subjects: str):
     """A case that was found by chance, with talks one after another in one room."""
     start = datetime.combine(DAYS["Saturday"], datetime.min.time(), ZONE) + timedelta(hours=9)
-    records = [
-        Record(
-            id=f"sessions:{number}", table=Table.SESSIONS, key=str(number), title=f"Notes on {subject} number {number}",
-            texts={"title": f"Notes on {subject} number {number}", "abstract": f"All that matters in {subject}."},
-            fields={"day": (DAYS["Saturday"].isoformat(),), "room": (ROOMS[0],), "speaker": (PERSONS[0],)},
-            start=start + timedelta(hours=number), end=start + timedelta(hours=number, minutes=20),
-        )
-        for number, subject in enumerate(subjects)
-    ]  # fmt: skip
+    records = [talk(number, subject, start + timedelta(hours=number)) for number, subject in enumerate(subjects)]
     barred = "kubernetes" if "nothing about" in text else "-"
     return example(records, (operation, topic, text, lambda _: True, lambda record: barred not in record.title))
 

@@ -59,3 +59,44 @@ def search() -> Search:
 def assistant(services: Services) -> BoundedGraph:
     """The graph over given services."""
     return build_graph(services=services)
+
+
+ICAL = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//bread//EN
+X-WR-CALNAME:Bread Days
+X-WR-TIMEZONE:Europe/Lisbon
+BEGIN:VEVENT
+UID:1@bread.example
+DTSTART;TZID=Europe/Lisbon:20260508T100000
+DTEND;TZID=Europe/Lisbon:20260508T104500
+SUMMARY:Rye\\, slowly
+DESCRIPTION:A long line that is
+  folded.
+LOCATION:Oven
+CATEGORIES:Grain
+URL:https://bread.example/1
+ATTENDEE;CN="Ana Só";ROLE=REQ-PARTICIPANT:invalid:nomail
+END:VEVENT
+BEGIN:VEVENT
+UID:2@bread.example
+DTSTART:20260509T003000Z
+DURATION:PT30M
+SUMMARY:Night bake
+END:VEVENT
+BEGIN:VEVENT
+UID:3@bread.example
+DTSTART;VALUE=DATE:20260509
+DTEND;VALUE=DATE:20260511
+SUMMARY:Market
+RRULE:FREQ=DAILY;COUNT=2
+END:VEVENT
+BEGIN:VEVENT
+UID:4@bread.example
+DTSTART:20260509T100000
+SUMMARY:Off
+STATUS:CANCELLED
+END:VEVENT
+END:VCALENDAR
+"""
+"""A calendar with a time of each kind, and an event that is off."""

@@ -79,6 +79,8 @@ def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what
     reply = PlanReply(standalone="x", tables=[Table.EXHIBITORS], topic="Sunday morning")
     made = reply.over(timed, list(Table))
     assert (made.tables, made.topic) == (RULES.tables, "")
+    said = [PlanReply(standalone="x", operation=each).over(RULES, list(Table)) for each in ("compare", "about", "help")]
+    assert {each.operation for each in said} == {"find"}
 
 
 def test_what_is_excluded_stays_excluded_whatever_a_model_says() -> None:

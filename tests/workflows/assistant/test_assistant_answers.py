@@ -106,6 +106,8 @@ def test_counts_ends_and_clashes_are_computed() -> None:
     assert computed("clash", *two).startswith("Yes, they overlap:")
     assert computed("clash", hit(SOURDOUGH, 1.0), hit(SUNDAY, 1.0)).startswith("No, they do not clash")
     assert "is longer, with 45 minutes" in computed("compare", *two)
+    endless = (hit(each.record.model_copy(update={"end": None}), 1.0) for each in two)
+    assert "does not say how long they take" in (told := computed("compare", *endless)) and "0 minutes" not in told
     assert "begins in 1 hour and 15 minutes" in computed("until", hit(SOURDOUGH, 1.0), now=moment(4, "08:45"))
 
 

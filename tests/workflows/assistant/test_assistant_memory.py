@@ -147,6 +147,11 @@ def test_forgetting_everything_deletes_profile_and_conversations(profile: Profil
         assert "forgotten everything" in answer
         assert known(services) is None
         assert asyncio.run(services.memory.turns("hers", user_id=ANA.user_id)) == []
+        say("Which keynotes are there?", services, user_id=None, conversation_id="of nobody")
+        assert "forgotten this conversation" in say(message, services, user_id=None, conversation_id="of nobody")
+        assert asyncio.run(services.memory.turns("of nobody")) == []
+        services.memory.close()
+        assert "could not delete it" in say(message, services)
 
 
 @pytest.mark.parametrize("message", ["How do I delete my data from a phone?", "talks on how to clear my data lake"])

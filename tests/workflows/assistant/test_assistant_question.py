@@ -60,7 +60,11 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("Vorträge am Sonntag", "day", (SUNDAY,)),
         ("présentations dimanche", "day", (SUNDAY,)),
         ("lezingen op zondagochtend", "day", (SUNDAY,)),
-        ("talks on 18 April", "day", (SUNDAY,)),
+        ("talks on 18 avril, maybe 3 of them", "day", (SUNDAY,)),
+        ("talks on April 31st", "day", ("none",)),
+        ("was läuft am 18.4.?", "day", (SUNDAY,)),
+        ("talks on 2027-04-20", "day", ("none",)),
+        ("what is on at 1 am?", "on", (1500, 1501)),
         ("talks about radio on sonday", "day", (SUNDAY,)),
         ("talks on Sunday before 11", "start", (None, 660)),
         ("talks after 3pm", "start", (900, None)),
@@ -71,13 +75,11 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what starts in the next 20 minutes", "start", (665, 686)),
         ("what is on at noon in the Attic", "on", (720, 721)),
         ("talks that end before 12:30", "end", (None, 750)),
-        ("what is on in two hours", "on", (785, 786)),
         ("what was on in the Attic half an hour ago", "on", (635, 636)),
         ("radio talks within the next hour", "start", (665, 726)),
         ("when is the last talk of the day?", "day", (SATURDAY,)),
         ("talks over 20 minutes about radio", "minutes", (21, None)),
         ("radio, shorter than 20 minutes", "minutes", (None, 19)),
-        ("everything on Sunday afternoon", "start", (720, 1080)),
         ("what is on tomorrow at 2pm that is not about radio", "on", (840, 841)),
         ("lezingen over radio morgenmiddag", "day", (SUNDAY,)),
         ("quoi de neuf sur la radio cet après-midi ?", "start", (720, 1080)),
@@ -88,7 +90,6 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("the next three talks about radio", "start", (665, None)),
         ("what is on during the talk “Bread from old wheat”?", "on", (600, 640)),
         ("what else is on at the same time as the bread talk?", "on", (600, 640)),
-        ("talks of at most 20 minutes about radio", "minutes", (None, 20)),
         ("something about radio, not longer than an hour", "minutes", (None, 60)),
         ("talks about radio that take 20 minutes at most", "minutes", (None, 20)),
         ("which radio talks are just 20 minutes?", "minutes", (20, 20)),
@@ -247,7 +248,7 @@ def test_what_is_to_be_done(text: str, operation: str) -> None:
 
 @pytest.mark.parametrize(
     ("at", "left"),
-    [(f"{SATURDAY}T21:30:00", "12 hours"), (f"{SUNDAY}T09:00:00", "30 minutes"), (f"{SUNDAY}T16:00:00", "15 minutes")],
+    [(f"{SATURDAY}T21:30:00", "12 hours"), (f"{SUNDAY}T05:30:00", "4 hours"), (f"{SUNDAY}T16:00:00", "15 minutes")],
 )
 def test_nobody_waits_for_what_has_begun_nor_only_until_the_day_ends(at: str, left: str) -> None:
     with sample_services() as services:
@@ -269,6 +270,8 @@ def test_rooms_are_counted_and_the_most_is_listed_within_what_is_asked() -> None
     [
         ('talks about "old wheat"', "old wheat"),
         ("machine learning", "machine learning"),
+        ("talks about MariaDB 11", "MariaDB 11"),
+        ("talks about हिन्दी कविता", "हिन्दी कविता"),
         ("anything for children tomorrow?", "children"),
     ],
 )
@@ -459,7 +462,7 @@ def test_words_of_plain_speech_are_nobodys_name(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_word_that_was_read_as_nothing_makes_the_answer_one_in_part() -> None:
-    for text in ("security on Sunday", "what is there for kids before four?"):
+    for text in ("security on Sunday", "what is there for kids before four?", "talks on 9 May"):
         assert said(text).status != "answered"
 
 

@@ -15,8 +15,10 @@ from pydantic import ValidationError
 
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores import open_store
+from loopwright.workflows.assistant.question.conversation import around
+from loopwright.workflows.assistant.question.names import Names
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
-from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, current, holds
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 from loopwright.workflows.assistant.sources.sample import sample_store
 from loopwright.workflows.assistant.sources.storing import (
@@ -93,7 +95,8 @@ FIRST, WORKSHOP, ANAS = condition("day", "2026-05-08"), condition("type", "works
         ((ANAS, WORKSHOP), "", ""),
         ((condition("start", most=630),), "rye", "Ana Só, Bo Li"),
         ((FIRST, condition("on", least=630, most=631)), "rye oats", "Ana Só, Bo Li"),
-        ((FIRST, condition("on", least=840, most=841)), "open", ""),
+        ((FIRST, condition("on", least=870, most=871)), "open", ""),
+        ((FIRST, condition("minutes", most=60)), "rye", "Ana Só, Bo Li"),
         ((condition("end", most=660),), "rye", "Ana Só, Bo Li"),
         ((condition("record", "sessions:rye", "sessions:late"),), "rye late", ""),
     ],
@@ -104,6 +107,23 @@ def test_filters(catalogue, asked, sessions, speakers):
         assert [record.key for record in found] == sessions.split()
         people = catalogue.filtered(Table.SPEAKERS, Filters(include=asked))
         assert ", ".join(record.title for record in people) == speakers
+
+
+def test_a_session_of_several_days_is_on_until_it_ends_and_starts_once():
+    days = ("2026-05-08", "2026-05-09", "2026-05-10")
+    camp = session("camp", "Camp", moment(8, 10), moment(10, 18), day=days)
+    for slot, day, least, held in (("on", 1, 540, True), ("on", 2, 1100, False), ("start", 1, 0, False)):
+        assert holds(camp, condition(slot, least=least, most=least + 720), days[day : day + 1]) is held
+    assert [(each.values, each.least) for each in around(camp, "after")] == [(days[-1:], None), ((), 1080)]
+
+
+def test_what_goes_by_the_same_name_is_all_found():
+    one = session("1", "Rye Bread", type=("Workshop",), language=("English",))
+    other = session("2", "rye bread", type=("workshops",), language=("en-GB",))
+    who = PEOPLE[0].model_copy(update={"title": "Carlos Eduardo de Souza Lima"})
+    names = Names(Catalogue(INFO, [one, other, who]))
+    assert ([each.key for each in names.records("Rye bread")], len(names.persons["lima"])) == (["1", "2"], 1)
+    assert (names.types, names.languages) == ({"workshop": ("Workshop", "workshops")}, {"en": ("English", "en-GB")})
 
 
 def test_an_exhibitor_who_names_no_day_is_there_all_the_time(catalogue):

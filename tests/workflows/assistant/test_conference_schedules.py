@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
+from conferences import ICAL
 from documents import written
 
 from loopwright.errors import DocumentError
@@ -42,44 +44,6 @@ PENTABARF = """<?xml version="1.0" encoding="UTF-8"?>
   </day>
   <day index="2" date="2026-05-09"><room name="Yard"/></day>
 </schedule>
-"""
-
-ICAL = """BEGIN:VCALENDAR
-VERSION:2.0
-PRODID:-//bread//EN
-X-WR-CALNAME:Bread Days
-X-WR-TIMEZONE:Europe/Lisbon
-BEGIN:VEVENT
-UID:1@bread.example
-DTSTART;TZID=Europe/Lisbon:20260508T100000
-DTEND;TZID=Europe/Lisbon:20260508T104500
-SUMMARY:Rye\\, slowly
-DESCRIPTION:A long line that is
-  folded.
-LOCATION:Oven
-CATEGORIES:Grain
-URL:https://bread.example/1
-ATTENDEE;CN="Ana Só";ROLE=REQ-PARTICIPANT:invalid:nomail
-END:VEVENT
-BEGIN:VEVENT
-UID:2@bread.example
-DTSTART:20260509T003000Z
-DURATION:PT30M
-SUMMARY:Night bake
-END:VEVENT
-BEGIN:VEVENT
-UID:3@bread.example
-DTSTART;VALUE=DATE:20260509
-SUMMARY:Market
-RRULE:FREQ=DAILY;COUNT=2
-END:VEVENT
-BEGIN:VEVENT
-UID:4@bread.example
-DTSTART:20260509T100000
-SUMMARY:Off
-STATUS:CANCELLED
-END:VEVENT
-END:VCALENDAR
 """
 
 
@@ -152,7 +116,7 @@ def test_ical(tmp_path):
     assert night.values("day") == ("2026-05-08",)
     market = of(schedule, "sessions:3")
     assert market.start is None
-    assert market.values("day") == ("2026-05-09",)
+    assert market.values("day") == ("2026-05-09", "2026-05-10")
     told = [("repeats" in problem, "cancelled" in problem) for problem in schedule.problems]
     assert told == [(True, False), (False, True)]
 
@@ -176,6 +140,13 @@ def test_a_time_zone_that_the_file_does_not_name_is_the_callers_or_that_of_its_t
     assert read_schedule(path, time_zone="Europe/Paris").info.time_zone == "Europe/Paris"
     with pytest.raises(DocumentError, match="unknown time zone 'Mars/Base'"):
         read_schedule(path, time_zone="Mars/Base")
+    begins = ["2026-03-28T20:00:00+01:00", "2026-03-29T10:00:00+02:00"]  # the clocks change in between
+    for about, at in (({}, begins), ({}, ["2026-05-08T10:00:00+05:30"]), ({"timeZone": "Europe/Berlin"}, begins[:1])):
+        starts = [each[:19] for each in at] if about else at
+        rows = [{"endsAt": "2026-03-29T08:00", "startsAt": each, "title": "Rye"} for each in starts]
+        read = read_schedule(written(tmp_path, "talks.json", json.dumps({**about, "talks": rows})))
+        assert [each.start.isoformat() for each in read.records] == at
+        assert not about or read.records[0].end == datetime.fromisoformat("2026-03-29T08:00+02:00")
 
 
 def test_a_file_that_is_cut_off_is_refused_with_its_line(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from chances import examples
+from conferences import ICAL
 from documents import written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -59,11 +60,12 @@ def test_an_exhibitor_is_the_same_from_every_file(tmp_path, name, content):
 
 
 def test_sessions_from_a_table(tmp_path):
-    content = """Title,Speakers,Date,Start,End,Room,Track,Language,Abstract
-Rye,Ana Só; Bo Li,2026-05-08,10:00,10:45,Oven,Grain,en,Why rye
+    content = """Title,Speakers,Date,Start,End,Room,Track,Language,Abstract,State
+Rye,Ana Só and Bo Li,2026-05-08,10:00,10:45,Oven,Grain,en,Why rye
 Night bake,Ana Só,2026-05-08,1:30 am,3:00 am,Oven,,,
 Rye,,2026-05-09,14:00,,Yard,,,Again
 Odd,,2026-05-09,soon,,Yard,,,
+Off,,2026-05-09,15:00,,Yard,,,,Cancelled
 """
     schedule = read_schedule(written(tmp_path, "Bread Days.csv", content), time_zone="Europe/Lisbon")
     rye, night, again, odd = (record for record in schedule.records if record.table == Table.SESSIONS)
@@ -78,6 +80,7 @@ Odd,,2026-05-09,soon,,Yard,,,
     assert odd.start is None
     assert schedule.problems == (
         "Bread Days.csv, line 5: 'Odd': 'soon' is no time of day; write it as HH:MM; it was kept without a time",
+        "Bread Days.csv, line 6: 'Off' is cancelled and was left out",
     )
     assert [record.title for record in schedule.records if record.table == Table.SPEAKERS] == ["Ana Só", "Bo Li"]
 
@@ -194,28 +197,6 @@ PRETALX = {
         }
     }
 }  # fmt: skip
-ICAL = """BEGIN:VCALENDAR
-X-WR-CALNAME:Bread Days
-X-WR-TIMEZONE:Europe/Lisbon
-BEGIN:VTIMEZONE
-TZID:Europe/Lisbon
-BEGIN:STANDARD
-DTSTART:19701025T020000
-TZOFFSETFROM:+0100
-TZOFFSETTO:+0000
-END:STANDARD
-END:VTIMEZONE
-BEGIN:VEVENT
-UID:1@bread.example
-DTSTART;TZID=Europe/Lisbon:20260508T100000
-DTEND;TZID=Europe/Lisbon:20260508T104500
-SUMMARY;LANGUAGE=en:Rye
-CATEGORIES:Grain,Slow
-ATTENDEE;CN="Ana":mailto:ana@bread.example
-RRULE:FREQ=DAILY
-END:VEVENT
-END:VCALENDAR
-"""
 CSV = 'Title;Speakers;Start;Duration;Room;Languages\nRye;"Ana; Bo";2026-05-08 10:00;45;Oven;en\nOats;;8.5.2026 11:00;1:00;;\n'
 MARKDOWN = "# Programme\n\n## Rye\n\n- Speakers: Ana\n- Start: 2026-05-08 10:00\n\nWhy rye.\n\n| title | start |\n|---|---|\n| Oats | 2026-05-08 11:00 |\n"
 XML = "\n".join((sample_folder() / "schedule.xml").read_text(encoding="utf-8").splitlines()[:60])

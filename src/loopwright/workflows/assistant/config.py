@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loopwright.config import Section
-from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
+from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD, MAX_LIMIT
 from loopwright.workflows.assistant.schemas import RetryMode
 from loopwright.workflows.sections import AUTO, WorkflowConfig
 
@@ -15,7 +15,7 @@ from loopwright.workflows.sections import AUTO, WorkflowConfig
 class SearchSection(Section):
     """How records are found."""
 
-    limit: PositiveInt = Field(default=DEFAULT_LIMIT, le=200)
+    limit: PositiveInt = Field(default=DEFAULT_LIMIT, le=MAX_LIMIT)
     """Hits that one planned query gives."""
     score_threshold: float = Field(default=DEFAULT_THRESHOLD, ge=0, le=1)
     """The score below which a hit is only a near miss."""

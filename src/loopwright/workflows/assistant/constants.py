@@ -17,3 +17,7 @@ DEFAULT_LIMIT = 10
 """Hits that one planned query gives."""
 DEFAULT_THRESHOLD = 0.35
 """The score below which a hit is only a near miss."""
+MAX_LIMIT = 200
+"""The largest limit that a query may have."""
+SURE = 0.5
+"""The evidence from which a record is what was asked for; below, it only comes near, or mentions it."""

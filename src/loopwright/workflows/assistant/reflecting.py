@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from loopwright.retrieval.text import fold
+from loopwright.retrieval.text import LETTER, fold
 from loopwright.retrieval.web import untrusted_line
 from loopwright.retrieval.web.cleaning import collapse
-from loopwright.workflows.assistant.answer.listing import SURE
 from loopwright.workflows.assistant.answer.wording import NOUNS, condition_said, described, excluded, shortened, subject
 from loopwright.workflows.assistant.config import AssistantSection
+from loopwright.workflows.assistant.constants import SURE
 from loopwright.workflows.assistant.schemas import (
     Filters,
     Found,
@@ -97,7 +97,7 @@ or one that is not understood, is no answer."""
 _OF_SOMETHING = ("person", "track", "type", "room", "on")
 """What says what is asked about where the day is given up."""
 _FEW = 5
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(f"{LETTER}+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,7 @@ class Step:
 def steps(
     question: Question, outcomes: Sequence[SearchOutcome], search: Search, config: AssistantSection
 ) -> Iterator[Step]:
-    """The steps, what the evidence speaks for most first.
-
-    Yields:
-        Steps whose queries may have been tried already.
-    """
+    """The steps, what the evidence speaks for most first; their queries may have been tried already."""
     few = [outcome for outcome in outcomes if len(outcome.hits) < config.search.enough]
     poor = [outcome.query for outcome in few or outcomes]
     # Where nothing passes the conditions, no other words will find anything.
@@ -182,14 +178,9 @@ def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[S
 
 
 def fewer_conditions(filters: Filters, *, keep_kind: bool = False) -> list[tuple[Filters, str]]:
-    """The filters with one kind of condition less each, the nearest first; exclusions stay.
+    """The filters with one kind of condition less each, the nearest first, and what was given up; exclusions stay.
 
-    Args:
-        filters: What was asked.
-        keep_kind: Whether the last that says what is asked about must stay: without a topic, some condition is it.
-
-    Returns:
-        The filters, and what was given up, for people.
+    Without a topic, some condition says what is asked about, and the last that does must stay (``keep_kind``).
     """
     found: list[tuple[Filters, str]] = []
     for slots in _GIVEN_UP:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from loopwright.config import Frozen
+from loopwright.workflows.assistant.constants import MAX_LIMIT
 
 
 class Table(StrEnum):
@@ -99,7 +100,7 @@ class PlannedQuery(Frozen):
     """What to look for; empty takes whatever the filters let through, in order of time."""
     filters: Filters = Filters()
     """What a record must be."""
-    limit: int = Field(default=10, ge=1, le=200)
+    limit: int = Field(default=10, ge=1, le=MAX_LIMIT)
     """At most so many hits."""
     score_threshold: float = Field(default=0.35, ge=0, le=1)
     """Hits that score less are near misses, not results."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel
 
 from loopwright.retrieval.web.cleaning import collapse
-from loopwright.workflows.assistant.answer.listing import SURE
 from loopwright.workflows.assistant.answer.wording import NOUNS, plain
+from loopwright.workflows.assistant.constants import SURE
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Question
 from loopwright.workflows.assistant.sources.catalogue import holds
 
@@ -33,18 +33,15 @@ def evaluation_of(reply: EvaluationReply, own: Evaluation) -> Evaluation:
     the model lists nothing to count, the rules' quality stands. Confidence is about the search, which no model sees,
     and always the rules'.
     """
-    missing, unsupported = _said(reply.missing), _said(reply.unsupported)
-    quality = _share(_said(reply.met), missing)
+    listed = (reply.met, reply.missing, reply.supported, reply.unsupported)
+    met, missing, supported, unsupported = ([*filter(None, map(collapse, parts))] for parts in listed)
+    quality = _share(met, missing)
     return Evaluation(
         quality_score=own.quality_score if quality is None else quality,
         confidence_score=own.confidence_score,
-        faithfulness_score=_share(_said(reply.supported), unsupported),
+        faithfulness_score=_share(supported, unsupported),
         issues=(*(f"does not meet: {part}" for part in missing), *(f"unsupported: {part}" for part in unsupported)),
     )
-
-
-def _said(parts: list[str]) -> list[str]:
-    return [flat for part in parts if (flat := collapse(part))]
 
 
 def _share(good: list[str], bad: list[str]) -> float | None:

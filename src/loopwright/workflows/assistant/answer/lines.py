@@ -25,7 +25,8 @@ _NAMES = frozenset({"title", "name", "speakers", "track", "talks"})
 _OTHERWISE: dict[Slot, str] = {
     **dict.fromkeys(("start", "end", "on"), "at another time"),
     **{slot: f"in another {slot}" for slot in ("room", "track", "language")},
-    "day": "on another day", "minutes": "of another length", "type": "of another kind", "person": "with other speakers",
+    "day": "on another day", "minutes": "of another or an unknown length", "type": "of another kind",
+    "person": "with other speakers",
 }  # fmt: skip
 """What was asked -> how a record differs that does not meet it."""
 

@@ -11,7 +11,7 @@ from loopwright.workflows.assistant.answer import operating
 from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, sentence, titled
 from loopwright.workflows.assistant.answer.references import offered, referenced
 from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
-from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD
+from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD, SURE
 from loopwright.workflows.assistant.schemas import (
     Draft,
     Filters,
@@ -27,8 +27,6 @@ from loopwright.workflows.assistant.schemas import (
 from loopwright.workflows.assistant.sources.catalogue import unmet
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
-SURE = 0.5
-"""The evidence from which the best record answers a question; below, it only comes near."""
 BESIDE = 0.38
 """Beside the best record, others must have this share of its evidence."""
 NEAR = 0.2

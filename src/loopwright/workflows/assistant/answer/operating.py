@@ -55,7 +55,9 @@ def clashing(sides: Sequence[Sequence[Record]]) -> str:
     across = (pair for one, other in combinations(timed, 2) for pair in product(one, other))
     pairs = [*(combinations(timed[0], 2) if len(timed) == 1 else across)]
     if not pairs:
-        return "I found only one of them, so I cannot tell whether they clash."
+        several = sum(map(len, sides)) > 1
+        why = "The programme does not say how long they take" if several else "I found only one of them"
+        return f"{why}, so I cannot tell whether they clash."
     at_once = [pair for pair in pairs if _overlap(*pair)]
     shown = dict.fromkeys(each.id for pair in at_once or pairs for each in pair)
     known = {each.id: each for side in timed for each in side}
@@ -63,15 +65,13 @@ def clashing(sides: Sequence[Sequence[Record]]) -> str:
     more = f"; and {len(shown) - _MOST_COMPARED} more" if len(shown) > _MOST_COMPARED else ""
     if at_once:
         return f"Yes, {'they' if len(pairs) == 1 else 'some of them'} overlap: {times}{more}."
-    apart = all(one.values("day") != other.values("day") for one, other in pairs)
+    apart = all({*one.values("day")}.isdisjoint(other.values("day")) for one, other in pairs)
     return f"No, they do not clash{', they are on different days' if apart else ''}: {times}{more}."
 
 
-def _overlap(one: Record, other: Record) -> bool:
-    """Whether two are on at once, or are the same."""
-    if one.start is None or one.end is None or other.start is None or other.end is None:
-        return False
-    return max(one.start, other.start) < min(one.end, other.end)
+def _overlap(*pair: Record) -> bool:
+    """Whether two whose times are known are on at once, or are the same."""
+    return max(each.start for each in pair if each.start) < min(each.end for each in pair if each.end)
 
 
 def compared(sessions: Sequence[Record]) -> str:
@@ -81,10 +81,11 @@ def compared(sessions: Sequence[Record]) -> str:
         return "I found only one of them, so I cannot compare."
     longest = max(timed, key=minutes_of)
     same, minutes = len({minutes_of(each) for each in timed}) == 1, minutes_of(longest)
-    lengths = f"Both take {minutes} minutes" if same else f"{titled(longest)} is longer, with {minutes} minutes"
+    lengths = f"Both take {minutes} minutes. " if same else f"{titled(longest)} is longer, with {minutes} minutes. "
+    lengths = lengths if all(each.end for each in timed) else ""
     first, second, *_ = sorted(timed, key=lambda each: each.start or datetime.max)
     order = f"{titled(first)} is earlier. " if first.start != second.start else ""
-    return f"{lengths}. {order}{clashing([[each] for each in timed])}"
+    return f"{lengths}{order}{clashing([[each] for each in timed])}"
 
 
 def until(record: Record, now: datetime | None) -> str:

@@ -9,7 +9,7 @@ from datetime import date
 from loopwright.retrieval.text import STOP_WORDS, fold
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.searching.lexicon import words
-from loopwright.workflows.assistant.sources.languages import CODES
+from loopwright.workflows.assistant.sources.languages import CODES, code_of
 
 NOUNS = {table: (table.value.removesuffix("s"), table.value) for table in Table}
 """Table -> what one of its records is called, and several."""
@@ -36,6 +36,8 @@ def when(record: Record) -> str:
     day = f"{_DAYS[record.start.weekday()][:3]} {record.start.day} {_MONTHS[record.start.month - 1]}"
     if record.end is None:
         return f"{day}, {record.start:%H:%M}"
+    if len(record.values("day")) > 1:
+        return f"{day}, {record.start:%H:%M} to {day_named(record.end)}, {record.end:%H:%M}"
     return f"{day}, {record.start:%H:%M}-{record.end:%H:%M} ({minutes_of(record)} min)"
 
 
@@ -86,7 +88,7 @@ def condition_said(asked: Condition) -> str:
     if asked.slot == "type":
         return f"of the kind {plain(several([f'“{kind}”' for kind in asked.values]))}"
     if asked.slot == "language":
-        return f"in {several([CODES.get(code.lower(), code) for code in asked.values])}"
+        return f"in {several([*dict.fromkeys(CODES.get(code_of(each), each) for each in asked.values)])}"
     if asked.slot == "person":
         return f"with {plain(several(asked.values))}"
     return "" if asked.slot == "record" else asked.said

@@ -85,8 +85,11 @@ async def update_profile(state: AssistantState, services: Services) -> dict[str,
     """
     question, user = question_of(state), user_of(state) or ""
     if forgets_all(question):
+        conversation = (state.get("user_context") or {}).get("conversation_id")
         if user:
             await services.memory.delete_profile(user)
+        elif conversation:  # of those who give no name, each is known by its conversation
+            await services.memory.delete_conversation(conversation, user_of(state))
         return {"profile": Profile(user_id=user), "history": []}
     said = await services.reply(UPDATE_PROFILE, ProfileReply, question=question)
 

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from loopwright.retrieval.web import untrusted_line
 from loopwright.retrieval.web.cleaning import collapse
-from loopwright.workflows.assistant.constants import PLAN_QUERIES
+from loopwright.workflows.assistant.constants import PLAN_QUERIES, UPDATE_PROFILE
+from loopwright.workflows.assistant.question.personal import forgets_all, forgotten
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
@@ -64,10 +65,6 @@ class PlanReply(BaseModel):
         stays excluded.
         """
         said: dict[str, Any] = {"query_mode": self.query_mode or rules.query_mode}
-        if self.operation is not None and rules.operation in ("find", "outside"):
-            said["operation"] = self.operation
-        if said.get("operation", rules.operation) in ("count", "most"):
-            said["by"] = rules.by or self.counted
         filters = self._filters(self.where, rules.filters, read)
         parts = [
             Question(text=rules.text, topic=collapse(need.topic), tables=rules.tables, filters=filters_of)
@@ -76,6 +73,13 @@ class PlanReply(BaseModel):
         ]
         if len(parts) > 1 and not rules.parts:
             said["parts"] = tuple(parts)
+        # What asks for a search is no greeting, and what is compared must be told apart.
+        asked = rules.model_copy(update={"operation": self.operation or "find"})
+        sided = self.operation not in ("clash", "compare") or said.get("parts") or rules.parts
+        if rules.operation in ("find", "outside") and sided and (asked.searches or asked.operation == "outside"):
+            said["operation"] = self.operation or rules.operation
+        if said.get("operation", rules.operation) in ("count", "most"):
+            said["by"] = rules.by or self.counted
         if rules.topic and not rules.parts:
             tables = tuple(dict.fromkeys(table for table in self.tables if table in present))
             # To look everywhere is to say nothing.
@@ -135,13 +139,17 @@ def planned_by_rules(state: AssistantState, services: Services) -> dict[str, Any
 
 
 def _read(state: AssistantState, services: Services, standalone: str | None = None) -> Question:
-    return understand(
+    question = understand(
         standalone or question_of(state),
         services.search,
         now=asked_at(state),
         history=() if standalone else state.get("history") or (),
         profile=state.get("profile"),
     )
+    if forgets_all(question.text):
+        profile = state.get("profile") if state.get("error_node") != UPDATE_PROFILE else None
+        return question.model_copy(update={"notes": (forgotten(profile, state.get("user_context") or {}),)})
+    return question
 
 
 def _planned(question: Question, state: AssistantState, services: Services) -> dict[str, Any]:

@@ -7,23 +7,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from loopwright.workflows.assistant.constants import REFLECT_AND_REPLAN
-from loopwright.workflows.assistant.reflecting import (
-    ReflectionReply,
-    lowered,
-    reflect,
-    reflection_of,
-    shown_search,
-    untried,
-    wish_after,
-)
+from loopwright.workflows.assistant import reflecting
+from loopwright.workflows.assistant.constants import MAX_LIMIT, REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.schemas import PlannedQuery, Reflection, SearchOutcome, ThinkingUpdate
 from loopwright.workflows.assistant.searching.search import merge
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, asked_of, question_of
-
-MAX_LIMIT = 200
-"""The largest limit that a query may have."""
 
 
 async def execute_queries(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -48,7 +37,7 @@ async def check_results(state: AssistantState, services: Services) -> dict[str, 
     section, results = services.config.assistant, state.get("query_results") or {}
     # An empty plan says that nothing is left to try.
     planned = state.get("planned_queries")
-    wish = wish_after(asked_of(state), state.get("outcomes") or [], results, section) if planned else None
+    wish = reflecting.wish_after(asked_of(state), state.get("outcomes") or [], results, section) if planned else None
     asked = dict.fromkeys(query.table.value for plan in state.get("attempts") or [] for query in plan)
     return {
         "retry_wanted": wish,
@@ -72,8 +61,8 @@ async def relax_and_retry(state: AssistantState, services: Services) -> dict[str
     least = max(1, services.config.assistant.search.enough)
     pairs = zip(planned, state.get("outcomes") or [], strict=False)
     poor = [query for query, outcome in pairs if len(outcome.hits) < least] or planned
-    wider = (lowered(query, limit=min(MAX_LIMIT, query.limit * 2)) for query in poor)
-    queries = list(untried(wider, attempts))
+    wider = (reflecting.lowered(query, limit=min(MAX_LIMIT, query.limit * 2)) for query in poor)
+    queries = list(reflecting.untried(wider, attempts))
     return {
         "planned_queries": queries,
         "retry_count": state.get("retry_count", 0) + 1,
@@ -112,11 +101,11 @@ async def reflect_and_replan(state: AssistantState, services: Services) -> dict[
         question, attempts = asked_of(state), state.get("attempts") or []
         reply = await services.reply(
             REFLECT_AND_REPLAN,
-            ReflectionReply,
+            reflecting.ReflectionReply,
             question=question_of(state),
-            **shown_search(question, state.get("outcomes") or [], attempts, services.search),
+            **reflecting.shown_search(question, state.get("outcomes") or [], attempts, services.search),
         )
-        own = reflection_of(reply, question, attempts, own, services.config.assistant)
+        own = reflecting.reflection_of(reply, question, attempts, own, services.config.assistant)
     return _replanned(state, own)
 
 
@@ -127,7 +116,7 @@ def reflected_by_rules(state: AssistantState, services: Services) -> dict[str, A
 
 def _by_rules(state: AssistantState, services: Services) -> Reflection:
     outcomes, attempts = state.get("outcomes") or [], state.get("attempts") or []
-    return reflect(asked_of(state), outcomes, attempts, services.search, services.config.assistant)
+    return reflecting.reflect(asked_of(state), outcomes, attempts, services.search, services.config.assistant)
 
 
 def _replanned(state: AssistantState, reflection: Reflection) -> dict[str, Any]:

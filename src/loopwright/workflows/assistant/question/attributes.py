@@ -7,8 +7,8 @@ from datetime import date
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.schemas import Question, Table
 from loopwright.workflows.assistant.searching.lexicon import words
-from loopwright.workflows.assistant.sources.catalogue import Catalogue, clock_of
-from loopwright.workflows.assistant.sources.languages import CODES
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, span_of
+from loopwright.workflows.assistant.sources.languages import CODES, code_of
 
 _MOST = 40
 _FIELDS = {"room": "rooms", "track": "tracks", "day": "days", "language": "languages", "type": "kinds of sessions"}
@@ -41,7 +41,7 @@ def _listed(question: Question, catalogue: Catalogue, *, counted: bool) -> tuple
     if field == "day":
         named = [_day(date.fromisoformat(day)) for day in sorted(values)]
     elif field == "language":
-        named = [CODES.get(code.lower(), code) for code in values]
+        named = [*dict.fromkeys(CODES.get(code_of(each), each) for each in values)]
     else:
         named = sorted(values)
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
@@ -62,10 +62,9 @@ def _itself(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
         return (where or f"The schedule does not say where {info.title} is; it has {rooms} rooms.",)
     told = [f"{info.title} is on {span}.", where] if not question.filters.values("day") else []
     for day in question.filters.values("day") or sorted(catalogue.values("day")):
-        held = [record for record in catalogue.of_table(Table.SESSIONS) if day in record.values("day") and record.start]
-        if held:
-            first = min(clock_of(record.start) for record in held if record.start)
-            last = max(clock_of(record.end or record.start) for record in held if record.start)
+        own = (each for each in catalogue.of_table(Table.SESSIONS) if each.start and each.values("day") == (day,))
+        if held := [span_of(each) for each in own]:
+            first, last = min(held)[0], max(ends for _, ends in held)
             told.append(f"On {_day(date.fromisoformat(day))} it goes from {clock_said(first)} to {clock_said(last)}.")
     sessions, speakers = len(catalogue.of_table(Table.SESSIONS)), len(catalogue.of_table(Table.SPEAKERS))
     told.append(f"It has {sessions} sessions and {speakers} speakers.")

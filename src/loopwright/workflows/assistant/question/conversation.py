@@ -8,18 +8,17 @@ from operator import itemgetter
 from typing import Literal, TypeAlias, get_args
 
 from loopwright.retrieval.text import STOP_WORDS, terms
+from loopwright.workflows.assistant.question.moments import MIDNIGHT, POSITIONS
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Record, Slot, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import words
-from loopwright.workflows.assistant.sources.catalogue import clock_of
+from loopwright.workflows.assistant.sources.catalogue import span_of
 
 _TIMES: tuple[Slot, ...] = ("start", "end", "on")
 Beside: TypeAlias = Literal["after", "before", "during"]
 """How something lies in time to a session."""
-POSITIONS = {word: place for place, word in enumerate("first second third fourth fifth".split())}
-"""Word -> the place in a row that it says, from zero."""
 _ORDERED = words("things", "last") | POSITIONS.keys()
 _ONES = frozenset({"one", "ones"})
 _SHORT = 7
@@ -180,9 +179,9 @@ def _pointed(
         named = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
         topic = "" if missed else " ".join(sentence.tokens[place].raw for place in rest if place < named)
         return _of_sessions(question, filters, topic=topic)
-    pointing = words("turns", "it", "en")
-    kinds = {span.condition.values for span in sentence.spans if sentence.is_any(span.first - 1, pointing)}
-    if those := [each for each in cited if each.values("type") in kinds]:  # "that panel"
+    behind = (span for span in sentence.spans if sentence.is_any(span.first - 1, words("turns", "it", "en")))
+    kinds = {kind for span in behind for kind in span.condition.values}
+    if those := [each for each in cited if not kinds.isdisjoint(each.values("type"))]:  # "that panel"
         return _about(question, those if said & words("turns", "them") - {"one"} else those[:1])
     if not slots and not rest and (surpassing := _surpassing(sentence, said, sessions)):
         return _about(question, [surpassing])
@@ -277,15 +276,16 @@ def _about(question: Question, records: Sequence[Record]) -> Question:
 
 def around(anchor: Record, beside: Beside) -> tuple[Condition, Condition]:
     """What is on the same day as a session: after it, before it, or during it."""
-    start, said = anchor.start or datetime.min, f"{beside} “{anchor.title}”"
-    begins, ends = clock_of(start), clock_of(anchor.end or start)
-    if beside == "after":
-        when = Condition(slot="start", least=ends, said=said)
+    begins, ends = span_of(anchor)
+    ends, days, said = max(ends, begins + 1), anchor.values("day"), f"{beside} “{anchor.title}”"
+    if beside == "after":  # of several days the last
+        when = Condition(slot="start", least=ends - MIDNIGHT * len(days[1:]), said=said)
+        days = days[-1:]
     elif beside == "before":
-        when = Condition(slot="end", most=begins, said=said)
+        when, days = Condition(slot="end", most=begins, said=said), days[:1]
     else:
         when = Condition(slot="on", least=begins, most=ends, said=said)
-    return Condition(slot="day", values=anchor.values("day"), said="that day"), when
+    return Condition(slot="day", values=days, said="that day"), when
 
 
 def is_around(condition: Condition) -> bool:

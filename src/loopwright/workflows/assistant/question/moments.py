@@ -8,17 +8,19 @@ from datetime import date, datetime, timedelta
 
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Record, Slot
-from loopwright.workflows.assistant.searching.lexicon import days, numbers, words
-from loopwright.workflows.assistant.sources.catalogue import clock_of
-from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.searching.lexicon import days, numbers, spoken, table, words
+from loopwright.workflows.assistant.sources.catalogue import clock_of, span_of
+from loopwright.workflows.assistant.sources.info import NIGHT_ENDS, ConferenceInfo
 
 NOON, MIDNIGHT = 720, 1440
 PARTS = {"morning": (0, NOON), "afternoon": (NOON, 1080), "evening": (1020, 1800)}
 """Part of a day -> its first minute, and the one after its last."""
 _MOMENTS = {"noon": (NOON, 780), "dinner": (1080, 1170), "midnight": (MIDNIGHT, MIDNIGHT)}
-_CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)|(\d{1,2})(?:h|u)?")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+_CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)\.?|(\d{1,2})(?:h|u)?")
+_FIGURES = re.compile(r"\d{4}-\d\d-\d\d|\d+\.\d+\.\d*")
+_DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
+POSITIONS = {word: place for place, word in enumerate(table("things")["en"]["positions"].split())}
+"""Word -> the place in a row that it says, from zero."""
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _AND_PARTS = {"quart": 15, "cuarto": 15, "demie": 30, "media": 30}
 """Behind "and" and an hour: the minutes past it."""
@@ -44,8 +46,7 @@ class Now:
             return None
         local = moment.replace(tzinfo=info.zone) if moment.tzinfo is None else moment.astimezone(info.zone)
         minute = clock_of(local)
-        day = local.date() - timedelta(days=1) if minute >= MIDNIGHT else info.day_of(local)
-        return cls(day, minute)
+        return cls(local.date() - timedelta(days=minute >= MIDNIGHT), minute)
 
     def later(self, minutes: int) -> Now:
         """A moment so many minutes after this one."""
@@ -53,17 +54,11 @@ class Now:
 
     def is_before(self, record: Record) -> bool:
         """Whether a record has not ended yet."""
-        days = record.values("day")
-        ends = clock_of(record.end or record.start) if record.start else MIDNIGHT
-        return bool(days) and (date.fromisoformat(days[0]), ends) > (self.day, self.minute)
+        days = [date.fromisoformat(day) for day in record.values("day")[:1]]
+        return any(span_of(record)[1] > self.minute + (self.day - day).days * MIDNIGHT for day in days)
 
     def conditions(self, slot: Slot, length: int | None = 1) -> tuple[Condition, ...]:
-        """What is on now, begins from now on, or has ended, that day.
-
-        Args:
-            slot: ``on``, ``start`` or ``end``.
-            length: For so many minutes; None until the day ends.
-        """
+        """What is on now, starts from now on, or has ended, that day; within so many minutes, or until the day ends."""
         today = Condition(slot="day", values=(self.day.isoformat(),), said="today")
         if slot == "end":
             return today, Condition(slot=slot, most=self.minute, said="until now")
@@ -76,30 +71,26 @@ def clock_said(minute: int) -> str:
     return f"{minute // 60 % 24:02}:{minute % 60:02}"
 
 
-def read_days(sentence: Sentence, info: ConferenceInfo | None, held: tuple[str, ...], now: Now | None) -> None:
-    """Read the days that are named: by their name, number or date, or as seen from now.
-
-    Args:
-        sentence: The question.
-        info: The conference.
-        held: Its days that have sessions, as ISO dates.
-        now: The moment of asking.
-    """
+def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None) -> None:
+    """Read the days that are named: by their name, number or date, of those that have sessions, or as seen from now."""
     for place in range(len(sentence)):
         word = sentence.word(place)
         if sentence.tokens[place].taken:
             continue
         name, part = _compound(word) or (word, "")
         if name in days() and (part or len(name) > 3 or _is_short_day(sentence, place)):
-            _ask_weekday(sentence, place, days()[name], held)
+            found = [day for day in held if date.fromisoformat(day).weekday() == days()[name]]
+            _ask_held(sentence, place, place + 1, found, f"a {sentence.tokens[place].raw.capitalize()}")
         elif now and (away := _away(sentence, place, name)) is not None:
             first = place - 2 if abs(away) == 2 and sentence.word(place - 2) == "day" else place
             sentence.ask(first, place + 1, "day", (now.day + timedelta(days=away)).isoformat())
             part = part or next((each for each in PARTS if away == 0 and word in words("time", each)), "")
         elif word in words("time", "day"):
             _ask_numbered(sentence, place, held)
-        elif info and word[:3] in _MONTHS and (len(word) > 3 or word != "may"):
-            _ask_date(sentence, place, info, held)
+        elif word in days("months"):
+            _ask_date(sentence, place, held)
+        elif _FIGURES.fullmatch(word):
+            _ask_figures(sentence, place, held)
         if part:
             _ask_part(sentence, place, place + 1, part)
     named = [span.condition.values for span in sentence.spans if span.condition.slot == "day"]
@@ -129,11 +120,11 @@ def _is_short_day(sentence: Sentence, place: int) -> bool:
     return before not in words("grammar", "be") and (timed or begun)
 
 
-def _ask_weekday(sentence: Sentence, place: int, weekday: int, held: tuple[str, ...]) -> None:
-    found = [day for day in held if date.fromisoformat(day).weekday() == weekday]
+def _ask_held(sentence: Sentence, first: int, last: int, found: list[str], named: str) -> None:
+    """Ask for days; one that has no session is noted and kept, so that no other is shown for it."""
     if not found:
-        sentence.notes.append(f"The programme has nothing on a {sentence.tokens[place].raw.capitalize()}")
-    sentence.ask(place, place + 1, "day", *(found or ("none",)))
+        sentence.notes.append(f"The programme has nothing on {named}")
+    sentence.ask(first, last, "day", *(found or ("none",)))
 
 
 def _away(sentence: Sentence, place: int, word: str) -> int | None:
@@ -150,26 +141,38 @@ def _away(sentence: Sentence, place: int, word: str) -> int | None:
 
 def _ask_numbered(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
     """A day by its number: "day 2", "the first day", "the last day"."""
-    positions = {word: n for n, word in enumerate("first second third fourth fifth sixth seventh".split())}
     before, after = sentence.word(place - 1), sentence.word(place + 1)
-    number = positions.get(before, numbers().get(after, 0) - 1 if not after.isdigit() else int(after) - 1)
+    number = POSITIONS.get(before, numbers().get(after, 0) - 1 if not after.isdigit() else int(after) - 1)
     if before in words("things", "last"):
         number = len(held) - 1
     if not held or number < 0:
         return
-    first = place - (before in positions or before in words("things", "last"))
+    first = place - (before in POSITIONS or before in words("things", "last"))
     sentence.ask(first, first + 2, "day", held[number] if number < len(held) else "none")
 
 
-def _ask_date(sentence: Sentence, place: int, info: ConferenceInfo, held: tuple[str, ...]) -> None:
-    month = _MONTHS.index(sentence.word(place)[:3]) + 1
-    for other in (place - 1, place + 1):
+def _ask_date(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
+    """A date by its month, and its number before it or, in English alone, behind it: "18 April", "May 9th"."""
+    month = days("months")[sentence.word(place)] + 1
+    # "That may 3 people like" names no month.
+    english = sentence.word(place) in spoken("en") and sentence.tokens[place].raw != "may"
+    for other in (place - 1 - sentence.is_any(place - 1, ("of", "de")), *([place + 1] if english else [])):
         match = _DAY_OF_MONTH.fullmatch(sentence.word(other))
         if match and 0 < int(match[1]) <= 31:
+            first, last = min(place, other), max(place, other) + 1
             found = [day for day in held if day[5:] == f"{month:02}-{int(match[1]):02}"]
-            named = found or [f"{info.start.year}-{month:02}-{int(match[1]):02}"]
-            sentence.ask(min(place, other), max(place, other) + 1, "day", *named)
+            _ask_held(sentence, first, last, found, sentence.raw(first, last))
             return
+
+
+def _ask_figures(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
+    """A date in figures, as "2025-02-01" or "1.2."; without a year one of the conference: "3.12." may be a version."""
+    said = sentence.word(place)
+    day, month, *year = filter(None, said.split(".") if "." in said else said.split("-")[::-1])
+    date_said = "-".join([*year, month.zfill(2), day.zfill(2)])
+    found = [each for each in held if each.endswith(date_said)]
+    if found or year:
+        _ask_held(sentence, place, place + 1, found, sentence.tokens[place].raw)
 
 
 def _ask_part(sentence: Sentence, first: int, last: int, part: str) -> None:
@@ -209,6 +212,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     if hour < 12 and (half == "pm" or (not half and hour < earliest and not exact)):
         hour += 12
     at = (0 if half == "am" and hour == 12 else hour) * 60 + minute
+    at += MIDNIGHT * (at < NIGHT_ENDS * 60)
     return at, at, after
 
 
@@ -248,24 +252,21 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
 def read_windows(sentence: Sentence, held: tuple[str, ...]) -> list[Span]:
     """Read from when on one day until when on another; the days between are asked for, and what lies outside barred.
 
-    Args:
-        sentence: The question, its days read and its times not yet.
-        held: The days of the conference, as ISO dates.
+    The days are read before, and the times after.
     """
     for place in (place for place in range(len(sentence)) if sentence.is_any(place, words("time", "between after"))):
         first = _moment_at(sentence, place + 1)
         joined = first is not None and sentence.is_any(first[2], words("time", "to"))
         second = _moment_at(sentence, first[2] + 1) if first and joined else None
-        if not (first and second and first[0] < second[0]):
+        if not (first and second and first[:2] < second[:2]):
             continue
         last = second[2]
         sentence.spans = [span for span in sentence.spans if not place < span.first < last]
         days = [day for day in held if first[0] <= day <= second[0]]
         sentence.ask(place, last, "day", *days, said=sentence.written(place, last))
         until = Condition(slot="start", values=first[:1], most=first[1], said=f"before {clock_said(first[1])} that day")
-        since = Condition(
-            slot="start", values=second[:1], least=second[1], said=f"after {clock_said(second[1])} on the other"
-        )
+        told = f"after {clock_said(second[1])} on the other"
+        since = Condition(slot="start", values=second[:1], least=second[1], said=told)
         return [Span(place, last, each, barred=True) for each in (until, since)]
     return []
 
@@ -279,7 +280,12 @@ def _moment_at(sentence: Sentence, place: int) -> tuple[str, int, int] | None:
     if clock is None:
         return None
     day = day or days.get(clock[2] + (sentence.word(clock[2]) == "on"))
-    return (day.condition.values[0], clock[0], max(day.last, clock[2])) if day else None
+    if day is None or day.condition.values[0] == "none":
+        return None
+    # "Sunday at 1 am" is in the night of Saturday, "Sunday at midnight" in that of Sunday.
+    night = clock[0] >= MIDNIGHT and not sentence.is_any(clock[2] - 1, words("time", "midnight"))
+    said = date.fromisoformat(day.condition.values[0]) - timedelta(days=night)
+    return said.isoformat(), clock[0], max(day.last, clock[2])
 
 
 def _greets(sentence: Sentence, place: int) -> bool:
@@ -358,8 +364,9 @@ def _denied(sentence: Sentence, place: int) -> bool:
 
 
 def _window(sentence: Sentence, first: int, last: int, least: int, most: int) -> int:
-    # Of "4 to 6 pm" the first hour is in the afternoon too, and of "11 to 1" the second.
-    most += 720 if most <= least < 720 else 0
+    # Of "0:30 to 8" most is in the morning, of "11 to 1" the second hour in the afternoon, and of "22 to 1" at night.
+    least -= MIDNIGHT if most <= MIDNIGHT <= least else 0
+    most += 720 if most <= least else 0
     said = f"between {clock_said(least)} and {clock_said(most)}"
     sentence.ask(first, last, "start", least=least, most=most, said=said)
     return last

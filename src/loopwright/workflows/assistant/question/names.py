@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from rapidfuzz.distance import OSA
 
@@ -15,19 +16,21 @@ from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
 from loopwright.workflows.assistant.searching.lexicon import function_words, glossary, numbers, words
+from loopwright.workflows.assistant.searching.vocabulary import WORD
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 from loopwright.workflows.assistant.sources.languages import CODES, NAMES, code_of
 
-_NAME = re.compile(r"[^\W\d_]{2,}")
+_Named = TypeVar("_Named")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
 _LONGER = re.compile(r"[A-Za-z]{1,3}\d(?=\.)")
 _SIGNS = re.compile(r"[.,;?!()]")
 SPEAKING = words("grammar", "speaking")
 """Words beside which a person stands."""
+_PLACES = words("things", "room building")
 _USUAL, _OWN = 3e-5, 1e-6
 _LONGEST_ROOM = 5
 _ANY_KIND = ("talk", "session", "devroom", "event")
-_LONGEST_NAME, _SHORTEST_NAME = 4, 4
+_LONGEST_NAME, _SHORTEST_NAME, _PARTICLE = 4, 4, 3
 _LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
 
 
@@ -52,19 +55,20 @@ class Names:
         """Track -> the words that tell it."""
         self.single = frozenset(word for own in self.tracks.values() if len(own) == 1 for word in own)
         """Tracks of one word, as terms: a subject, however common the word is."""
-        self.types = {_squashed(kind): kind for kind in catalogue.values("type")}
-        """Kind of session, squashed -> as the schedule has it."""
-        self.languages = {code_of(code): code for code in catalogue.values("language")}
+        self.types = grouped((_squashed(kind), kind) for kind in catalogue.values("type"))
+        """Kind of session, squashed -> as the schedule has it, the most frequent first."""
+        self.languages = grouped((code_of(code), code) for code in catalogue.values("language"))
         """Code -> as the schedule has it."""
         self.persons: dict[str, set[str]] = defaultdict(set)
         """Word of a name -> the persons who have it."""
         people = {person for record in sessions for person in record.values("speaker")}
         for person in people | {record.title for record in catalogue.of_table(Table.SPEAKERS)}:
-            named = _NAME.findall(fold(person))
-            for word in named if len(named) <= _LONGEST_NAME else ():  # a team is called by its subject
+            named = WORD.findall(fold(person))
+            long = sum(len(word) > _PARTICLE for word in named) > _LONGEST_NAME  # a team is called by its subject
+            for word in () if long else named:
                 self.persons[word].add(person)
         spoken = (fold(text) for record in sessions for text in (record.title, *record.texts.values()))
-        self.said = Counter(word for text in spoken for word in set(_NAME.findall(text)))
+        self.said = Counter(word for text in spoken for word in set(WORD.findall(text)))
         """Word -> in how many sessions it is written."""
         self.stands = {_squashed(record.title): record for record in catalogue.of_table(Table.EXHIBITORS)}
         """Exhibitor's name, squashed -> the exhibitor."""
@@ -72,8 +76,8 @@ class Names:
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
         self._titled = [frozenset(terms(record.title)) for record in sessions]
         self._sessions = sessions
-        self.titles = {_squashed(record.title): record for record in sessions}
-        """Session's title, squashed -> the session."""
+        self.titles = grouped((_squashed(record.title), record) for record in sessions)
+        """Session's title, squashed -> the sessions that have it."""
 
     def _read_rooms(self, rooms: list[str]) -> None:
         found: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -82,7 +86,7 @@ class Names:
         for room in dict.fromkeys(rooms):
             inside = re.findall(r"\(([^)]*)\)", room)
             plain = re.sub(r"\([^)]*\)", "", room)
-            for alias in (room, plain, " ".join(each for each in plain.split() if not _is_place(fold(each))), *inside):
+            for alias in (room, plain, " ".join(each for each in plain.split() if fold(each) not in _PLACES), *inside):
                 if phrase := _phrase(alias):
                     found[phrase].append(room)
             for alias in (room, *inside):
@@ -91,7 +95,7 @@ class Names:
             if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
                 firsts[phrase[0]].append(room)
         for word, several in firsts.items():
-            if len(several) > 1 and word not in starts and not _is_place(word):
+            if len(several) > 1 and word not in starts and word not in _PLACES:
                 found.setdefault((word,), several)
         self.rooms = {phrase: tuple(dict.fromkeys(named)) for phrase, named in found.items()}
         self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
@@ -114,18 +118,19 @@ class Names:
         if len(both) < 2 or not sentence.free(place - 1, place):
             return False
         titled = zip(self._titled, self._sessions, strict=True)
-        return any(both <= title and self.types[kind] not in record.values("type") for title, record in titled)
+        own = {*self.types[kind]}
+        return any(both <= title and own.isdisjoint(record.values("type")) for title, record in titled)
 
     def titled(self, text: str) -> int:
         """How many sessions have all words of a text in their titles; 0 for a text without words."""
         wanted = set(terms(text))
         return sum(wanted <= title for title in self._titled) if wanted else 0
 
-    def record(self, quoted: str) -> Record | None:
-        """The session whose title is quoted, or begins so."""
+    def records(self, quoted: str) -> tuple[Record, ...]:
+        """The sessions whose title is quoted, or begins so."""
         wanted = _squashed(quoted)
-        begun = (record for title, record in self.titles.items() if len(wanted) > 11 and title.startswith(wanted))
-        return self.titles.get(wanted) or next(begun, None)
+        begun = (found for title, found in self.titles.items() if len(wanted) > 11 and title.startswith(wanted))
+        return self.titles.get(wanted) or next(begun, ())
 
     def track_of(self, wanted: list[str]) -> tuple[str, frozenset[str]] | None:
         """The track whose name some terms cover best, and the terms of it that they have."""
@@ -153,16 +158,15 @@ def read_titles(sentence: Sentence, names: Names) -> list[Record]:
         first = next((place for place in range(len(sentence)) if sentence.match(place, wanted)), None)
         if first is None:
             continue
-        record = names.record(quoted)
-        if record is not None:
-            found.append(record)
+        if records := names.records(quoted):
+            found += records
             sentence.take(first, first + len(wanted), "record")
         elif len(wanted) > 1:
             sentence.take(first, first + len(wanted), "title")
     for first in range(len(sentence)):
         for last in range(min(len(sentence), first + _LONGEST_TITLE), first + _SHORTEST_TITLE, -1):
-            if sentence.free(first, last) and (record := names.titles.get(_squashed(sentence.raw(first, last)))):
-                found.append(record)
+            if sentence.free(first, last) and (records := names.titles.get(_squashed(sentence.raw(first, last)))):
+                found += records
                 sentence.take(first, last, "record")
                 break
     return found
@@ -236,7 +240,7 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
             told = squashed not in _ANY_KIND or sentence.says(place - 1, "not")
             known = squashed in names.types and told and not names.in_title(sentence, place, squashed)
             if known and sentence.free(place, place + length):
-                sentence.ask(place, place + length, "type", names.types[squashed])
+                sentence.ask(place, place + length, "type", *names.types[squashed])
                 break
         code = NAMES.get(word)
         # "I don't speak French" denies the whole of what it says.
@@ -246,7 +250,7 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
         if code and sentence.free(place, place + 1) and (said or first < place):
             if code not in names.languages:
                 sentence.notes.append(f"The programme has nothing in {CODES[code]}")
-            sentence.ask(first, place + 1, "language", names.languages.get(code, code))
+            sentence.ask(first, place + 1, "language", *names.languages.get(code, (code,)))
 
 
 def _read_track(sentence: Sentence, place: int, names: Names) -> None:
@@ -365,7 +369,7 @@ def _misspelt(word: str, persons: Iterable[str]) -> set[str]:
     return {
         person
         for person in persons
-        if any(0 < OSA.distance(own, word, score_cutoff=slips) <= slips for own in _NAME.findall(fold(person)))
+        if any(0 < OSA.distance(own, word, score_cutoff=slips) <= slips for own in WORD.findall(fold(person)))
     }
 
 
@@ -396,10 +400,6 @@ def _alone(sentence: Sentence, place: int, names: Names) -> bool:
     return sure and written <= 8 + 8 * spoken
 
 
-def _is_place(word: str) -> bool:
-    return word in words("things", "room building")
-
-
 def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
     """Whether a word is joined to one that was read so: "Moser or Hofer"."""
     return sentence.says(place - 1, "and") and sentence.tokens[place - 2].taken == what
@@ -408,6 +408,14 @@ def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
 def _can_name(word: str) -> bool:
     kinds = words("things", "sessions speakers first last any room track")
     return len(word) > 1 and word not in STOP_WORDS and word not in kinds
+
+
+def grouped(pairs: Iterable[tuple[str, _Named]]) -> dict[str, tuple[_Named, ...]]:
+    """What goes by the same name, in order."""
+    found: dict[str, tuple[_Named, ...]] = {}
+    for name, each in pairs:
+        found[name] = (*found.get(name, ()), each)
+    return found
 
 
 def _squashed(text: str) -> str:

@@ -68,14 +68,7 @@ def refused(sentence: Sentence, first: int, last: int) -> list[int]:
 
 
 def nearest(sentence: Sentence, first: int, last: int, *, answered: float = 0.0) -> Near:
-    """The operation that some words speak for most.
-
-    Args:
-        sentence: The question.
-        first: The first word.
-        last: The word behind the last.
-        answered: The log-odds that speak against a question which no programme answers.
-    """
+    """The operation that some words speak for most, with log-odds against a question which no programme answers."""
     model = model_of("examples")
     masked = _masked(sentence, first, last, model)
     said = _features(masked)

@@ -6,13 +6,11 @@ from math import ceil
 from typing import get_args
 
 from loopwright.workflows.assistant.config import AssistantSection
+from loopwright.workflows.assistant.constants import MAX_LIMIT, SURE
 from loopwright.workflows.assistant.schemas import Filters, Pick, PlannedQuery, Profile, Question, Table
 
 MAX_WISHES = 3
 """The most searches for a profile's wishes in one plan, shared by its tables; the newest wishes go first."""
-SURE = 0.5
-"""What is counted or stands at an end must be about the topic, and not only mention it."""
-_ALL = 200
 _BESIDE = (Table.EXHIBITORS, Table.ATTENDEES)
 _PICKS: dict[str, Pick] = {**{each: each for each in get_args(Pick)}, "next": "first", "previous": "last"}
 
@@ -36,7 +34,7 @@ def plan(question: Question, config: AssistantSection, profile: Profile | None =
     for part in parts:
         limit = ceil(config.search.limit / len(parts))
         if alone:  # of a subject the best, of a track or a person all
-            limit = 1 if part.topic and len(parts) > 1 else _ALL
+            limit = 1 if part.topic and len(parts) > 1 else MAX_LIMIT
         queries += _planned(part, config, profile, limit)
     return list(dict.fromkeys(queries))
 
@@ -58,8 +56,8 @@ def _planned(question: Question, config: AssistantSection, profile: Profile | No
             # Persons are words where they are no filter: "does Ada have a stand?".
             query_text=text or (" ".join(question.filters.values("person")) if table in _BESIDE else ""),
             filters=filters_for(table, question.filters),
-            limit=_ALL if every else limit,
-            # A person's talks are few, and a topic beside the name only orders them.
+            limit=MAX_LIMIT if every else limit,
+            # A person's talks are few, and a topic beside the name only orders them; what is counted must be about it.
             score_threshold=0.0 if named else max(usual, SURE) if every and text else usual,
             pick=pick,
         )

@@ -29,12 +29,7 @@ _FAR = 6
 
 
 def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
-    """Mark the times that are not wanted as such, and make limits of those at which somebody comes or leaves.
-
-    Args:
-        sentence: The question, its conditions read.
-        weight: How much the word at a place says of a subject.
-    """
+    """Mark the times that are not wanted as such, and make limits of those at which somebody comes or leaves."""
     if not sentence.asks(*TIMES):
         return
     weight, model = cache(weight), model_of("times")

@@ -14,24 +14,8 @@ from rapidfuzz.distance import OSA
 
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
-from loopwright.workflows.assistant.question.moments import (
-    MIDNIGHT,
-    Now,
-    read_days,
-    read_lengths,
-    read_number,
-    read_times,
-    read_windows,
-)
-from loopwright.workflows.assistant.question.names import (
-    SPEAKING,
-    Names,
-    names_of,
-    read_kinds,
-    read_persons,
-    read_places,
-    read_titles,
-)
+from loopwright.workflows.assistant.question import moments
+from loopwright.workflows.assistant.question import names as naming
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest, refused
 from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
 from loopwright.workflows.assistant.question.presence import read_presence
@@ -40,6 +24,7 @@ from loopwright.workflows.assistant.schemas import Condition, Filters, Operation
 from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, spoken, table, words
 from loopwright.workflows.assistant.searching.search import Search
+from loopwright.workflows.assistant.sources.catalogue import holds
 
 _RARE = 1e-5
 """A word with a smaller share of English names a subject, however many sessions have it."""
@@ -60,7 +45,7 @@ _COUNTED: dict[str, str] = table("things")["counted"]
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
 _MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
 """What goes by the present moment -> what that moment is a limit of."""
-_PEOPLE, _SPOKEN = {"people", "persons"}, SPEAKING - {"is", "does", "by", "when"}
+_PEOPLE, _SPOKEN = {"people", "persons"}, naming.SPEAKING - {"is", "does", "by", "when"}
 _ALONE = frozenset({"greeting", "thanks", "help"})
 
 
@@ -74,7 +59,7 @@ class Reader:
     """The moment of asking."""
     index: TableIndex = field(init=False)
     """The words of its sessions."""
-    names: Names = field(init=False)
+    names: naming.Names = field(init=False)
     """Its names."""
     last: Sentence = field(init=False)
     """The question read last, each word with what it was read as."""
@@ -85,26 +70,26 @@ class Reader:
 
     def __post_init__(self) -> None:
         """Look at the conference once for all that is read."""
-        self.index, self.names = self.search.index(), names_of(self.search.catalogue)
+        self.index, self.names = self.search.index(), naming.names_of(self.search.catalogue)
 
     def sentence(self, text: str) -> Sentence:
         """A question with its conditions read."""
-        catalogue, names = self.search.catalogue, self.names
+        names = self.names
         sentence = Sentence.of(text[:MAX_QUESTION])
         self._mend(sentence)
         self.index = self.search.index(Table.EXHIBITORS if self.asks_stands(sentence) else Table.SESSIONS)
-        if records := read_titles(sentence, names):
+        if records := naming.read_titles(sentence, names):
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
             named = Condition(slot="record", values=tuple(each.id for each in records))
             sentence.spans.append(Span(place, place + 1, named))
         self._meals(sentence)
-        read_days(sentence, catalogue.info, names.days, self.now)
-        windows = read_windows(sentence, names.days)
-        read_places(sentence, names)
-        read_times(sentence, self.now)
-        read_lengths(sentence)
-        read_persons(sentence, names)
-        read_kinds(sentence, names)
+        moments.read_days(sentence, names.days, self.now)
+        windows = moments.read_windows(sentence, names.days)
+        naming.read_places(sentence, names)
+        moments.read_times(sentence, self.now)
+        moments.read_lengths(sentence)
+        naming.read_persons(sentence, names)
+        naming.read_kinds(sentence, names)
         read_presence(sentence, lambda place: self.weight(sentence, place))
         sentence.spans += windows
         _without_reasons(sentence)
@@ -138,20 +123,16 @@ class Reader:
         return () if sentence.notes else _joined(sentence.spans)
 
     @property
-    def now(self) -> Now | None:
+    def now(self) -> moments.Now | None:
         """The moment of asking, by the conference's clock."""
-        return Now.of(self.moment, self.search.catalogue.info)
+        return moments.Now.of(self.moment, self.search.catalogue.info)
 
     def read(self, text: str) -> Question:
-        """Read a question that stands alone.
-
-        Args:
-            text: The question.
-        """
+        """Read a question that stands alone."""
         sentence = self.last = self.sentence(text)
         near = self.operation(sentence)
         operation, doubted = near.operation, self.doubted
-        wanted = read_number(sentence) if operation in ("find", "recommend") else 0
+        wanted = moments.read_number(sentence) if operation in ("find", "recommend") else 0
         said = {token.word for token in sentence.tokens}
         # Those who come are in no programme, nor is the most popular talk.
         guests = operation in ("count", "about", "most") and said & _PEOPLE and not said & _SPOKEN
@@ -190,7 +171,8 @@ class Reader:
         plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in spelled)
         doubted |= whole and not plain and not any(marked)
         filters = self._filters(sentence, operation, spans, excluded)
-        include, unwanted = filters.include, [value for span in spans for value in span.condition.values]
+        include, barred = filters.include, [span.condition for span in spans]
+        unwanted = [said for each in barred for said in (*each.values, each.said) if said]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
         clear = ("start", "on", "record", *(() if topic else ("room", "track", "type", "person")))
         doubted = doubted and not any(each.slot in clear for each in include)
@@ -226,16 +208,15 @@ class Reader:
         include = _joined([span for span in kept if span not in spans])
         include += self._when(self._moment(sentence, operation), include)
         include += self._still(include, operation)
-        if operation == "until" and not sentence.asks("record"):
-            exclude += self._begun()
+        records, begun = self.search.catalogue.records, self._begun() if operation == "until" else ()
+        titled = [records[value] for each in include if each.slot == "record" for value in each.values]
+        # What is named and has begun is told of, unless it comes again.
+        if not titled or any(not any(holds(each, past) for past in begun) for each in titled):
+            exclude += begun
         return Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(without)))
 
     def operation(self, sentence: Sentence) -> Near:
-        """What is to be done: the nearest example to any of the sentences, unless it looks like a search.
-
-        Args:
-            sentence: The question, its conditions read.
-        """
+        """What is to be done: the nearest example to any of the sentences, unless it looks like a search."""
         starts = [place for place in range(len(sentence)) if sentence.begins(place) or sentence.concludes(place)] or [0]
         parts = [*pairwise([*starts, len(sentence)])]
         asking = [part for part in parts if not refused(sentence, *part)] or parts  # "so the one with ladders is out"
@@ -327,9 +308,7 @@ class Reader:
     def topic(self, sentence: Sentence, without: Sequence[str] = ()) -> str:
         """What is left to rank by, in the person's words and in English; empty where conditions say it all.
 
-        Args:
-            sentence: The question, its conditions and exclusions read.
-            without: The subjects that are not wanted, which is no wish for them where they are named again.
+        Subjects that are not wanted are not wished for where they are named again.
         """
         unwanted = {term for topic in without for term in terms(topic)}
         rest = [place for place in sentence.rest() if not unwanted.intersection(terms(sentence.word(place)))]
@@ -421,7 +400,7 @@ class Reader:
         speakers = sentence.is_any(0, asking)  # "wie" asks for persons in Dutch alone
         if not found and speakers and not sentence.asks("person") and not sessions:
             found = {Table.SESSIONS: None, Table.SPEAKERS: None}
-            if not any(token.word in SPEAKING for token in sentence.tokens):  # "who rents out headphones?"
+            if not any(token.word in naming.SPEAKING for token in sentence.tokens):  # "who rents out headphones?"
                 found[Table.EXHIBITORS] = None
         if not found or (found.keys() <= {Table.EXHIBITORS} and sessions):
             found = {Table.SESSIONS: None, **found}
@@ -462,7 +441,7 @@ class Reader:
             return name
         beside = (sentence.word(other) for other in (place - 1, place + 1))
         meant = (persons.get(word) or persons.get(_nearest(word, [*persons]), set()) for word in beside)
-        spoken = any(sentence.is_any(other, SPEAKING) for other in (place - 2, place - 1, place + 1))
+        spoken = any(sentence.is_any(other, naming.SPEAKING) for other in (place - 2, place - 1, place + 1))
         return name if spoken or any(persons[name] & people for people in meant) else ""
 
     def _in_english(self, sentence: Sentence, rest: list[int]) -> list[str]:
@@ -575,7 +554,7 @@ def _apart_from(one: Condition, other: Condition) -> bool:
     """Whether two times of one slot leave nothing together: then either is meant."""
     if one.slot != other.slot:
         return False
-    until = min(each.most if each.most is not None else MIDNIGHT * 2 for each in (one, other))
+    until = min(each.most if each.most is not None else moments.MIDNIGHT * 2 for each in (one, other))
     return max(one.least or 0, other.least or 0) >= until
 
 

@@ -8,21 +8,19 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from loopwright.retrieval.text import fold, terms
+from loopwright.retrieval.text import LETTER, fold, terms
+from loopwright.retrieval.web.cleaning import INVISIBLE
 from loopwright.workflows.assistant.schemas import Condition, Slot
 from loopwright.workflows.assistant.searching.lexicon import language_of, words
 
 _TOKEN = re.compile(
-    r"(?i)\d{1,2}[:.hH]\d\d(?!\d)"  # 14:30
+    r"(?i)\d{4}-\d\d-\d\d|(?<![\w.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:\d{4}\b|(?!\w))"  # 1.2.2025
+    r"|\d{1,2}[:.hH]\d\d(?!\d)"  # 14:30
     r"|[^\W\d_]+\d*\.\d[\w.]*\w"  # K.1.105, UB2.252A
     r"|\d+(?=[aApP]\.?[mM]\b)|(?<=\d)[aApP]\.?[mM]\b"
     r"|apr[eèé]s[- ]midi|\b(?:[cdjlmnst]|qu)['’](?=[^\W\d_]{2})"  # l'IA
-    r"|[^\W_]+(?:['’][^\W_]+)*"
+    rf"|{LETTER}+(?:['’]{LETTER}+)*"
 )
-_CONTRARY = frozenset("but though although aber mais maar pero ma because".split())
-_NO_REASON = frozenset("far much many that good on".split())
-_NO_CLAUSE = frozenset("if or not is are be the it quite why even".split())
-"""Words that stand behind "so", and before it, where it begins no clause."""
 _SENTENCE = re.compile(r"[.?!;:\n]")
 _PART = re.compile(r"[,()–-] |[,()]")
 
@@ -76,7 +74,8 @@ class Sentence:
     @classmethod
     def of(cls, text: str) -> Sentence:
         """Part a question into words."""
-        sentence, end = cls(text), 0
+        text, end = INVISIBLE.sub("", text), 0
+        sentence = cls(text)
         for match in _TOKEN.finditer(text):
             word = fold(match[0]).replace("’", "'").replace("a.m", "am").replace("p.m", "pm")
             gap = text[end : match.start()]
@@ -111,7 +110,7 @@ class Sentence:
 
     def clauses(self) -> list[tuple[int, int]]:
         """The parts that can be understood apart: the first word of each, and the one after its last."""
-        apart = (token.word in _CONTRARY or _PART.search(token.gap) for token in self.tokens)
+        apart = (self.says(n, "contrary") or _PART.search(token.gap) for n, token in enumerate(self.tokens))
         starts = [place for place, parts in enumerate(apart) if parts or self.begins(place) or self.concludes(place)]
         return list(pairwise([*starts, len(self)]))
 
@@ -120,7 +119,7 @@ class Sentence:
         if not 1 < place < len(self) - 1 or self.word(place) != "so" or self.tokens[place + 1].gap == "-":
             return False
         likewise = self.says(place - 1, "and") and self.says(place + 1, "be")  # "and so is Sunday"
-        return not likewise and self.word(place + 1) not in _NO_REASON and self.word(place - 1) not in _NO_CLAUSE
+        return not (likewise or self.says(place + 1, "so_much") or self.says(place - 1, "or_so"))
 
     def asks_at(self, place: int) -> bool:
         """Whether the sentence that a word stands in ends with a question mark."""

@@ -9,8 +9,11 @@ from itertools import pairwise
 from typing import get_args
 
 from loopwright.retrieval.text import terms
+from loopwright.workflows.assistant.constants import MAX_LIMIT, SURE
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import POSITIONS, Beside, around, asked_in, is_around
+from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in, is_around
+from loopwright.workflows.assistant.question.moments import POSITIONS
+from loopwright.workflows.assistant.question.names import grouped
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
 from loopwright.workflows.assistant.question.reading import Reader
@@ -36,11 +39,8 @@ _SIDES = ("type", "track", "person")
 _ANOTHER = ("one", "where", "something", "another")
 _AT_ONCE = (("same", "time", "as"), ("time", "of"), ("overlap", "with"), ("clash", "with"), ("parallel", "to"))
 """What is said of what is on at once with a session."""
-_ALL = 200
 _FEW = 3
 """So many sessions have words in their titles that do not tell one of them."""
-_ANCHORS = 0.5
-"""The evidence from which a session is the one that was named."""
 _OWN = re.compile(
     r"\b(?:for (?:me|us)|suits? (?:me|us)|my (?:\w+ )?(?:interests?|profile)|(?:interests?|fits?|matches) me|recommend"
     r"|suggest)\b",
@@ -69,11 +69,11 @@ def understand(
         profile: What is known of the person, if anything.
     """
     if forgets_all(text):
-        return Question(text=text, operation="personal", tables=(), notes=told_of(text, profile))
+        return Question(text=text, operation="personal", tables=())
     reader = Reader(search, now)
     question = asked_in(text, history, reader)
     if question.operation == "personal":
-        return question.model_copy(update={"notes": told_of(text, profile)})
+        return question.model_copy(update={"notes": (told_of(profile),)})
     if question.operation == "about" or (question.operation == "count" and question.by and not question.topic):
         if facts := facts_of(question, search.catalogue):
             return question.model_copy(update={"operation": "about", "notes": facts})
@@ -140,13 +140,13 @@ def _nth(question: Question, reader: Reader) -> Question:
 
 def _meant(asked: Question, reader: Reader) -> list[Record]:
     """The sessions that a question means, the surest first."""
-    query = PlannedQuery(table=Table.SESSIONS, query_text=asked.topic, filters=asked.filters, limit=_ALL)
-    return [hit.record for hit in reader.search.run(query).hits if hit.record.start and hit.score >= _ANCHORS]
+    query = PlannedQuery(table=Table.SESSIONS, query_text=asked.topic, filters=asked.filters, limit=MAX_LIMIT)
+    return [hit.record for hit in reader.search.run(query).hits if hit.record.start and hit.score >= SURE]
 
 
 def _beside(question: Question, anchors: Question, asked: Question, beside: Beside, reader: Reader) -> Question | None:
     """What is asked for beside the session that is meant; None if none is found."""
-    found = _meant(anchors, reader)[: 1 if anchors.topic else _ALL]
+    found = _meant(anchors, reader)[: 1 if anchors.topic else MAX_LIMIT]
     if not found:
         return None
     now = reader.now
@@ -167,9 +167,8 @@ def _personal(question: Question, profile: Profile | None) -> Question:
     """Whose wishes decide: where somebody only asks for what suits them, their profile."""
     if not _OWN.search(question.text) and question.operation != "recommend":
         return question
-    topic = " ".join(
-        word for word in question.topic.split() if word.lower().strip("?.!,") not in words("grammar", "own")
-    )
+    own = words("grammar", "own")
+    topic = " ".join(word for word in question.topic.split() if word.lower().strip("?.!,") not in own)
     known = profile is not None and (profile.interests or profile.seeking or profile.offering)
     if not known or (topic and question.operation != "recommend"):
         return question.model_copy(update={"topic": topic})
@@ -259,7 +258,9 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
     sentence = reader.sentence(question.text)
     others = tuple(each for each in question.filters.include if each.slot not in ("record", *_SIDES))
     shared = {"operation": "find", "parts": ()}
-    records = (Condition(slot="record", values=(value,)) for value in question.filters.values("record"))
+    known = reader.search.catalogue.records  # sessions of one title are one side
+    by_title = grouped((known[each].title.casefold(), each) for each in question.filters.values("record"))
+    records = (Condition(slot="record", values=ids) for ids in by_title.values())
     parts = [question.model_copy(update={**shared, "topic": "", "filters": Filters(include=(one,))}) for one in records]
     run: list[int] = []
     began, titled = 0, False

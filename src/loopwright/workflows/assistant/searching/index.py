@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from loopwright.retrieval.english import share
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.text import STOP_WORDS, fold, terms
+from loopwright.retrieval.text import LETTER, STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.schemas import Record
 from loopwright.workflows.assistant.searching.lexicon import synonyms
 
@@ -34,7 +34,7 @@ _PLAIN = 0.6
 _OTHER, _APART, _STRANGE = 0.8, 0.3, 4.0
 COMMON = 8e-4
 """A word with a larger share of English names no subject."""
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_WORD = re.compile(rf"{LETTER}+(?:['’]{LETTER}+)?")
 _PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
 _SHORTHAND = 4
 """So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""
@@ -61,11 +61,7 @@ class TableIndex:
     """The words of a table's records; never changed once made, safe in threads."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        """Read the records.
-
-        Args:
-            records: The records of one table; everything else names them by place.
-        """
+        """Read the records of one table, which everything else names by their places."""
         self.records = tuple(records)
         """The records."""
         self.place = {record.id: place for place, record in enumerate(self.records)}

@@ -33,9 +33,9 @@ def words(purpose: str, keys: str, language: str = "") -> frozenset[str]:
 
 
 @cache
-def days() -> dict[str, int]:
-    """Name of a day -> its number from Monday, in all languages."""
-    lists = (table("time").get(language, {}).get("days", []) for language in LANGUAGES)
+def days(key: str = "days") -> dict[str, int]:
+    """Name of a day -> its number from Monday, in all languages; of ``months`` from January."""
+    lists = (table("time").get(language, {}).get(key, []) for language in LANGUAGES)
     return {fold(word): number for names in lists for number, entry in enumerate(names) for word in entry.split()}
 
 

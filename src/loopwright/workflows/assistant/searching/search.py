@@ -24,14 +24,9 @@ from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
 
 
 def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutcome]) -> dict[str, list[Found]]:
-    """Add what was found to what was found before: no record twice, each with its best score.
+    """Add the hits of another plan to what was found before, by table: no record twice, each with its best score.
 
-    Args:
-        results: Table -> what was found so far.
-        outcomes: What the queries of another plan brought; only their hits count.
-
-    Returns:
-        Table -> what was found, best first; equal scores in the order in which they came. `results` stays as it is.
+    The best stands first, equal scores in the order in which they came. `results` stays as it is.
     """
     best = {table: {each.record.id: each for each in found} for table, found in results.items()}
     for outcome in outcomes:

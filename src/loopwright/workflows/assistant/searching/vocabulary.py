@@ -6,15 +6,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from loopwright.retrieval.english import english_words
-from loopwright.retrieval.text import STOP_WORDS, fold, terms
+from loopwright.retrieval.text import LETTER, STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.schemas import Record
 
-_WORD = re.compile(r"[^\W\d_]{2,}")
+WORD = re.compile(rf"(?:(?!\d){LETTER}){{2,}}")
+"""A word of any script."""
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
 _BEFORE = 60
 _SHORTEST, _LONG = 5, 8
@@ -41,29 +43,28 @@ class Vocabulary:
         self._short: dict[str, dict[str, None]] = defaultdict(dict)
         for record in records:
             text = " ".join([record.title, *record.texts.values()])
-            self.spread.update([*dict.fromkeys(_WORD.findall(fold(text)))])
+            self.spread.update([*dict.fromkeys(WORD.findall(fold(text)))])
             for match in _ACRONYM.finditer(text):
                 if long := _spelled_out(text[max(0, match.start() - _BEFORE) : match.start()], match[1]):
                     self._short[fold(match[1])].setdefault(long)
                     self._short[long].setdefault(match[1])
         self._terms = {term for word in self.spread for term in terms(word)}
-        self._by_start: dict[str, list[str]] = defaultdict(list)
+        self._by_letter: dict[str, list[str]] = defaultdict(list)
         for word in self.spread:
-            if len(word) >= _SHORTEST:
-                self._by_start[word[:4]].append(word)
+            if len(word) > 3:
+                self._by_letter[word[0]].append(word)
+        self.spelled = lru_cache(maxsize=2**12)(self._spelled)
+        """The word of the programme that an unknown word was meant to be; empty if there is none."""
 
     def knows(self, word: str) -> bool:
         """Whether some form of a word stands in a record."""
         return all(term in self._terms for term in terms(word))
 
-    def spelled(self, word: str) -> str:
-        """The word of the programme that an unknown word was meant to be; empty if there is none."""
+    def _spelled(self, word: str) -> str:
         word = fold(word)
         if len(word) < _SHORTEST - 1 or not word.isalpha() or self.knows(word) or word in english_words():
             return ""
-        alike = [
-            each for each in self.spread if each[0] == word[0] and abs(len(each) - len(word)) <= 2 and len(each) > 3
-        ]
+        alike = [each for each in self._by_letter.get(word[0], ()) if abs(len(each) - len(word)) <= 2]
         near = process.extract(word, alike, scorer=OSA.distance, score_cutoff=2, limit=5)
         # Two slips in a short word make another one, unless it begins so and is often written here.
         near = [
@@ -95,7 +96,7 @@ class Vocabulary:
         ]
         begins = [
             each
-            for each in self._by_start.get(word[:4], ())
+            for each in self._by_letter.get(word[0], ())
             if each.startswith(word[: max(_SHORTEST, len(word) - 3)]) and len(each) - len(word) < 5
         ]
         return [*parts, *sorted(begins, key=lambda each: -self.spread[each])]
@@ -103,7 +104,7 @@ class Vocabulary:
 
 def _spelled_out(before: str, short: str) -> str:
     """The words before a short form whose first letters are its own; empty if they are not."""
-    words = _WORD.findall(fold(before))
+    words = WORD.findall(fold(before))
     letters = fold(short).rstrip("s")
     for count in range(len(letters), min(len(words), len(letters) + 2) + 1):
         told = words[-count:]

@@ -14,17 +14,15 @@ from weakref import WeakKeyDictionary
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
-from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.sources.info import NIGHT_ENDS, ConferenceInfo
 from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG, INFO_ID
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _MOST_REMEMBERED = 256
-_A_MOMENT = 1e-3
 _A_QUESTION = 0.1
 """Seconds: a question asks for the catalogue dozens of times."""
-_DAY = 1_440
-NIGHT_ENDS = 5
-"""The hour. What begins earlier in the morning is at night: by the time of day it comes after the evening before."""
+_DAY, _USUAL = 1_440, 60
+"""Minutes: of a day, and how long something is on whose end is not known."""
 
 
 class Catalogue:
@@ -77,16 +75,14 @@ class Catalogue:
     def _passed(self, table: Table, filters: Filters) -> tuple[Record, ...]:
         if table is not Table.SPEAKERS:
             return tuple(record for record in self._tables[table] if passes(record, filters))
-
-        def own(of: tuple[Condition, ...]) -> tuple[Condition, ...]:
-            return tuple(each for each in of if each.slot in ("person", "record"))
-
-        named = Filters(include=own(filters.include), exclude=own(filters.exclude))
-        people = tuple(person for person in self._tables[Table.SPEAKERS] if passes(person, named))
-        rest = Filters(
-            include=tuple(each for each in filters.include if each not in named.include),
-            exclude=tuple(each for each in filters.exclude if each not in named.exclude),
+        named, rest = (
+            Filters(
+                include=tuple(each for each in filters.include if (each.slot in ("person", "record")) is own),
+                exclude=tuple(each for each in filters.exclude if (each.slot in ("person", "record")) is own),
+            )
+            for own in (True, False)
         )
+        people = tuple(person for person in self._tables[Table.SPEAKERS] if passes(person, named))
         if rest.empty:
             return people
         ids = {session.id for session in self.filtered(Table.SESSIONS, rest)}
@@ -121,8 +117,19 @@ def clock_of(moment: datetime) -> int:
     return minutes + _DAY if moment.hour < NIGHT_ENDS else minutes
 
 
-def holds(record: Record, asked: Condition) -> bool | None:
-    """Whether a record is what a condition says; None if it has nothing of the kind, as a stand has no beginning."""
+def span_of(record: Record) -> tuple[int, int]:
+    """When a record begins and ends by the clock of its first day; both the same without an end."""
+    if record.start is None:
+        return 0, _DAY
+    begins, length = clock_of(record.start), (record.end or record.start) - record.start
+    return begins, begins + int(length.total_seconds()) // 60
+
+
+def holds(record: Record, asked: Condition, days: Sequence[str] = ()) -> bool | None:
+    """Whether a record is what a condition says; None if it has nothing of the kind, as a stand has no beginning.
+
+    A time is meant of the days that the condition says, else of those that are given, else of any.
+    """
     if asked.slot == "record":
         return record.id in asked.values
     if asked.slot in ("day", "room", "track", "type", "language", "person"):
@@ -130,25 +137,27 @@ def holds(record: Record, asked: Condition) -> bool | None:
         is_person = field == "speaker" and record.table is Table.SPEAKERS
         own = (record.title,) if is_person else record.values(field)
         return any(value in asked.values for value in own) if own else None
-    if record.start is None:
-        return None
-    if asked.values and not set(asked.values) & set(record.values("day")):
-        return False
-    start = clock_of(record.start)
-    length = (record.end - record.start).total_seconds() / 60 if record.end else _A_MOMENT
+    if record.start is None:  # what has a day and no time is not over before that is
+        return True if asked.slot == "end" and asked.most is None and record.values("day") else None
+    begins, ends = span_of(record)
     least, most = -inf if asked.least is None else asked.least, inf if asked.most is None else asked.most
-    if asked.slot == "start":
-        return least <= start < most
-    if asked.slot == "end":
-        return least < start + length <= most
     if asked.slot == "minutes":
-        return least <= length <= most
-    return start < most and start + length > least
+        return record.end is not None and least <= ends - begins <= most
+    own = record.values("day")
+    if asked.values and not set(asked.values) & set(own):
+        return False
+    later = [_DAY * place for place, day in enumerate(own) if day in (asked.values or days or own)] or [0]
+    if asked.slot == "start":
+        return 0 in later and least <= begins < most
+    if asked.slot == "end":
+        return any(least < ends - each <= most for each in later)
+    ends = ends if record.end else begins + _USUAL
+    return any(begins - each < most and ends - each > least for each in later)
 
 
 def unmet(record: Record, filters: Filters) -> tuple[Condition, ...]:
     """The conditions that a record does not meet; what it has nothing of is not judged."""
-    return tuple(asked for asked in filters.include if holds(record, asked) is False)
+    return tuple(asked for asked in filters.include if holds(record, asked, filters.values("day")) is False)
 
 
 def passes(record: Record, filters: Filters) -> bool:
@@ -157,10 +166,11 @@ def passes(record: Record, filters: Filters) -> bool:
     What a record has nothing of excludes it where it is asked, but for stands and people: they are there all the time,
     so that a day restricts only those who name one, and a time nobody.
     """
+    days = filters.values("day")
     for asked in filters.include:
-        held = holds(record, asked)
+        held = holds(record, asked, days)
         if held is None:
             held = record.table is not Table.SESSIONS and asked.slot in ("day", "start", "end", "on", "minutes")
         if not held:
             return False
-    return not any(holds(record, asked) for asked in filters.exclude)
+    return not any(holds(record, asked, days) for asked in filters.exclude)

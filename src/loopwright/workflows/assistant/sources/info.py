@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import date, time
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from loopwright.workflows.assistant.schemas import Frozen
 
 MOST_DAYS = 366
 """The longest conference in days."""
+NIGHT_ENDS = 5
+"""The hour. What begins earlier in the morning is at night: it comes after the evening before, and is of its day."""
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -43,7 +45,7 @@ class ConferenceInfo(Frozen):
     """Its last day."""
     time_zone: str = "UTC"
     """The time zone that its times are in, by its name in the IANA database."""
-    day_change: time = Field(default=time(0))
+    day_change: time = time(0)
     """When a day of the conference begins: what happens earlier in the morning belongs to the day before."""
 
     @field_validator("time_zone")
@@ -61,8 +63,3 @@ class ConferenceInfo(Frozen):
     def zone(self) -> ZoneInfo:
         """The time zone."""
         return ZoneInfo(self.time_zone)
-
-    def day_of(self, moment: datetime) -> date:
-        """The day of the conference that a moment belongs to, which need not be one of its days."""
-        local = moment.astimezone(self.zone)
-        return local.date() - timedelta(days=1) if local.time() < self.day_change else local.date()

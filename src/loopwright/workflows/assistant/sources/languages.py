@@ -17,6 +17,6 @@ _SHORTER = {"eng": "en", "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "sp
 
 
 def code_of(value: str) -> str:
-    """The code of a language as a schedule has it, such as "en-GB" or "deu"."""
+    """The code of a language as a schedule has it, such as "en-GB", "deu" or "English"."""
     code = re.split(r"[-_]", value.casefold())[0]
-    return _SHORTER.get(code, code)
+    return NAMES.get(fold(value)) or _SHORTER.get(code, code)

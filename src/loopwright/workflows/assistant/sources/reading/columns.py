@@ -58,11 +58,7 @@ def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], list[str]]:
-    """The columns whose names say nothing.
-
-    Returns:
-        Those whose values tell what they hold, by the name that says so; and those that nobody uses.
-    """
+    """The columns whose values tell what they hold, by the name that says so; and those that nobody uses."""
     names = dict.fromkeys(name for row in rows for name in row if name)
     columns = {name: [as_text(row.get(name)).strip() for row in rows] for name in names}
     fields = {name: field for field, known in _fields()[table].items() for name in known}
@@ -161,6 +157,12 @@ def _are_names(value: str) -> bool:
     return all(each[0][0].isupper() and each[-1][0].isupper() for each in named)
 
 
+def names_in(text: str) -> list[str]:
+    """The persons that a text joins, as in "Ada Lovelace and Grace Hopper"; the text itself where a part is no name."""
+    parts = [*filter(None, _BETWEEN.split(text))]
+    return parts if all(map(_NAME.fullmatch, parts)) else [text]
+
+
 def _titles(values: Column) -> bool:
     several = 2 * sum(" " in value for value in values) > len(values)
     return several and int(_length(values)) in _TITLE and len({*values}) >= _MOST * len(values)
@@ -183,8 +185,8 @@ def _length(values: Column) -> float:
 
 
 def _name(column: str) -> str:
-    """A column's name as it is compared: folded, with single spaces for signs."""
-    return _SIGNS.sub(" ", fold(column)).strip()
+    """A column's name as it is compared: folded, with single spaces for signs and where "startTime" has them."""
+    return _SIGNS.sub(" ", fold(re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", column))).strip()
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, cast
 
 from loopwright.workflows.assistant.sources.info import zone_of
@@ -104,8 +104,6 @@ def pretalx(value: object) -> Sheet:
     conference = as_mapping(as_mapping(as_mapping(value)["schedule"])["conference"])
     about = {name: as_text(conference.get(name)) for name in ("title", "acronym", "start", "end")}
     days = [as_mapping(day) for day in as_list(conference["days"])]
-    begin = next((moment for day in days if (moment := moment_or_none(as_text(day.get("day_start"))))), None)
-    zone = as_text(conference.get("time_zone_name"))
     rows = [
         (
             f"{room!r}, {place}",
@@ -122,12 +120,7 @@ def pretalx(value: object) -> Sheet:
         for room, events in as_mapping(day.get("rooms")).items()
         for place, event in enumerate(map(as_mapping, as_list(events)), 1)
     ]
-    # The hour that the first day begins at is the day change, unless it is the hour of the first session.
-    if begin is not None:
-        with suppress(ValueError):
-            begin = begin.astimezone(zone_of(zone)) if begin.tzinfo and zone else begin
-        about |= {"day_change": begin.time()} if begin.hour < 7 else {}
-    return Sheet(rows, about, zone)
+    return Sheet(rows, about, as_text(conference.get("time_zone_name")))
 
 
 def ical(source: Source) -> Sheet:
@@ -140,14 +133,11 @@ def ical(source: Source) -> Sheet:
     sheet = Sheet([], {"title": _text(calendar, "X-WR-CALNAME") or _text(calendar, "NAME")}, _zone_name(calendar))
     for event in calendar.walk("VEVENT"):
         title, key = plain_line(_text(event, "SUMMARY")), _text(event, "UID")
-        if _text(event, "STATUS").upper() == "CANCELLED":
-            sheet.problems.append(f"{named}: event {key!r} is cancelled and was left out")
-            continue
         unread = (str(said) for name, said in event.errors if name is None)
         sheet.problems += [f"{named}: event {key!r}: a line was left out: {said}" for said in unread]
         if event.get("RRULE") is not None:
             sheet.problems.append(f"{named}: {title!r} repeats; only its first time was read")
-        start = _value(event, "DTSTART")
+        start, end = _value(event, "DTSTART"), _value(event, "DTEND")
         timed = isinstance(start, datetime) and start.year in YEARS
         addresses = [*_properties(event, "ATTENDEE"), *_properties(event, "ORGANIZER")]
         groups = (getattr(group, "cats", ()) for group in _properties(event, "CATEGORIES"))
@@ -160,12 +150,15 @@ def ical(source: Source) -> Sheet:
             "tracks": [str(category) for group in groups for category in group],
             "languages": next((str(each.params.get("LANGUAGE", "")) for each in _properties(event, "SUMMARY")), ""),
             "start": start if timed else "",
-            "end": end if isinstance(end := _value(event, "DTEND"), datetime) and end.year in YEARS else "",
+            "end": end if isinstance(end, datetime) and end.year in YEARS else "",
             "duration": _value(event, "DURATION") or "",
             "url": _text(event, "URL"),
+            "status": _text(event, "STATUS"),
         }
         if isinstance(start, date) and not isinstance(start, datetime) and start.year in YEARS:
             values |= {"day": start.isoformat(), "start": None}
+            if isinstance(end, date) and not isinstance(end, datetime) and end <= start + timedelta(days=30):
+                values["last_day"] = end - timedelta(days=1)
         sheet.rows.append((f"event {key!r}", values))
     return sheet
 

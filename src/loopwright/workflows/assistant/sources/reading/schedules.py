@@ -6,10 +6,10 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from loopwright.errors import DocumentError
 from loopwright.retrieval.text import fold
 from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
-from loopwright.workflows.assistant.sources.info import ConferenceInfo, zone_of
+from loopwright.workflows.assistant.sources.info import NIGHT_ENDS, ConferenceInfo, zone_of
 from loopwright.workflows.assistant.sources.reading import columns, files, times
 from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
@@ -25,14 +25,14 @@ from loopwright.workflows.files import ReadingProblem, Source, json_of
 
 logger = logging.getLogger("loopwright.assistant")
 
-NIGHT_ENDS = time(4)
-"""When a day of the conference begins where the file does not say: what is earlier belongs to the evening before."""
 _SEPARATORS = re.compile(r"[;|\n]")
 _MOST_KEY = 200
 _NOT_A_WORD = re.compile(r"[\W_]+")
 # What would end or split the mark that cites a record.
 _NOT_IN_KEYS = str.maketrans("[]", "()")
 _DATED = ("day", "start", "end")
+_OFF = frozenset("cancelled canceled rejected declined withdrawn deleted".split())
+"""What the status of a session is that does not take place."""
 _TEXTS: dict[Table, tuple[str, ...]] = {
     Table.EXHIBITORS: ("description", "offering", "seeking", "news"),
     Table.ATTENDEES: ("about", "interests", "seeking", "offering"),
@@ -94,10 +94,13 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     given = [values.get("start") for _, values in sheet.rows]
     starts = (each if isinstance(each, datetime) else times.moment_or_none(files.as_text(each)) for each in given)
     try:
-        zone = zone_of(sheet.time_zone or time_zone or times.zone_for(moment for moment in starts if moment))
+        named = sheet.time_zone or time_zone or times.zone_for(moment for moment in starts if moment)
+        if not named:
+            logger.warning("%s: nothing names a time zone that is known; its times are read as UTC", path.name)
+        zone = zone_of(named or "UTC")
     except ValueError as error:
         raise DocumentError(str(path), str(error)) from None
-    read = _Known(zone, sheet.about.get("day_change") or NIGHT_ENDS, list(sheet.problems))
+    read = _Known(zone, sheet.about.get("day_change") or time(NIGHT_ENDS), list(sheet.problems))
     sessions = [*filter(None, (_session(values, read, f"{path.name}, {place}") for place, values in sheet.rows))]
     if not sessions:
         raise DocumentError(str(path), "holds no session")
@@ -185,11 +188,12 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
     if given and not any(_line(values, "title") for _, values in given):
         there = ", ".join(sorted({name for _, row in rows for name in row}))
         raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {there}")
-    about = {name.lower(): value for name, value in beside.items()}
-    about = {**files.as_mapping(about.get("conference")), **about}
+    inside = next((files.as_mapping(value) for name, value in beside.items() if name.lower() == "conference"), {})
+    about = {_NOT_A_WORD.sub("", name.lower()): value for name, value in {**inside, **beside}.items()}
     said = {name: files.as_text(about.get(name)) for name in ("title", "venue", "city")}
     said["title"] = said["title"] or files.as_text(about.get("name"))
-    return Sheet(given, said, files.as_text(about.get("time_zone")))
+    zones = (files.as_text(about.get(name)) for name in ("timezone", "timezonename", "tz"))
+    return Sheet(given, said, next((zone for zone in zones if zone in available_timezones()), ""))
 
 
 def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
@@ -220,6 +224,9 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     title = _title(values, place, read.problems)
     if not title:
         return None
+    if (status := fold(_line(values, "status"))) in _OFF:
+        read.problems.append(f"{place}: {title!r} is {status} and was left out")
+        return None
     day, start, end = times.date_or_none(files.as_text(values.get("day")).strip()[:10]), None, None
     try:
         day, start = _begin(values, read.zone, read.change)
@@ -227,7 +234,9 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     except ValueError as error:
         without = "an end" if start else "a time"
         read.problems.append(f"{place}: {title!r}: {error}; it was kept without {without}")
-    read.days += [day] if day else []
+    last = _day_of(end - timedelta.resolution, read.zone, read.change) if end else values.get("last_day")
+    days = _days(day, last)
+    read.days += days
     persons = _persons(values.get("speakers"))
     abstract, description = (plain_text(files.as_text(values.get(name))) for name in ("abstract", "description"))
     tracks = _one_or_listed(values.get("tracks"))
@@ -248,7 +257,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
             speakers=", ".join(person.name for person in persons),
         ),
         fields=_fields(
-            day=(day.isoformat(),) if day else (),
+            day=[day.isoformat() for day in days],
             room=_one_or_listed(values.get("rooms")),
             track=tracks,
             type=_one_or_listed(values.get("types")),
@@ -279,8 +288,19 @@ def _begin(values: Mapping[str, Any], zone: ZoneInfo, change: time) -> tuple[dat
         return day, datetime.combine(day + timedelta(days=1 if at < change else 0), at, zone)
     moment = moment if moment is not None else times.moment_of(clock)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    return times.date_or_none(stated) or _day_of(moment, zone, change), moment
+
+
+def _day_of(moment: datetime, zone: ZoneInfo, change: time) -> date:
+    """The day of the conference that a moment belongs to."""
     local = moment.astimezone(zone)
-    return times.date_or_none(stated) or local.date() - timedelta(days=1 if local.time() < change else 0), moment
+    return local.date() - timedelta(days=local.time() < change)
+
+
+def _days(first: date | None, last: date | None) -> list[date]:
+    """The days from one to another; the first alone where the other is no later."""
+    more = max(0, (last - first).days) if first and last else 0
+    return [first + timedelta(days=n) for n in range(more + 1)] if first else []
 
 
 def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:
@@ -297,13 +317,15 @@ def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:
             return None
         moment = datetime.combine(start.date(), times.clock_of(text), start.tzinfo)
         moment = moment if moment > start else moment + timedelta(days=1)
-    return times.end_after(start, (moment if moment.tzinfo else moment.replace(tzinfo=start.tzinfo)) - start)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=start.tzinfo)
+    return times.end_after(start, moment.astimezone(UTC) - start.astimezone(UTC))  # in a night that skips an hour, too
 
 
 def _persons(value: object) -> list[_Person]:
     """Who gives it, each once: names, or objects with a name and more."""
     people: dict[tuple[str, str], _Person] = {}
-    for item in files.as_list(value) or several(value):
+    given = files.as_list(value) or several(value)
+    for item in (each for one in given for each in (columns.names_in(one) if isinstance(one, str) else [one])):
         inside = files.as_mapping(item) or {"name": item}
         name = plain_line(_first(inside, "public_name", "name", "full_public_name"))
         biography = plain_text(_first(inside, "biography", "bio", "about"))

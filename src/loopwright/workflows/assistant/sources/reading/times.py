@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
 from operator import itemgetter
+from zoneinfo import ZoneInfo, available_timezones
 
 YEARS = range(1900, 2200)
 """The years that a conference can be in; what is beyond is a mistake, and computing with it may fail."""
@@ -116,11 +117,11 @@ def end_after(start: datetime, length: timedelta) -> datetime:
 
 
 def zone_for(moments: Iterable[datetime]) -> str:
-    """The name of a zone for times that only name their offset from UTC: the first whole number of hours, else UTC."""
-    offset = next((moment.utcoffset() for moment in moments if moment.utcoffset() is not None), None)
-    hours = offset / timedelta(hours=1) if offset else 0.0
-    # The sign of these names is the other way round.
-    return f"Etc/GMT{-int(hours):+d}" if hours and hours == int(hours) else "UTC"
+    """The name of a zone that has the offsets of some times, a plain one first; UTC if none has, empty without any."""
+    stated = {(moment.utcoffset(), moment.date()): moment for moment in moments if moment.tzinfo}.values()
+    names = sorted(available_timezones(), key=lambda name: (name != "UTC", not name.startswith("Etc/GMT"), name))
+    fits = (name for name in names if all(at.astimezone(ZoneInfo(name)).utcoffset() == at.utcoffset() for at in stated))
+    return next(fits, "UTC") if stated else ""
 
 
 @lru_cache(maxsize=1024)
