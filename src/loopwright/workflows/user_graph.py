@@ -173,9 +173,16 @@ class _UserRun(Run):
             value = result.state[key]
             return isinstance(value, str) and value.strip() in self._said - {""}, [*self._keys, key].index(key)
 
-        unchanged = [key for key, value in result.state.items() if value == self.graph_input.get(key)]
+        unchanged = [key for key, value in result.state.items() if _same(value, self.graph_input.get(key))]
         keys = sorted(result.state.keys() - unchanged, key=late)
         return await super().ended(RunResult({key: result.state[key] for key in keys}, result.events))
+
+
+def _same(value: Any, given: Any) -> bool:
+    try:
+        return bool(value == given)
+    except Exception:  # arrays and tables compare item by item, with no one truth
+        return value is given
 
 
 def input_of(builder: Builder) -> tuple[type[BaseModel], str | None]:

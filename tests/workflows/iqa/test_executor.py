@@ -95,10 +95,6 @@ def test_required_tools_run_and_come_first(run):
     assert found.quality_scores["PSNR"]
 
 
-def test_a_named_tool_runs_although_the_plan_switched_execution_off(run):
-    assert set(run("jpeg", required_tools=["NIQE"], plan=OFF).quality_scores) == {"NIQE"}
-
-
 @pytest.mark.parametrize(
     ("function", "subtask", "lost"),
     [

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import threading
@@ -25,7 +26,7 @@ ELSEWHERE = {
     "missing file", "folder", "a name that no file can have", "no permission", "relative path, path with ~",
     "changed while it is read", "reference of another size", "region that leaves the image or is too small",
     "shorter than a tool needs", "shorter than 32 pixels a side", "no edge anywhere: one colour, a sky, a wall",
-    "no edge anywhere, but content",
+    "no edge anywhere, but content", "Photoshop file of several layers",
 }  # fmt: skip
 """Rows of the table that are no single file in a folder: tests below, and in test_undecided.py."""
 
@@ -118,6 +119,16 @@ def test_assess_answers_or_says_why_in_one_line(tmp_path: Path, name: str) -> No
         assert ended.stderr.count("\n") == 1
         assert ended.stderr.startswith("loopwright: ")
         assert re.search(odd.error, ended.stderr)
+
+
+def test_the_layers_of_a_photoshop_file_are_put_together_already(tmp_path: Path) -> None:
+    layer = struct.pack(">4iH", 0, 0, 0, 0, 0) + b"8BIMnorm" + bytes(8)
+    layers = struct.pack(">h", 2) + 2 * layer
+    head = b"8BPS" + struct.pack(">H6xHIIHHII", 1, 3, 40, 50, 8, 3, 0, 0)
+    section = struct.pack(">II", len(layers) + 4, len(layers)) + layers
+    (tmp_path / "a.psd").write_bytes(head + section + bytes(2) + bytes([90]) * 40 * 50 * 3)
+    image = load_image(tmp_path / "a.psd")
+    assert image.rgb.min() == image.rgb.max() == 90 and image.notes == ()
 
 
 def test_a_path_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,13 +160,11 @@ def test_a_soft_half_without_a_reference_is_told_with_its_place(photograph, ask,
     assert ask("Is it sharp?", image).final_answer.startswith("Yes: not blurred as a whole")
 
 
-def test_a_sharp_image_and_a_blurred_one_have_no_soft_part(photograph, ask):
+def test_a_sharp_image_and_a_blurred_one_have_no_soft_part(photograph):
     rgb = photograph("gravel")
     assert soft_part(rgb, measure(rgb)) is None
-    assert ask("Is it blurry?", rgb).final_answer == "No: no blur found in the whole image."
     soft = blurred(photograph("coffee"))
     assert soft_part(soft, measure(soft)) is None
-    assert ask("Is it blurry?", soft).final_answer.startswith("Yes: severe gaussian blur")
 
 
 def test_bokeh_is_described_and_is_no_fault(photograph, ask):

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from chances import examples
@@ -55,6 +56,11 @@ def test_any_text_is_read_or_refused_with_a_reason(text):
         assert read_query(text).questions
     except LoopwrightError as error:
         assert str(error)
+
+
+@pytest.mark.timeout(10)
+def test_a_long_list_is_read_in_time():
+    assert read_query("is the left half sharp, and the right half noisy, " * 80).questions
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +138,10 @@ def test_the_file_tells_its_facts(tmp_path):
     assert re.fullmatch(r"The file has \S+ bytes .*", ask(path, "How big is the file?"))
     assert "30 of 100" in ask(path, "Which quality setting was it saved with?")
     assert "cannot be told" in ask(path, "Who took it?")
+    deep, lab = tmp_path / "deep.png", tmp_path / "lab.tif"
+    cv2.imwrite(str(deep), np.full((40, 40, 3), 40_000, np.uint16))
+    Image.new("LAB", (40, 40)).save(lab)
+    assert ask(deep, "Is it 16 bit?").startswith("Yes") and "no transparency" in ask(lab, "Is it transparent?")
     state = run_pipeline("How many megapixels does it have?", path)
     assert state["executor_evidence"].tool_logs == [], "nothing is measured for it"
 
@@ -195,7 +205,9 @@ def test_a_share_is_no_grade_and_a_rank_no_place(kept):
     over = kept("coffee", "overexposure", 5)
     assert re.search(r"overexposure \(measured \d+(\.\d+)?%", ask(over, "What percentage of the pixels is blown out?"))
     assert read_query("Give me the top three issues").scope == "Global"
-    assert read_query("Is it sharp at 100%?").questions[0].scale is None
+    for query in ("Is it sharp at 100%?", "Shot at 1/100, f/8. Is it good?", "Would a 20% crop help?"):
+        assert read_query(query).questions[0].scale is None
+    assert ask(over, "Is the quality above 80%?").startswith("No: the quality is ")
     assert ask(kept("coffee", None, 0), "Any reason not to use it?").startswith("No: the quality is ")
 
 

@@ -170,25 +170,18 @@ def test_what_nothing_can_locate_is_answered_for_the_whole_image_in_one_pass(tel
 
 PAIRS = [
     ("left half", "right half"),
-    ("right half", "left half"),
     ("top half", "bottom half"),
     ("upper half", "lower half"),
     ("left third", "right third"),
     ("top left corner", "bottom right corner"),
-    ("upper right corner", "lower left corner"),
     ("top left quarter", "bottom right quarter"),
-    ("upper left quadrant", "lower right quadrant"),
     ("left side", "right side"),
-    ("left edge", "right edge"),
     ("top third", "middle third"),
     ("centre", "left edge"),
 ]
 FORMS = [
     "Compare the sharpness of the {0} and the {1}",
-    "Compare the sharpness of the {0} with that of the {1}.",
-    "Compare the noise in the {0} with the noise in the {1}",
     "Compare the {0} with the {1}",
-    "compare the {0} to the {1}",
     "{0} vs. {1}",
     "The {0} versus the {1}: which is sharper?",
     "Which is noisier, the {0} or the {1}?",
@@ -215,11 +208,6 @@ CORNERS = ["top left corner", "top right corner", "bottom left corner", "bottom 
     ("query", "first"),
     [
         ("Compare the sharpness of the left half and the right half", "The left half"),
-        ("Left half vs. right half: which is sharper?", "The left half"),
-        ("Which is blurrier, left or right?", "The right half"),
-        ("Is the left half sharper than the right half?", "Yes"),
-        ("Is the right half sharper than the left half?", "No"),
-        ("Is the right half as sharp as the left half?", "No"),
         ("Is there a difference in sharpness between the left and the right half?", "Yes"),
         ("Is there a difference in sharpness between the top and the bottom half?", "No"),
         ("Compare the sharpness of the top half and the bottom half", "About the same"),

@@ -124,6 +124,8 @@ def test_an_image_that_vanished_is_named(tmp_path: Path):
         load_image(tmp_path / "was-here.png")
     assert figures[0].one(".missing").text == f"No thumbnail: {caught.value}"
     assert "is a folder" in figures[1].one(".missing").text
+    (large,) = make(tmp_path / "report.html", [replace(make_row(image=CAT), max_pixels=1000)]).all("figure")
+    assert "limit of 1,000" in large.one(".missing").text
 
 
 HARBOUR = sample_path("harbour")

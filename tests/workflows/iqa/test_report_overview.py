@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 import skimage
 from chances import examples
 from hypothesis import HealthCheck, example, given, settings
@@ -131,11 +129,3 @@ def test_no_text_becomes_markup(tmp_path: Path, text: str):
     if text == "Global" or not text.strip():
         text = f"-{text}-"
     check_inert(text, tmp_path)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="other systems have no file names in bytes")
-def test_a_file_name_that_is_not_utf8(tmp_path: Path):
-    name = os.fsdecode(b"caf\xe9<b>.png")
-    row = make_row(name=name, image=tmp_path / name)
-    article = make(tmp_path / "report.html", [row]).one("article")
-    assert article.one("h2").one("bdi").text == "caf\\udce9<b>.png"

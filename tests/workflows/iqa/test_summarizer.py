@@ -84,6 +84,13 @@ class TestWithAModel:
         ):
             assert part in prompt
 
+    def test_the_model_is_told_what_the_file_says_if_that_is_asked(self):
+        model, services = with_model({"final_answer": "An X100.", "quality_reasoning": "EXIF."})
+        asked = state("Which camera took this?", "explanation")
+        asked["executor_evidence"].file = {"camera": "X100"}
+        summarizer_node(asked, services)
+        assert "By its EXIF data: camera X100." in str(model.calls[0].messages[-1].text)
+
     def test_declared_probabilities_are_weighed_with_the_tools(self):
         _, services = with_model(reply("Excellent", level_probabilities=OPINION))
         result = summarizer_node(state("Rate it", mode="scoring"), services)["summarizer_result"]
@@ -122,8 +129,6 @@ def test_what_the_measurements_say_stands_beside_the_answer(query, reply, mode, 
     assert (f"I think so. The measurements say: {told}" in result.quality_reasoning) is (told is not None)
 
 
-PUBLISHED = dict(zip(range(1, 6), (0.1, 0.1, 0.1, 0.1, 0.6), strict=True))
-
 scores = st.floats(1, 5)
 opinions = st.lists(st.floats(0, 1), min_size=5, max_size=5).filter(lambda p: sum(p) > 1e-6)
 
@@ -149,13 +154,4 @@ def test_where_the_primary_tool_failed_the_next_selected_one_answers():
     result = quality_score(evidence)
     assert result is not None
     assert result.tool == "GMSD"
-
-
-def test_an_opinion_moves_the_score_to_the_published_value_and_never_makes_one():
-    evidence = ExecutorOutput(quality_scores={"MDSI": 2.0}, primary_tool="MDSI")
-    weighed = quality_score(evidence, PUBLISHED)
-    assert weighed is not None
-    assert weighed.value == pytest.approx(2.02, abs=0.005)
-    assert weighed.tool_score == 2.0
-    assert weighed.opinion == PUBLISHED
-    assert quality_score(ExecutorOutput(), PUBLISHED) is None
+    assert quality_score(ExecutorOutput(), dict.fromkeys(range(1, 6), 0.2)) is None, "an opinion alone is no score"

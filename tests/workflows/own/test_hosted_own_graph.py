@@ -5,6 +5,7 @@ import dataclasses
 import logging
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+import numpy as np
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -138,6 +139,8 @@ async def test_of_several_texts_what_a_model_said_is_the_answer_else_what_was_wr
     assert (await run.ended(result))[0].answer == "Boil it."
     assert (await answered(dish("START-judge judge-weigh"), {"recipe": "?"}))[0].answer == "x" * 9
     assert (await answered(dish("START-weigh weigh-judge"), {"recipe": "?"}))[0].answer == "yes"
+    numbers = UserGraph("numbers", graph("START-weigh", Dish, weigh=lambda _: {"ballast": np.zeros(3)}))
+    assert (await answered(numbers, {"recipe": "?"}))[0].error is None
 
     # Resumed behind what the model said, a run is told of it from its log.
     again = hosted.recovered(run.given, {}, "r")

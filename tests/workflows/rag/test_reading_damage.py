@@ -1,7 +1,9 @@
-"""Damaged files: documents or a DocumentError that names the file, never another exception."""
+"""Finding files; damaged ones: documents or a DocumentError that names the file, never another exception."""
 
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import DocumentError
-from loopwright.workflows.rag.sources.reading import ReadingProblem, passages_of, read_source
+from loopwright.workflows.rag.sources.reading import ReadingProblem, find_sources, passages_of, read_source
 
 RECORDS = [{"id": f"r{n}", "title": "T", "text": THAI, "tags": ["a"], "date": "2024-01-01"} for n in range(4)]
 HTML = f"<html><head><title>T</title></head><body><h1>H</h1><p>{CHINESE}</p><table><tr><td>a<td>b</table></body></html>"
@@ -81,3 +83,55 @@ def test_any_bytes_under_any_name(whole: Path, name: str, data: bytes):
     path = whole / f"any-{name}"
     path.write_bytes({"a.pdf": b"%PDF-1.4\n", "a.docx": b"PK\x03\x04"}.get(name, b"") + data)
     survives(path)
+
+
+def test_a_folder_is_walked_in_order(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    root = tmp_path / "root"
+    outside = tmp_path / "outside"
+    for name in (
+        "b.md",
+        "a/z.TXT",
+        "a/b/c.pdf",
+        "a.txt",
+        ".hidden.md",
+        ".git/x.md",
+        "image.png",
+        "noextension",
+        "ไทย.md",
+    ):
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    outside.mkdir()
+    (outside / "secret.md").write_text("secret")
+    (root / "link.md").symlink_to(outside / "secret.md")
+    (root / "linked").symlink_to(outside)
+    (root / "a" / "loop").symlink_to(root)
+    os.mkfifo(root / "pipe.txt")
+    with caplog.at_level(logging.INFO):
+        found = [path.relative_to(root.resolve()).as_posix() for path in find_sources(root)]
+    assert found == ["a/b/c.pdf", "a/z.TXT", "a.txt", "b.md", "ไทย.md"]
+    skipped = {
+        record.getMessage().removeprefix(f"skipped {root.resolve()}/"): record.levelname for record in caplog.records
+    }
+    assert skipped == dict.fromkeys(
+        [
+            ".git: hidden",
+            ".hidden.md: hidden",
+            "a/loop: a link",
+            "image.png: unknown extension",
+            "link.md: a link",
+            "linked: a link",
+            "noextension: unknown extension",
+            "pipe.txt: not a regular file",
+        ],
+        "INFO",
+    )
+
+
+def test_one_file_is_itself_whatever_its_name(tmp_path: Path):
+    path = tmp_path / ".odd.name"
+    path.write_text("x")
+    assert list(find_sources(path)) == [path.resolve()]
+    with pytest.raises(DocumentError, match="no known kind"):
+        list(read_source(path))

@@ -157,8 +157,9 @@ def test_csv_problems_do_not_lose_the_rest(tmp_path: Path):
     rows = ["name;age;", "Ada;36;x", "Bob;1;2;3", f"Long;{'z' * 140_000};", "Cy;7"]
     path = written(tmp_path, "bad.csv", "\r\n".join(rows))
     found, problems = read(path)
-    assert [document.text for document in found] == ["name: Ada\nage: 36\ncolumn 3: x", "name: Cy\nage: 7"]
-    assert len(problems) == 2 and "#3: the row has 4 cells, the header 3" in problems[0] and "#4" in problems[1]
+    assert [document.text[:9] for document in found] == ["name: Ada", "name: Lon", "name: Cy\n"]
+    assert len(found[1].text) > 140_000
+    assert len(problems) == 1 and "#3: the row has 4 cells, the header 3" in problems[0]
 
 
 @pytest.mark.parametrize(

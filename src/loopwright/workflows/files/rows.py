@@ -31,6 +31,7 @@ def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     if not head:
         raise source.error("has no header; the first line of a CSV names its columns")
     _, usual, delimiter = max(_shape([line[:999] for _, line in head], each) for each in _DELIMITERS)
+    csv.field_size_limit(max(csv.field_size_limit(), source.limits.record_bytes))
     reader = csv.reader(lines(), delimiter=delimiter)
     header: list[str] | None = None
     while True:

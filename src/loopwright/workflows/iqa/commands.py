@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from loopwright.cli.words import ConfigFile, printable
+from loopwright.cli.words import ConfigFile
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError
 
@@ -63,7 +63,7 @@ def assess(
         sample_id=sample_id, resume=resume, force=force, region=_box(region),
     )  # fmt: skip
     if as_json:
-        print(printable(json.dumps(to_jsonable_python(result.state), indent=2, ensure_ascii=False)))
+        print(json.dumps(to_jsonable_python(result.state), indent=2, ensure_ascii=False))
     else:
         from rich.console import Console
 
@@ -203,18 +203,15 @@ def shown_progress() -> Callable[[Progress], None]:
         ended = progress.done == progress.total
         if ended or time.monotonic() - last >= every:
             last = time.monotonic()
-            line = f"{progress.done:,} of {progress.total:,}, {_pace(progress)}"
+            left = progress.seconds_left
+            remaining = "" if left is None else f", {timedelta(seconds=round(left))} left"
+            pace = f"{progress.rate:.1f}/s, {progress.failed:,} failed{remaining}"
+            line = f"{progress.done:,} of {progress.total:,}, {pace}"
             # What was longer before is overwritten with spaces.
             end = "\r" if terminal and not ended else "\n"
             print(f"{line:<60}" if terminal else line, file=sys.stderr, end=end, flush=True)
 
     return say
-
-
-def _pace(progress: Progress) -> str:
-    left = progress.seconds_left
-    remaining = "" if left is None else f", {timedelta(seconds=round(left))} left"
-    return f"{progress.rate:.1f}/s, {progress.failed:,} failed{remaining}"
 
 
 @app.command()
@@ -235,7 +232,7 @@ def compare(
     result = measured(a, b, reference, config=IQAConfig.load(config))
     if as_json:
         # Not in pydantic's JSON mode, which refuses file names that are not UTF-8.
-        print(printable(json.dumps(result.model_dump(), indent=2, ensure_ascii=False, allow_nan=False)))
+        print(json.dumps(result.model_dump(), indent=2, ensure_ascii=False, allow_nan=False))
     else:
         _show(result)
 
@@ -247,7 +244,7 @@ def _show(result: Comparison) -> None:
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(result.verdict, style="bold", soft_wrap=True)
     if result.warning:
-        console.print(printable(f"warning: {result.warning}"), style="yellow", soft_wrap=True)
+        console.print(f"warning: {result.warning}", style="yellow", soft_wrap=True)
     table = Table(box=None, padding=(0, 1), pad_edge=False)
     for place, heading in enumerate(("", "A", "B", "B - A", "error")):
         table.add_column(heading, justify="right" if place else "left", no_wrap=True)
@@ -266,7 +263,7 @@ def _show_side(console: Console, letter: str, side: Side) -> None:
     file = side.evidence.file or {}
     rate = 8 * file["bytes"] / (file["width"] * file["height"])
     size = f"{file['width']} x {file['height']}, {file['bytes']:,} bytes, {rate:.2f} bits per pixel"
-    console.print(printable(f"{letter}: {side.path}: {size}"), soft_wrap=True)
+    console.print(f"{letter}: {side.path}: {size}", soft_wrap=True)
     findings = [item.explanation for items in side.evidence.distortion_analysis.values() for item in items]
     for said in (side.wrong, *findings, *side.evidence.notes):
         console.print(f"   {said}", style="dim", soft_wrap=True)

@@ -114,3 +114,9 @@ class Severity(StrEnum):
 
 SEVERITY_ALIASES = _other_words("severities")
 """Other words -> a severity."""
+
+
+def severity_named(text: str) -> Severity | None:
+    """The severity that a text names, or None."""
+    words = text.strip(" .!")
+    return Severity(words) if words in SEVERITY_ALIASES or words in set(Severity) else None

@@ -333,18 +333,15 @@ def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOp
     pictures = {"image": image_path, "reference": options.get("reference_path")}
     places = {key: Path(at_home(path)) for key, path in pictures.items() if path}
     numbers = {key: options.get(key) for key in ("max_replan_iterations", "region")}
-    given = {"query": query, **{key: key for key in places}, **to_jsonable_python(numbers, fallback=_own)}
+    # A whole number of any library is taken as Python's own.
+    plain = to_jsonable_python(numbers, fallback=lambda n: index(n) if hasattr(n, "__index__") else str(n))
+    given = {"query": query, **{key: key for key in places}, **plain}
     run = workflow.run(given, places, "")
     session = workflow.session(
         run, run_id=options.get("sample_id"), resume=options.get("resume", False), force=options.get("force", False)
     )
     run.graph_input["sample_id"] = session.run_id
     return session
-
-
-def _own(number: Any) -> Any:
-    """A whole number of any library as Python's own."""
-    return index(number) if hasattr(number, "__index__") else str(number)
 
 
 def initial_state(

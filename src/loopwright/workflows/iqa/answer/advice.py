@@ -88,10 +88,8 @@ def _held(question: Question, found: list[DistortionFinding], facts: Facts) -> s
         hopeless = [item for item in found if not remedy_for(item).back and item.severity >= Severity.MODERATE]
         if hopeless:
             return f"Yes: {listed(hopeless[:2], facts)}; {remedy_for(hopeless[0]).limit}."
-        told = (
-            f"{listed(found[:2], facts)} can be mended in this file" if found else "no fault was found that asks for it"
-        )
-        return f"No: {told}."
+        mended = f"{listed(found[:2], facts)} can be mended in this file"
+        return f"No: {mended if found else 'no fault was found that asks for it'}."
     if wanted == "upscale":
         return "No: enlarging adds pixels, not detail." + (f" It has {listed(found[:2], facts)}." if found else "")
     fitting = [item for item in found if _suits(wanted, item)]

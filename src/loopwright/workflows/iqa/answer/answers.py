@@ -65,7 +65,7 @@ def answer(
         questions: What it asks, where a chat model filled it; by default as the rules read it.
 
     Returns:
-        The answer; whether a replan is needed is not decided here (see `sufficiency`).
+        The answer; whether a replan is needed is not decided here (see `planning.replanning`).
     """
     if plan.query_type is QueryType.OTHER:
         return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
@@ -362,13 +362,8 @@ def _choose(question: Question, facts: Facts) -> str:
         alone = "by its number alone, " if item.confidence < _GUESS else ""
         return f"{capital(term.word)}: {alone}{listed([item], facts, number=True)} {where(facts)}."
     praised = next((term.word for term in question.terms if term.absent and not facts.matching((term.name,))), None)
-    good = (
-        praised
-        or (
-            re.search(r"\b(?:fine|ok|okay|good|correct|all right|alright|right|gut|bien|richtig)\b", question.text)
-            or [None]
-        )[0]
-    )
+    fine = re.search(r"\b(?:fine|ok|okay|good|correct|all right|alright|right|gut|bien|richtig)\b", question.text)
+    good = praised or (fine and fine[0])
     none = f"no {spoken_names(term.name for term in faults)} found {where(facts)}"
     beside = _relevant(question, facts)
     told = f" What was found is {listed(beside[:2], facts)}." if beside else ""
@@ -383,12 +378,9 @@ def _find(question: Question, facts: Facts) -> str:
             return f"Partly: {partly}."
         found = [item for _, item in facts.matching(question.names)]
         if found:
-            beside = [item for item in _relevant(question, facts) if item not in found][:1]
-            told = (
-                f" Beside it: {listed(beside, facts)}."
-                if beside and re.search(r"\bwh(?:y|ere)\b|warum|pourquoi|por qué", question.text)
-                else ""
-            )
+            asks = re.search(r"\bwh(?:y|ere)\b|warum|pourquoi|por qué", question.text)
+            beside = [item for item in _relevant(question, facts) if asks and item not in found][:1]
+            told = f" Beside it: {listed(beside, facts)}." if beside else ""
             return f"{capital(listed(found[:3], facts, number=True))} {where(facts)}.{told}"
         none = capital(none_found(question.names, facts))
         found = _relevant(question, facts)
@@ -512,10 +504,11 @@ def _more_of(question: Question, facts: Facts) -> str:
     if not found:
         if not facts.covers(question.names):
             return f"{UNABLE}: nothing was measured that the question is about."
-        word = "About the same" if not question.yes_no else "Yes" if question.sought == "equal" else "No"
+        alike = question.sought == "equal" or question.at_least
+        word = "About the same" if not question.yes_no else "Yes" if alike else "No"
         return f"{word}: no difference of {' or '.join(asked)} was found; the reference is taken as pristine."
     name, term = asked.get(_aspect(found[0].type), (question.terms[0].name, question.terms[0]))
-    less = _lacks(name, {}) or term.word.startswith(("pal", "dull", "mut", "desat", "blass"))
+    less = term.lacks or _lacks(name, {})
     this = (question.sought == "more") is (less is _lacks(found[0].type, found[0].measured))
     this = changed or (this and question.sought != "equal")
     word = ("Yes" if this else "No") if question.yes_no else "This image" if this else "The reference"
@@ -559,16 +552,9 @@ def _curate(question: Question, facts: Facts) -> str:
     """Keep or drop, by the named distortions or else by the quality."""
     keep, drop = question.keep
     if question.terms:
-        against: list[DistortionFinding] = []
-        slight: list[DistortionFinding] = []
-        for term in question.terms:
-            found = [item for _, item in facts.matching((term.name,)) if item.confidence >= _GUESS]
-            slight += found
-            against += [
-                item
-                for item in found
-                if item.severity >= Severity.MODERATE or (item.severity is Severity.SLIGHT and item.confidence >= 0.9)
-            ]
+        found = [item for term in question.terms for _, item in facts.matching((term.name,))]
+        slight = [item for item in found if item.confidence >= _GUESS]
+        against = [item for item in slight if item.severity >= Severity.MODERATE or item.confidence >= 0.9]
         passes = not against
         why = f"no {spoken_names(question.names)} found {where(facts)}"
         why = listed(against[:3], facts) if against else f"only {listed(slight[:2], facts)}" if slight else why
@@ -580,25 +566,19 @@ def _curate(question: Question, facts: Facts) -> str:
         why = f"the quality is {facts.score.level.lower()} ({facts.score.value:.1f} of 5)"
         why += f", {listed(against[:2], facts)}" if against else ""
     both = re.search(rf"\b{re.escape(keep)}\b", question.text) and re.search(rf"\b{re.escape(drop)}\b", question.text)
-    if (question.yes_no and not both) or (
-        question.yes_no
-        and re.match(r"\W*(?:does|do|will|would|erfüllt)\b", question.text)
-        and not re.search(r"\bor\b", question.text)
-    ):
+    judges = re.match(r"\W*(?:does|do|will|would|erfüllt)\b(?!.*\bor\b)", question.text)
+    if question.yes_no and (not both or judges):
         named = re.search(rf"\b(?P<against>not to |against )?{re.escape(keep)}", question.text)
         asks_drop = bool(named["against"] if named else re.search(rf"\b{re.escape(drop)}\b", question.text))
         return f"{'Yes' if passes is not asks_drop else 'No'}: {why}."
     return f"{capital(keep if passes else drop)}: {why}."
 
 
-def _compare_alone(question: Question, facts: Facts) -> str:
-    """A comparison of parts where only one could be measured."""
-    return _decide(question, facts) if question.terms else what_is_wrong(facts, question)
-
-
 _ANSWERS: Mapping[Operation, Callable[[Question, Facts], str]] = {
     Operation.DECIDE: _decide, Operation.RATE: _rate, Operation.DEGREE: _degree, Operation.CHOOSE: _choose,
-    Operation.FIND: _find, Operation.COMPARE: _compare_alone, Operation.RELATE: _relate, Operation.ADVISE: advise,
+    # Parts, of which only one could be measured.
+    Operation.COMPARE: lambda question, facts: (_decide if question.terms else _find)(question, facts),
+    Operation.FIND: _find, Operation.RELATE: _relate, Operation.ADVISE: advise,
     Operation.READ: lambda question, facts: tell(question, facts.evidence.file or {}), Operation.MEASURE: _measure,
     Operation.RECOMMEND: _recommend, Operation.CURATE: _curate,
 }  # fmt: skip

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
-from loopwright.workflows.iqa.distortions import Severity
+from loopwright.workflows.iqa.distortions import Severity, kind_of, severity_named
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
-from loopwright.workflows.iqa.question.vocabulary import Span, named_distortions, spans, spoken
+from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 from loopwright.workflows.iqa.tools.registry import find_tool
 
 
@@ -33,16 +34,13 @@ _NOTHING = re.compile(
     r"^\W*(none|nothing|no (visible |obvious )?(distortions?|art[ie]facts?|problems?|issues?|degradations?))\W*$"
 )
 _NEGATED = re.compile(r"\b(no|not|without|never|less|free (of|from))\b|n't\b|\bfree\W*$|-free\b")
+_NONE_OF = r"\b(?:with(?:out| no)|(?<!with )no|free (?:of|from))\b"
 _ANY = re.compile(
     r"\b(distort(ed|ions?)|degrad(ed|ations?)|damaged?|art[ie]facts?|wrong|problems?|issues?|defects?|flaws?)\b"
 )
 _PRISTINE = re.compile(r"\b(pristine|undistorted|undamaged|flawless)\b")
 _CLEAN = re.compile(r"\b(clean|spotless)\b")
-_LEVELS: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(("bad", "terrible", "awful", "very poor"), (1,)), "poor": (2,), "low": (1, 2),
-    **dict.fromkeys(("fair", "average", "medium"), (3,)), **dict.fromkeys(("acceptable", "usable"), (3, 4, 5)),
-    "good": (4,), **dict.fromkeys(("great", "high"), (4, 5)), **dict.fromkeys(("excellent", "perfect"), (5,)),
-}  # fmt: skip
+_LEVELS: dict[str, list[int]] = shipped("loopwright.workflows.iqa", "data/names.yaml")["options"]
 """Word of an option -> the quality levels that it may mean."""
 _LEVEL_TEXT = re.compile(rf"^\W*({'|'.join(sorted(_LEVELS, key=len, reverse=True))})(?: quality)?\W*$")
 _SCORING = re.compile(r"\b(quality|rate|rating|score|scale)\b")
@@ -56,7 +54,10 @@ _RELATION = re.compile(
 _REFERENCE = re.compile(r"\b(reference|original|pristine)\b")
 _IMAGE = re.compile(r"\b(distorted|test|given|this|assessed|degraded|image in question)\b")
 _ABOUT_STRENGTH = re.compile(r"\b(sever|strong|how much|intens|degree|level of)")
-_ABSENT_ONE = re.compile(r"\b(not|n't|except|absent|isn't|aren't|doesn't|free (of|from))\b", re.IGNORECASE)
+_ABSENT_ONE = re.compile(
+    r"\b(?:which|what)\b(?:(?!\bwhy\b)[^.?!,])*?(?:\bnot|n't|\bfree (?:of|from))\b(?!.*\bright\b)|\babsent\b|\bexcept\b"
+    r"|\bnot (?:present|there|visible|found)\b"
+)
 _WEAKEST = re.compile(r"\b(least|weakest|lowest|mildest)\b", re.IGNORECASE)
 _LETTER = re.compile(r"^\W*(?:(?:option|answer|choice)\s*:?\s*)?\(?\s*([A-Za-z])\s*(?:[).:,]|$)", re.IGNORECASE)
 
@@ -102,7 +103,7 @@ def _pick(stem: str, known: dict[str, _Support]) -> str | None:
     """The letter with the best support, if it is alone there; turned round for "which is not", "which is least"."""
     values = {letter: each.value or 0.0 for letter, each in known.items()}
     about_distortions = all(each.of_distortions for each in known.values())
-    if known and about_distortions and _ABSENT_ONE.search(stem):
+    if known and about_distortions and _asks_for_absent(stem):
         absent = [letter for letter, value in values.items() if value == 0]
         return absent[0] if len(absent) == 1 and len(known) > 1 else None
     borne_out = {letter: value for letter, value in values.items() if value > 0}
@@ -112,6 +113,14 @@ def _pick(stem: str, known: dict[str, _Support]) -> str | None:
     best = min(borne_out.values()) if weakest else max(borne_out.values())
     letters = [letter for letter, value in borne_out.items() if abs(value - best) < 1e-9]
     return letters[0] if len(letters) == 1 else None
+
+
+def _asks_for_absent(stem: str) -> bool:
+    """Whether what does not hold is sought; "which makes it not sharp?" and "what is not right?" seek a fault."""
+    text = spoken(stem)
+    said = _ABSENT_ONE.search(text)
+    after = () if said is None else spans(text[said.end() :])
+    return said is not None and not any(span.section in ("good", "praise") for span in after)
 
 
 def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | None]) -> _Support:
@@ -124,11 +133,14 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
     if _COMPARING.search(asked) or (_COMPARING.search(text) and _REFERENCE.search(text)):
         stated, found = _relation(text, asked), compare(facts)
         return _Support(None if stated is None or found is None else float(stated == found))
-    strong = _severity(text)
+    strong = severity_named(text)
     if strong is not None and (_ABOUT_STRENGTH.search(asked) or topic):
         return _Support(_strength(strong, facts.severity(topic)))
     if levels := _levels(text, asked):
         return _Support(_level(levels, topic, facts))
+    parts = [_distortions(part, alone=False) for part in _parts(text)]
+    if len(parts) > 1 and None not in parts:
+        return _Support(_all_held([part for part in parts if part], facts), of_distortions=True)
     stated = _distortions(text)
     if stated is not None:
         return _Support(_held(stated, facts), of_distortions=True)
@@ -163,21 +175,14 @@ def _strength(stated: Severity, found: Severity | None) -> float | None:
     return 0.25 if abs(found.rank - stated.rank) == 1 else 0.0
 
 
-def _severity(text: str) -> Severity | None:
-    try:
-        return Severity(text.strip(" .!"))
-    except ValueError:
-        return None
-
-
-def _levels(text: str, asked: str) -> tuple[int, ...]:
+def _levels(text: str, asked: str) -> list[int]:
     if match := _LEVEL_TEXT.match(text):
         return _LEVELS[match[1]]
     number = re.match(r"^([1-5])(?:\s*(?:stars?|/\s*5|out of 5))?$", text)
-    return (int(number[1]),) if number and _SCORING.search(asked) else ()
+    return [int(number[1])] if number and _SCORING.search(asked) else []
 
 
-def _level(levels: tuple[int, ...], topic: tuple[str, ...], facts: Facts) -> float | None:
+def _level(levels: list[int], topic: tuple[str, ...], facts: Facts) -> float | None:
     """Nearness of the closest level; of two equally near options the narrower is better."""
     severity = facts.severity(topic) if topic else None
     value = facts.value() if not topic else None if severity is None else float(IMPAIRMENT_LEVEL[severity])
@@ -187,30 +192,44 @@ def _level(levels: tuple[int, ...], topic: tuple[str, ...], facts: Facts) -> flo
     return 1.01 - distance - 0.001 * len(levels) if distance <= 1 else 0.0
 
 
-def _distortions(text: str) -> Stated | None:
+def _parts(text: str) -> list[str]:
+    """What an option states, one by one; "no" and "without" at the head of a list hold for all of it."""
+    clauses = re.split(rf"\b(?:but|yet|while)\b|(?={_NONE_OF})", text)
+    lists = ([each] if re.match(_NONE_OF, each) else re.split(r",|\band\b", each) for each in clauses)
+    return [part for listed in lists for part in listed if part.strip(" .,;")]
+
+
+def _distortions(text: str, *, alone: bool = True) -> Stated | None:
+    """What is stated of distortions; "clean" alone is free of all, and beside another part free of noise."""
     if _NOTHING.match(text) or _PRISTINE.search(text):
         return Stated((), present=False)
     negated = bool(_NEGATED.search(text))
-    if _CLEAN.search(text):
+    if alone and _CLEAN.search(text):
         return Stated((), present=negated)
     found = spans(spoken(text))
-    denied = tuple(span.key for span in found if span.section == "praise")
-    if denied and not any(span.section == "faults" for span in found):
-        return Stated(denied, present=negated)
+    praise = [span for span in found if span.section == "praise"]
+    if praise and not any(span.section == "faults" for span in found):
+        # "Not sharp" denies it; "noise-free" is one word of it.
+        denied = _NEGATED.search(spoken(text)[: praise[0].start])
+        return Stated(tuple(span.key for span in praise), present=bool(denied))
     if names := tuple(named_distortions(text)):
         # The light of "too much light" is no degree.
-        rest = "".join(spoken(text)[end:start] for end, start in _between(found, len(spoken(text))))
-        words = re.findall(r"[a-z]+", rest)
-        strengths = [_severity(word.removesuffix("ly")) for word in words]
+        of_faults = {at for span in found if span.section == "faults" for at in range(span.start, span.end)}
+        words = [word[0] for word in re.finditer(r"[a-z]+", spoken(text)) if word.start() not in of_faults]
+        strengths = [severity_named(word.removesuffix("ly")) for word in words]
         severity = next((each for each in strengths if each not in (None, Severity.NONE)), None)
         return Stated(names, present=not negated, severity=None if negated else severity)
     return Stated((), present=not negated) if _ANY.search(text) else None
 
 
-def _between(found: tuple[Span, ...], length: int) -> Iterator[tuple[int, int]]:
-    """Where the words about faults leave something."""
-    faults = [span for span in found if span.section == "faults"]
-    yield from zip([0, *(span.end for span in faults)], [*(span.start for span in faults), length], strict=True)
+def _all_held(stated: list[Stated], facts: Facts) -> float | None:
+    """The sum of what several statements have, if all hold; of one kind ("blocking and ringing"), one will do."""
+    held = [(each, _held(each, facts)) for each in stated]
+    best: dict[object, float] = {}
+    for each, value in held:
+        kind = kind_of(each.names[0]) if each.present and each.names else each
+        best[kind] = max(best.get(kind, 0.0), value or 0.0)
+    return None if any(value is None for _, value in held) else sum(best.values()) if all(best.values()) else 0.0
 
 
 def _held(stated: Stated, facts: Facts) -> float | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from loopwright.workflows.iqa.answer.fusion import quality_score
 from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
-from loopwright.workflows.iqa.answer.wording import capital
+from loopwright.workflows.iqa.answer.wording import capital, strength_of
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.severity import BLIND, closeness, gauge_of
 from loopwright.workflows.iqa.question.places import place_name
@@ -21,10 +20,13 @@ ALIKE = 0.1
 """Numbers that differ by less, as a share of the larger one or of where a distortion begins to be seen, are about the
 same; scores that differ by less, too."""
 
-_LUMA = re.compile(r"\b(?:(?:bright|light|dark|dimm)(?:er|est)|(?:bright|dark)ness|heller|dunkler|hell|dunkel)\b")
+_LUMA = re.compile(
+    r"\b(?:(?:bright|light|dark|dimm)(?:er|est)|(?:more|most|less|least) (?:bright|light|dark)|(?:bright|dark)ness"
+    r"|heller|dunkler|hell|dunkel|helligkeit)\b"
+)
 
-Sought = Literal["more", "less", "equal"]
-"""Whether a question seeks the part with the most of a distortion, or with the least, or whether they are alike."""
+_AMOUNTS = ("contrast", "high contrast", "saturation change", "color distortions")
+"""What a part may have more of without a fault, while the gauge says how little there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def _compared(question: Question, facts: Facts) -> tuple[str, str]:
         if question.sought == "equal" or differs:
             return "Yes" if standing.all_alike is not differs else "No", standing.said
         why = "they are about the same; " if standing.alike and len(standing.order) == 2 else ""
-        return _verdict(scopes_of(facts.evidence), standing), f"{why}{standing.said}"
+        return _verdict(scopes_of(facts.evidence), standing, question), f"{why}{standing.said}"
     if standing.all_alike:
         return "About the same", standing.said
     if standing.alike:
@@ -86,13 +88,14 @@ def _compared(question: Question, facts: Facts) -> tuple[str, str]:
     return f"{capital(first)}{does}", standing.said
 
 
-def _verdict(scopes: list[str], standing: Standing) -> str:
-    """Whether what is named first, a part or all of a kind such as the corners, is ahead of the rest."""
+def _verdict(scopes: list[str], standing: Standing, question: Question) -> str:
+    """Whether what is named first, a part or all of a kind such as the corners, is ahead of the rest, or not behind."""
     kind = scopes[0].split(" ")[-1]
     several = [scope for scope in scopes if scope.split(" ")[-1] == kind]
     named = several if len(several) < len(scopes) else scopes[:1]
-    ahead = [standing.ahead(scope, other) for scope in named for other in scopes if other not in named]
-    return "Yes" if all(ahead) else "Partly" if any(ahead) else "No"
+    pairs = [(scope, other) for scope in named for other in scopes if other not in named]
+    holds = [not standing.ahead(b, a) if question.at_least else standing.ahead(a, b) for a, b in pairs]
+    return "Yes" if all(holds) else "Partly" if any(holds) else "No"
 
 
 def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tuple[str | None, str] | None:
@@ -126,16 +129,16 @@ def standing_of(question: Question, facts: Facts) -> Standing | str:
     Returns:
         The order and the numbers, or why there is none, one clause.
     """
-    topic, sought = question.names, "less" if question.sought == "less" else "more"
+    topic = question.names
     scopes = scopes_of(facts.evidence)
     if not topic:
-        return _by_score(scopes, sought, facts)
+        return _by_score(scopes, facts, best_first=question.sought == "less")
     found = {scope: _finding(topic, scope, facts) for scope in scopes}
     missing = [scope_words(scope) for scope, finding in found.items() if finding is None]
     if missing:
         return f"no number for {' or '.join(map(in_words, topic))} could be measured in {' and '.join(missing)}"
     known = {scope: finding for scope, finding in found.items() if finding is not None}
-    return _by_finding(known, sought, luma=bool(_LUMA.search(question.text)))
+    return _by_finding(known, question)
 
 
 def _finding(topic: tuple[str, ...], scope: str, facts: Facts) -> DistortionFinding | None:
@@ -146,16 +149,15 @@ def _finding(topic: tuple[str, ...], scope: str, facts: Facts) -> DistortionFind
     return max(near, key=lambda item: item.severity.rank, default=None)
 
 
-def _by_finding(found: dict[str, DistortionFinding], sought: Sought, *, luma: bool) -> Standing:
+def _by_finding(found: dict[str, DistortionFinding], question: Question) -> Standing:
     gauges = {scope: gauge_of(finding) for scope, finding in found.items()}
     gauge = next(iter(gauges.values()))
-    least = 0.0
-    luma = luma and all("mean_luma" in each.measured for each in found.values())
-    if luma:
+    least, term = 0.0, question.terms[0]
+    if _LUMA.search(question.text) and all("mean_luma" in each.measured for each in found.values()):
         # "Darker" asks for the luma itself, not for how far it is from a fault.
         label = "the mean brightness is "
-        values = {scope: -each.measured["mean_luma"] for scope, each in found.items()}
-        shown = {scope: f"{-value:.3g} of 255 grey levels" for scope, value in values.items()}
+        values = {scope: (-1 if term.lacks else 1) * each.measured["mean_luma"] for scope, each in found.items()}
+        shown = {scope: f"{abs(value):.3g} of 255 grey levels" for scope, value in values.items()}
     elif all("edge_sigma_strong" in each.measured for each in found.values()):
         # Blur in one direction has another gauge, but edges of the same width.
         label = "the blur of the strongest edges is "
@@ -164,27 +166,26 @@ def _by_finding(found: dict[str, DistortionFinding], sought: Sought, *, luma: bo
         least = ALIKE * BLIND["gaussian blur"].bounds[0]
     elif gauge is not None and all(other is not None and other.label == gauge.label for other in gauges.values()):
         label = f"{gauge.label} is "
-        values = {scope: (1 if gauge.rising else -1) * each.measured["value"] for scope, each in found.items()}
+        more = gauge.rising or (term.name in _AMOUNTS and not term.lacks)
+        values = {scope: (1 if more else -1) * each.measured["value"] for scope, each in found.items()}
         shown = {scope: gauge.said(each.measured["value"]) for scope, each in found.items()}
         least = ALIKE * abs(gauge.bounds[0])
     else:
         label = "there is "
         values = {scope: float(each.severity.rank) for scope, each in found.items()}
-        shown = {scope: f"{each.severity.value} {in_words(each.type)}" for scope, each in found.items()}
-        shown = {scope: text.replace("none ", "no ", 1) for scope, text in shown.items()}
-    order = sorted(values, key=lambda scope: values[scope], reverse=sought == "more")
+        shown = {scope: strength_of(each).replace("none ", "no ", 1) for scope, each in found.items()}
+    order = sorted(values, key=lambda scope: values[scope], reverse=question.sought != "less")
     said = label + _joined([f"{shown[scope]} in {scope_words(scope)}" for scope in order])
     return Standing(order, said, values, max(least, ALIKE * max(map(abs, values.values()))))
 
 
-def _by_score(scopes: list[str], sought: Sought, facts: Facts) -> Standing | str:
+def _by_score(scopes: list[str], facts: Facts, *, best_first: bool) -> Standing | str:
     scores = {scope: quality_score(facts.evidence.on(scope)) for scope in scopes}
     missing = [scope_words(scope) for scope, score in scores.items() if score is None]
     if missing:
         return f"no quality tool gave a score for {' and '.join(missing)}"
     values = {scope: score.value for scope, score in scores.items() if score is not None}
-    # Less distortion is a higher score.
-    order = sorted(values, key=lambda scope: values[scope], reverse=sought == "less")
+    order = sorted(values, key=lambda scope: values[scope], reverse=best_first)
     tools = {score.tool for score in scores.values() if score is not None}
     said = f"by {' and '.join(sorted(tools))}, " + _joined(
         [f"{values[scope]:.2f} of 5 in {scope_words(scope)}" for scope in order]

@@ -12,6 +12,14 @@ from loopwright.workflows.iqa.question.question import Question
 _FORMAT = re.compile(r"\b(jpe?g|png|webp|gif|tiff?|bmp|avif|heic)\b")
 _PAPER = {"a3": (11.7, 16.5), "a4": (8.3, 11.7), "a5": (5.8, 8.3), "poster": (16.5, 23.4)}
 """Paper -> shorter and longer side, inches."""
+_UNITS = {"k": 1e3, "kb": 1e3, "kilobyte": 1e3, "mb": 1e6, "megabyte": 1e6, "mp": 1, "megapixel": 1}
+_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?(k|kb|mb|kilobyte|megabyte|mp|megapixel)?s?\b")
+_LESS = re.compile(r"\b(?:under|below|less|smaller|fewer|lower|at most|weniger|kleiner|höchstens|moins|menos|meno)\b")
+_MORE = re.compile(
+    r"\b(?:over|above|beyond|exceeds?|more|larger|bigger|greater|wider|higher|taller|at least|minimum|enough|mehr"
+    r"|größer|mindestens|plus|más|più)\b"
+)
+_BEYOND = re.compile(r"\b(?:than|over|above|beyond|exceeds?|under|below|als|que)\b")
 
 
 def tell(question: Question, file: Mapping[str, Any]) -> str:
@@ -39,18 +47,24 @@ def tell(question: Question, file: Mapping[str, Any]) -> str:
 
 
 def _held_against(question: Question, file: Mapping[str, Any]) -> str:
-    """Whether a size is beyond a number: "is it at least 1920 pixels wide?"; empty if no number is named."""
-    number = re.search(r"(\d[\d,]*(?:\.\d+)?) ?(k|kb|mb|mp|megapixel\w*)?\b", question.text)
-    have = {
+    """Whether a size is a number, or beyond it: "is it at least 1920 pixels wide?"; empty if no number is named."""
+    number, text = _NUMBER.search(question.text), question.text
+    sizes = {
         "width": file["width"], "height": file["height"], "megapixels": file["width"] * file["height"] / 1e6,
-        "bytes": file["bytes"] / (1e6 if number and number[2] == "mb" else 1e3), "depth": file["bits"],
+        "bytes": file["bytes"], "depth": file["bits"],
     }  # fmt: skip
-    name = next((name for name in question.attributes if name in have), None)
+    name = next((name for name in question.attributes if name in sizes), None)
     if number is None or name is None:
         return ""
-    wanted = float(number[1].replace(",", ""))
-    less = re.search(r"\b(?:under|below|less|smaller|fewer|at most|weniger|kleiner|moins|menos)\b", question.text)
-    holds = have[name] <= wanted if less else have[name] >= wanted
+    have, wanted = sizes[name], float(number[1].replace(",", "")) * _UNITS.get(number[2], 1)
+    less = _LESS.search(text)
+    compared = less or _MORE.search(text)
+    if compared and (have != wanted or _BEYOND.search(text)):
+        negated = re.search(r"\b(?:not?|nicht) $", text[: compared.start()])  # "no more than"
+        holds = (have < wanted if less else have > wanted) is not bool(negated)
+    else:
+        # A number with such a unit is a rounded one: "is it 12 megapixels?", "is it 4k wide?".
+        holds = math.isclose(have, wanted, rel_tol=0.05 if number[2] else 0)
     return f"{'Yes' if holds else 'No'}: {_TOLD[name](question, file)}"
 
 
@@ -94,14 +108,13 @@ def _print(question: Question, file: Mapping[str, Any]) -> str:
     density = re.search(r"(\d{2,4}) ?(?:dpi|ppi|ppp)", question.text)
     dpi = int(density[1]) if density else 300
     sides = sorted((file["width"], file["height"]))
-    inches = re.search(r"(\d+(?:\.\d+)?) ?(?:x|by|×) ?(\d+(?:\.\d+)?) ?(?:inch|in\b|\")", question.text)
-    if centimetres := re.search(r"(\d+(?:\.\d+)?) ?(?:x|by|×) ?(\d+(?:\.\d+)?) ?cm\b", question.text):
-        inches = re.search(r"(\S+) (\S+)", " ".join(f"{float(side) / 2.54:.3f}" for side in centimetres.groups()))
+    given = re.search(r"(\d+(?:\.\d+)?) ?(?:x|by|×) ?(\d+(?:\.\d+)?) ?(inch|in\b|\"|cm\b)", question.text)
     named = next((paper for paper in _PAPER if re.search(rf"\b{paper}\b", question.text)), None)
     at_most = f"at {dpi} dpi it prints {sides[1] / dpi * 2.54:.1f} x {sides[0] / dpi * 2.54:.1f} cm"
-    if not inches and not named:
+    if not given and not named:
         return f"It is {file['width']} x {file['height']} pixels; {at_most}."
-    paper = sorted(float(side) for side in inches.groups()) if inches else list(_PAPER[named or "a4"])
+    unit = 2.54 if given and given[3] == "cm" else 1
+    paper = sorted(float(side) / unit for side in given.groups()[:2]) if given else list(_PAPER[named or "a4"])
     needed = [round(side * dpi) for side in paper]
     enough = all(have >= need for have, need in zip(sides, needed, strict=True))
     for_what = "a poster" if named == "poster" else (named or "").upper() or "that size"

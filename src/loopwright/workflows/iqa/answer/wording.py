@@ -138,7 +138,8 @@ def reasoning(facts: Facts, *first: str) -> str:
     """The reasons in words: the tools' numbers, the strongest distortions, and what the reader must know."""
     evidence = facts.evidence
     scopes = scopes_of(evidence)
-    parts = [*first, _scope_sentence(scopes), *_tool_sentences(facts), *_scores_of_parts(facts, scopes)]
+    parts = [*first, f"Measured on {' and '.join(map(scope_words, scopes))}." if scopes else ""]
+    parts += [*_tool_sentences(facts), *_scores_of_parts(facts, scopes)]
     parts += [_finding_sentence(scope, item.explanation) for scope, item in facts.present[: 2 + len(scopes)]]
     if facts.unanalysed:
         parts.append(f"Detected, without analysis: {', '.join(facts.unanalysed)}.")
@@ -175,10 +176,6 @@ def used_evidence(facts: Facts) -> dict[str, Any]:
     return {**used, "regions": {scope: list(box) for scope, box in regions.items()}} if regions else used
 
 
-def _scope_sentence(scopes: list[str]) -> str:
-    return f"Measured on {' and '.join(map(scope_words, scopes))}." if scopes else ""
-
-
 def _scores_of_parts(facts: Facts, scopes: list[str]) -> list[str]:
     """The score of every part, where there are several; the answer's is that of the first."""
     if len(scopes) < 2:
@@ -195,7 +192,8 @@ def _finding_sentence(scope: str, explanation: str) -> str:
 def _tool_sentences(facts: Facts) -> list[str]:
     score, evidence = facts.score, facts.evidence
     if score is None:
-        return [_no_score(facts)]
+        ran = facts.plan.plan.tool_execution
+        return ["No quality tool gave a score." if ran else "The plan ran no quality tool, so there is no score."]
     log = next((log for log in evidence.tool_logs if log.tool == score.tool and log.score is not None), None)
     own = f"{score.tool} gives a score of {score.tool_score:.2f}"
     if log and log.raw is not None:
@@ -220,9 +218,3 @@ def _tool_sentences(facts: Facts) -> list[str]:
             f"{' and '.join(opposed)} {verb} {evidence.primary_tool} by more than their calibration errors."
         )
     return sentences
-
-
-def _no_score(facts: Facts) -> str:
-    if not facts.plan.plan.tool_execution:
-        return "The plan ran no quality tool, so there is no score."
-    return "No quality tool gave a score."

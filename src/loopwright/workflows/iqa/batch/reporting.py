@@ -29,16 +29,17 @@ class Digest:
     Args:
         worst: How many rows the report shows; with more, pictures would make the page too large to open.
         root: What the samples' paths are relative to.
+        max_pixels: The most pixels of an image that is shown.
     """
 
-    def __init__(self, worst: int, root: Path) -> None:
+    def __init__(self, worst: int, root: Path, max_pixels: int) -> None:
         self.overview = Overview()
-        self._worst, self._root = worst, root
+        self._worst, self._root, self._max_pixels = worst, root, max_pixels
         self._scores: list[tuple[float, Sample]] = []
 
     def add(self, sample: Sample, record: Record) -> ReportRow:
         """Count a run; those without a score come last."""
-        row = _report_row(self._root, sample, record)
+        row = self._row(sample, record)
         self.overview.add(row)
         self._scores.append((math.inf if row.score is None else row.score, sample))
         return row
@@ -50,7 +51,7 @@ class Digest:
             BackendError: If it cannot be written.
         """
         worst = heapq.nsmallest(self._worst, self._scores, key=lambda item: item[0])
-        rows = [_report_row(self._root, sample, journal.read(sample.sample_id)) for _, sample in worst]
+        rows = [self._row(sample, journal.read(sample.sample_id)) for _, sample in worst]
         count = f"{self.overview.rows:,} images"
         if len(rows) < self.overview.rows:
             count = f"the worst {len(rows):,} of {self.overview.rows:,}"
@@ -59,23 +60,23 @@ class Digest:
         except OSError as error:
             raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
-
-def _report_row(root: Path, sample: Sample, record: Record) -> ReportRow:
-    state: dict[str, Any] = {
-        "query": sample.query,
-        "image_path": sample.image_path,
-        "region": sample.region,
-        **record["state"],
-        "error": record["error"],
-    }
-    for key, model in _MODELS.items():
-        if state.get(key) is not None:
-            state[key] = model.model_validate(state[key])
-    return ReportRow(
-        name=sample.sample_id,
-        image_path=root / sample.image_path,
-        reference_path=root / sample.reference_path if sample.reference_path else None,
-        query=sample.query,
-        state=state,
-        seconds=record["seconds"],
-    )
+    def _row(self, sample: Sample, record: Record) -> ReportRow:
+        state: dict[str, Any] = {
+            "query": sample.query,
+            "image_path": sample.image_path,
+            "region": sample.region,
+            **record["state"],
+            "error": record["error"],
+        }
+        for key, model in _MODELS.items():
+            if state.get(key) is not None:
+                state[key] = model.model_validate(state[key])
+        return ReportRow(
+            name=sample.sample_id,
+            image_path=self._root / sample.image_path,
+            reference_path=self._root / sample.reference_path if sample.reference_path else None,
+            query=sample.query,
+            state=state,
+            seconds=record["seconds"],
+            max_pixels=self._max_pixels,
+        )

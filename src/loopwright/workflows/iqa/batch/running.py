@@ -205,7 +205,7 @@ def run_batch(
                     on_progress(progress)
         if progress.done < len(samples):
             return BatchResult(progress, None, interrupted=True)
-        digest = Digest(worst, root)
+        digest = Digest(worst, root, config.iqa.tools.max_pixels)
         write_table(out, _rows(samples, journal, digest))
         if report is not None:
             digest.write(report, journal)

@@ -96,17 +96,14 @@ def analyse(
     findings: dict[str, DistortionFinding] = {}
     notes: list[str] = []
     for name in names:
-        finding = _stated(name, detection) or _measured(name, detection, features, pair)
+        near = [item for item in detection.findings if closeness(name, item.type) >= SAME_THING]
+        stated = max(near, key=lambda item: closeness(name, item.type), default=None)
+        finding = stated or _measured(name, detection, features, pair)
         if finding.measured:
             findings.setdefault(finding.type, finding)
         else:
             notes.append(finding.explanation)
     return sorted(findings.values(), key=strength, reverse=True), notes
-
-
-def _stated(name: str, detection: Detection) -> DistortionFinding | None:
-    near = [item for item in detection.findings if closeness(name, item.type) >= SAME_THING]
-    return max(near, key=lambda item: closeness(name, item.type), default=None)
 
 
 def _measured(name: str, detection: Detection, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:

@@ -280,11 +280,10 @@ def _sharpened(features: ImageFeatures) -> list[Sign]:
 def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
     """Exposure, contrast and colour: what a scene may bring about as well, so never sure unless extreme."""
     found: list[Sign] = []
-    clipped = features.overexposed_fraction + features.partly_clipped_fraction
     # White paper clips all three channels; too much light clips one or two first where the scene has colour.
-    bright = features.mean_luma > 110 and features.bright_point >= 253 and clipped > CLIPPED
+    bright = features.mean_luma > 110 and features.bright_point >= 253 and features.clipped_fraction > CLIPPED
     if clean and bright and features.partly_clipped_fraction > 0.04:
-        confidence = min(0.8, 0.4 + clipped)
+        confidence = min(0.8, 0.4 + features.clipped_fraction)
         found.append(
             Sign("overexposure", confidence, "coloured areas are clipped in some channels, unlike white paper")
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from loopwright.workflows.iqa.measuring.detection_blind import Sign
+from loopwright.workflows.iqa.measuring.detection_blind import JPEG_EVIDENCE, REPEATED, Sign
 from loopwright.workflows.iqa.measuring.features import PairFeatures
 
 SAME_RMS = 0.75
@@ -41,8 +41,6 @@ PROPORTIONAL = 0.55
 SPECK_SHARE = 0.25
 """Share of the squared error in black and white specks from which it is impulse noise; strong Gaussian noise reaches
 0.16."""
-JPEG_EVIDENCE = 0.5
-"""Share of DCT coefficients on multiples of a step from which a JPEG coder was there."""
 SAME_GAIN = 0.08
 """Change of contrast up to which a constant shift is one; an exposure stretches or squeezes the range as well."""
 MIDDLE = (40.0, 215.0)
@@ -52,8 +50,6 @@ BLACK = 8.0
 """Grey level up to which what a change keeps is black."""
 EVEN_REST = 1.3
 """Energy in flat areas over that of what the filter leaves from which there is noise besides the blur."""
-REPEATED = 1.6
-"""Growth of repeated pixels from which it is pixelation."""
 FEW_LEVELS = 0.4
 """Used levels over the reference's below which it is banding."""
 SHIFTED_SHARE = 0.45
@@ -74,7 +70,8 @@ def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Sign
     if pair.rms_error < SAME_RMS:
         return []
     found = [*_washed_out(pair), *_point(pair), *_specks(pair)]
-    if not _done_by_levels(found, pair):
+    # Where a point operation explains that much, the small rest is only its rounding and clipping.
+    if not found or found[0].type == "impulse noise" or pair.point_share <= 0.93:
         found += _structure(pair, grained=grained)
     total = max(pair.rms_error**2, sum(item.weight**2 for item in found))
     found = [item for item in found if item.weight**2 >= FAIR_SHARE * total]
@@ -147,11 +144,6 @@ def _specks(pair: PairFeatures) -> list[Sign]:
     weight = math.sqrt(pair.impulse_share) * pair.rms_error
     why = f"specks hold {pair.impulse_share:.0%} of the squared error, kurtosis {pair.residual_kurtosis:.3g}"
     return [Sign("impulse noise", min(0.99, 0.6 + 0.4 * pair.impulse_share), why, weight)]
-
-
-def _done_by_levels(found: list[Sign], pair: PairFeatures) -> bool:
-    """Whether a point operation explains so much that the small rest is only its rounding and clipping."""
-    return bool(found) and found[0].type != "impulse noise" and pair.point_share > 0.93
 
 
 def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:

@@ -65,7 +65,8 @@ class Pair:
     @cached_property
     def luma(self) -> Two:
         """Luma of BT.601, rounded to whole levels as the papers' own code has it."""
-        return Two(*(_luma(rgb) for rgb in (self.image, self.reference)))
+        both = (cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY) for rgb in (self.image, self.reference))
+        return Two(*(grey.astype(np.float32) for grey in both))
 
     @cached_property
     def half_luma(self) -> Two:
@@ -173,10 +174,6 @@ def similarity(first: Map, second: Map, constant: float) -> Map:
 def f32(values: Any) -> Map:
     """OpenCV's results are typed as any number; these are float32."""
     return cast("Map", values)
-
-
-def _luma(image: Rgb) -> Map:
-    return cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
 
 
 def _missing(length: int, before: int, block: int) -> int:

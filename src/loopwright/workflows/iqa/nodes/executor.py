@@ -105,14 +105,10 @@ def scope_of(region: Box | None) -> str:
 def _parts_of(
     state: AgenticIQAState, plan: PlannerOutput, image: LoadedImage, services: Services
 ) -> tuple[list[Pass], list[str]]:
-    """Find what the plan asks about.
+    """A pass over each part that the plan asks about, at least one; and what was done to the files or not found.
 
     A region in the state is all that is measured. Else each name of the plan's scope is a position in words or numbers,
     or an object that the executor's chat model is asked to locate. Where that fails, the whole image stands in.
-
-    Returns:
-        A pass over each part, at least one, the first that was asked about first; and what was done to the files, where
-        objects were found, and which were not.
     """
     notes = [f"The image: {note}" for note in image.notes]
     reference = None

@@ -13,6 +13,7 @@ from loopwright.errors import ImageError
 from loopwright.models import consult
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
 from loopwright.workflows.iqa.answer.choosing import parse_choice
+from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import sentences
@@ -128,7 +129,10 @@ def _by_model(
     chat: BaseChatModel, state: AgenticIQAState, plan: PlannerOutput, evidence: ExecutorOutput, services: Services
 ) -> SummarizerOutput:
     settings, query = services.config.iqa, state["query"]
-    options = read_query(query).options if plan.answer_mode is AnswerMode.MCQ else {}
+    reading = read_query(query)
+    options = reading.options if plan.answer_mode is AnswerMode.MCQ else {}
+    # The image is sent without what its file tells.
+    of_file = [tell(each, evidence.file) for each in reading.questions if each.attributes and evidence.file]
     facts = Facts(plan, evidence, quality_score(evidence))
     prompt = Services.prompts().get("summarizer")
     text = prompt.render(
@@ -136,7 +140,7 @@ def _by_model(
         question=query,
         plan=plan.model_dump_json(exclude={"rationale"}, exclude_none=True),
         history="; ".join(state.get("replan_history") or []) or "none",
-        evidence=reasoning(facts),
+        evidence=sentences([reasoning(facts), *of_file]),
     )
     scoring = plan.answer_mode is AnswerMode.SCORING
     shown = _shown(chat, state, plan, evidence, settings.tools.max_pixels)

@@ -81,7 +81,9 @@ def _unlocated(case: Case) -> Iterator[Lack]:
     given = any(scope.startswith(REGION_PREFIX) for scope in (*scopes, *evidence.regions))
     if given or (some and GLOBAL.casefold() in scopes):
         return
-    fields = {} if some or not (scopes or evidence.regions) else _globally(case.plan)
+    names = list(dict.fromkeys(name for names in (case.plan.distortions or {}).values() for name in names))
+    globally = {"query_scope": GLOBAL, "distortions": {GLOBAL: names} if names else None}
+    fields = {} if some or not (scopes or evidence.regions) else globally
     why = f"There is no evidence for {', '.join(missing)} alone, so the scope is widened to Global"
     for name in missing:
         said = f"The {_without_article(name)} could not be located, so there is no evidence for it alone"
@@ -253,11 +255,6 @@ def _kept_tools(case: Case) -> list[str]:
 def _requiring(case: Case, tools: Sequence[str]) -> dict[str, Any]:
     """Exactly these tools: with selection on, the executor would choose again what failed."""
     return {"required_tools": list(dict.fromkeys(tools)), **_flags(case, tool_selection=False, tool_execution=True)}
-
-
-def _globally(plan: PlannerOutput) -> dict[str, Any]:
-    names = [name for names in (plan.distortions or {}).values() for name in names]
-    return {"query_scope": GLOBAL, "distortions": {GLOBAL: list(dict.fromkeys(names))} if names else None}
 
 
 def _flags(case: Case, **flags: bool) -> dict[str, Any]:

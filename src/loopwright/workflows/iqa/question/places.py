@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from loopwright.workflows.iqa.measuring.whereabouts import Fractions, cell
 from loopwright.workflows.iqa.question.vocabulary import spans, spoken
 from loopwright.workflows.iqa.schemas import Box
+from loopwright.workflows.iqa.sources.images import widened
 
 REGION_PREFIX = "region "
 """How the scope of a box begins."""
-
-SMALLEST = 16
-"""Shorter side that a place is widened to where the image allows it, pixels: less cannot be judged."""
 
 _DOWN = {"top": 0, "bottom": 2}
 _ACROSS = {"left": 0, "right": 2}
@@ -210,15 +208,10 @@ def box_of(name: str, width: int, height: int) -> Box | None:
     shares = fractions_of(name)
     if shares is None:
         return None
-    left, box_width = _pixels(shares[0], shares[2], width)
-    top, box_height = _pixels(shares[1], shares[3], height)
-    return left, top, box_width, box_height
+    left, right = _pixels(shares[0], shares[2], width)
+    top, bottom = _pixels(shares[1], shares[3], height)
+    return left, top, right - left, bottom - top
 
 
 def _pixels(start: float, share: float, length: int) -> tuple[int, int]:
-    first, last = round(start * length), round((start + share) * length)
-    lacking = min(SMALLEST, length) - (last - first)
-    if lacking > 0:
-        first = min(max(0, first - lacking // 2), length - min(SMALLEST, length))
-        last = first + min(SMALLEST, length)
-    return first, last - first
+    return widened(round(start * length), round((start + share) * length), length)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.workflows.iqa.distortions import Distortion, Severity
+from loopwright.workflows.iqa.distortions import Distortion, Severity, severity_named
 from loopwright.workflows.iqa.question.places import named_places
 from loopwright.workflows.iqa.question.scales import Scale, Threshold, read_scale, read_threshold
 from loopwright.workflows.iqa.question.tool_names import known_tools, named_tools
@@ -54,6 +54,12 @@ class Term(BaseModel):
     """The word of the question."""
     free: bool = False
     """Whether none at all is meant: "free of noise"."""
+
+    @property
+    def lacks(self) -> bool:
+        """Whether the word says that there is too little of something: of light, of contrast, of colour."""
+        little = self.name in ("underexposure", "low contrast")
+        return little or self.word.startswith(("pal", "dull", "mut", "desat", "blass"))
 
 
 class Question(BaseModel):
@@ -108,6 +114,11 @@ class Question(BaseModel):
         return tuple(dict.fromkeys(term.name for term in self.terms))
 
     @property
+    def at_least(self) -> bool:
+        """Whether as much will do: "at least as sharp as", "no less sharp than"."""
+        return bool(_AT_LEAST.search(self.text))
+
+    @property
     def open(self) -> bool:
         """Whether everything has to be looked for to answer it."""
         every = (Operation.FIND, Operation.RELATE, Operation.ADVISE, Operation.CHOOSE, Operation.RECOMMEND)
@@ -120,6 +131,9 @@ class Question(BaseModel):
 
 
 _SENTENCE = re.compile(r"(?<!\bvs\.)(?<=[.!?;:…])\s+|\n+|\s[–—]\s")
+_AT_LEAST = re.compile(r"\bat least\b|\bno less\b|\bmindestens\b|\bau moins\b|\bal menos\b|\balmeno\b")
+_NOT_AS = re.compile(r"\b(?:not|nicht) (?:quite |nearly |ganz )?(?:as|so) ")
+_AS = re.compile(r"(?:as|so) (?:(?:much|many|viele?|the|its|my|our|\w+ly) )?")
 _MORE = r"(?:and|but|und|aber|et|mais|y|pero)"
 _TAG = re.compile(
     r",\s*(?!\s|wh|how|was\b|wie\b|qu)[^,?]{1,16}\?\s*$"
@@ -155,7 +169,9 @@ def read_questions(stem: str) -> tuple[Question, ...]:
     context = text
     for clause in asked:
         context = context.replace(clause, " ; ", 1)
-    read = [_Reader(clause, context, text, original=stem).question() for clause in asked]
+    # Acronyms tell tools from words, so the text as it was written is read.
+    tools = named_tools(stem)
+    read = [_Reader(clause, context, text, tools).question() for clause in asked]
     kept = [question for question in read if question.operation is not Operation.DECLINE]
     return tuple(_merged(kept)) or (Question(text=text, operation=Operation.DECLINE),)
 
@@ -227,23 +243,21 @@ def _clauses(sentence: str) -> list[str]:
     cuts = [
         match.end()
         for match in re.finditer(rf",\s*(?:{_MORE}\s)?|\s{_MORE}\s|\s(?=(?:whether|ob)\s)", sentence)
-        if match.end() in starts or _is_pair(sentence[: match.start()], sentence[match.end() :])
+        # What is joined stands near by; all of a long text each time would take minutes.
+        if match.end() in starts or _is_pair(sentence[: match.start()][-200:], sentence[match.end() :][:200])
     ]
     pieces: list[str] = []
     for cut, end in zip([0, *cuts], [*cuts, len(sentence)], strict=True):
         piece = sentence[cut:end]
         # "On a scale of 1 to 5, how sharp is it?" asks once.
-        scale_alone = len(pieces) == 1 and not _own(pieces[0]) and not any(start < len(pieces[0]) for start in starts)
+        first = spans(pieces[0]) if len(pieces) == 1 else ()
+        own = any(span.section in CONTENT - {"scales", "rate", "good", "bad"} for span in first)
+        scale_alone = len(pieces) == 1 and not own and not any(start < len(pieces[0]) for start in starts)
         if pieces and (scale_alone or not (_content(piece) and _content(pieces[-1]))):
             pieces[-1] += piece
         else:
             pieces.append(piece)
     return pieces
-
-
-def _own(text: str) -> bool:
-    """Whether a piece says more than on which scale the answer is wanted."""
-    return any(span.section in CONTENT - {"scales", "rate", "good", "bad"} for span in spans(text))
 
 
 def _is_pair(before: str, after: str) -> bool:
@@ -307,8 +321,8 @@ def _merged(questions: Sequence[Question]) -> list[Question]:
 class _Reader:
     """Reads one clause, beside the rest of the text."""
 
-    def __init__(self, clause: str, context: str, text: str, *, original: str) -> None:
-        self.clause, self.context, self.text, self.original = clause, context, text, original
+    def __init__(self, clause: str, context: str, text: str, tools: list[str]) -> None:
+        self.clause, self.context, self.text, self.tools = clause, context, text, tools
         self.spans = spans(clause)
         found = {span.section for span in self.spans}
         self.has = found.__contains__
@@ -341,18 +355,16 @@ class _Reader:
             span.key for span in facts
             if span.key != "megapixels" or not any(other is not span and other.start < span.end for other in facts)
         ))  # fmt: skip
-        # Acronyms tell tools from words, so the text as it was written is read.
         letters = re.sub(r"\W", "", self.clause)
-        tools = tuple(name for name in named_tools(self.original) if plain(name) in letters)
+        tools = tuple(name for name in self.tools if plain(name) in letters)
         strength = bool(self.terms) and self.named[0].section == "faults" and not self.has("good")
         strength = strength and not re.search(r"\bqualit", self.clause)
         scale = read_scale(self.clause, of_fault=strength)
         scale = scale or (read_scale(self.text) if self.has("rate") or self.has("good") else None)
         threshold = read_threshold(self.clause)
         places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
-        if self.joined == "or" and re.search(
-            r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout)\b", self.clause
-        ):
+        everywhere = re.search(r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout)\b", self.clause)
+        if self.joined == "or" and everywhere:
             places = ()  # "Everywhere, or just at the left?" is about all of it.
         remedies, terms = self._remedies(), self.terms
         if remedies and self._was_done():
@@ -553,21 +565,30 @@ class _Reader:
         return _BY_COMPARATIVE.get(name) if span.text.endswith("er") and not more else None
 
     def _sought(self) -> Literal["more", "less", "equal"] | None:
-        if self.has("equal") and not self.has("less"):
+        at_least = _AT_LEAST.search(self.clause)
+        less = bool(_NOT_AS.search(self.clause)) or (self.has("less") and not at_least)
+        if self._alike() and not (less or at_least):
             return "equal"
         beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
         # "Is it sharp after the conversion, compared with the original?" seeks neither more nor less.
         said = " ".join(term.word for term in self.terms) if beside else self.clause
         if not (
             self.has("more")
-            or self.has("less")
+            or less
+            or at_least
             or self.which
             or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", said)
             or (self.joined == "or" and len(named_places(self.clause)) > 1)
         ):
             return None
         wants_less = any(term.absent for term in self.terms) if self.terms else not self.has("bad")
-        return "less" if wants_less is not self.has("less") else "more"
+        return "less" if wants_less is not less else "more"
+
+    def _alike(self) -> bool:
+        """Whether it asks for likeness: "as sharp as", "as the original", but not "as far as I see"."""
+        about = {span.start for span in self.spans if span.section in CONTENT}
+        found = [_AS.match(self.clause, span.start) for span in self.spans if span.section == "equal"]
+        return any(match is None or match.end() in about for match in found)
 
     def _anywhere(self) -> tuple[str, ...]:
         """The quarters, where the question is where something is most: "where is it sharpest?"."""
@@ -601,13 +622,18 @@ _BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposu
 """What a comparative speaks of -> the remedy that makes it so: "brighter" is what helps against too little light."""
 
 
+_FREE = re.compile(r"\b(?:(?:free (?:of|from)|frei von)\W[\w ]*|(?:without|ohne|sans|sin|senza) ([\w ]*))$")
+
+
 def _term(span: Span, text: str) -> Term:
     name, absent = canonical(span), span.section == "praise"
     if name == "overexposure" and re.match(r"\W+(?:enough|genug)\b", text[span.end :]):
         name, absent = "underexposure", True  # "bright enough"
     if span.section == "topics" and span.key == Distortion.SHARPNESS:
         absent = True
-    free = bool(re.search(r"\b(?:free (?:of|from)|frei von)\W[\w ]*$", text[: span.start]))
+    said = _FREE.search(text[: span.start])
+    # "Without a reference", "taken without flash": it lacks something else.
+    free = said is not None and (not said[1] or (_all_known(said[1]) and not _of("reference", said[1])))
     return Term(name=name, absent=absent or free, word=span.text, free=free)
 
 
@@ -629,15 +655,9 @@ def _excluded(text: str) -> list[Span]:
 
 
 def _severities(text: str) -> tuple[Severity, ...]:
-    found: list[Severity] = []
-    for word in re.findall(r"[^\W\d_]+", text):
-        try:
-            severity = Severity(word)
-        except ValueError:
-            continue
-        if word not in ("no", "low", "high", "light", "medium", "none", "noticeable"):
-            found.append(severity)
-    return tuple(dict.fromkeys(found))
+    of_other = ("no", "low", "high", "light", "medium", "none", "noticeable")
+    words = (word for word in re.findall(r"[^\W\d_]+", text) if word not in of_other)
+    return tuple(dict.fromkeys(filter(None, map(severity_named, words))))
 
 
 _DETERMINER = r"(?:the|this|that|these|those|my|our|your|his|her|their|its|der|die|das|le|la|les|el|los|las)"

@@ -102,7 +102,8 @@ def read_query(query: str) -> QueryReading:
     in_options = [name for option in options.values() for name in named_distortions(option)]
     declined = all(question.operation is Operation.DECLINE for question in questions)
     other = declined and not (tools or in_options or boxes or len(offered) > 1)
-    named = [] if in_options or other else _named(questions)
+    every = in_options or other or any(question.open for question in questions)
+    named = [] if every else list(dict.fromkeys(name for question in questions for name in question.names))
     return QueryReading(
         stem=stem,
         questions=questions,
@@ -139,13 +140,6 @@ def _box(match: re.Match[str]) -> Box:
         )
     left, top, width, height = numbers
     return left, top, width, height
-
-
-def _named(questions: tuple[Question, ...]) -> list[str]:
-    """The distortions that all questions are about; none if one of them is about everything."""
-    if any(question.open for question in questions):
-        return []
-    return list(dict.fromkeys(name for question in questions for name in question.names))
 
 
 def _answer_mode(questions: tuple[Question, ...], options: dict[str, str]) -> AnswerMode:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.question.tool_names import known_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 
-_COUNTED = (
-    "zero one two three four five six seven eight nine ten",
-    "null eins zwei drei vier fünf sechs sieben acht neun zehn",
-    "zéro un deux trois quatre cinq six sept huit neuf dix",
-    "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
-    "zero uno due tre quattro cinque sei sette otto nove dieci",
-)
+_NAMES: dict[str, Any] = shipped("loopwright.workflows.iqa", "data/names.yaml")
 _VALUES = {
-    **{word: value for line in _COUNTED for value, word in enumerate(line.split())},
+    **{word: value for line in _NAMES["numbers"] for value, word in enumerate(line.split())},
     "twenty": 20, "hundred": 100, "a hundred": 100, "hundert": 100, "cent": 100, "cien": 100, "cento": 100,
 }  # fmt: skip
 _NUMBER = rf"(\d{{1,4}}|{'|'.join(sorted(_VALUES, key=len, reverse=True))})"
@@ -31,16 +27,16 @@ _LETTERS = re.compile(
     r"|\b(?:a ?[-–]|between a and) ?(?P<end>[d-g])\b"
 )
 _NO_SCALE = re.compile(
-    r"\bat \d+ ?(?:%|percent)"
+    r"\bat \d+ ?(?:%|percent)|(?<![\d.])(?!100\b)\d+(?:\.\d+)? ?(?:%|percent\b|prozent\b)"
     r"|(?:%|percent\w*|share) of (?:the |all |its |this )*(?:pixels?|image|picture|photo|frame|area)"
 )
-_END = r"(?<![\d.]){}(?: ?[(=:]| (?:is|being|means?|for|ist|für|est|es|è)\b| (?=(?:the )?(?:best|worst)\b))([^,;)?\d]*)"
+_END = (
+    r"(?<![\d.]){}(?: ?[(=:]| (?:is|being|means?|for|ist|für|est|es|è)\b"
+    r"| (?=(?:the )?(?:best|worst)\b|[^\W\d]+(?:[,;:)?.]|$)))([^,;:)?\d]*)"
+)
 
 
-_LEVELS = {
-    "terrible": 1, "bad": 1, "schlecht": 1, "poor": 2, "mangelhaft": 2, "fair": 3, "average": 3, "mittel": 3, "okay": 3,
-    "ok": 3, "good": 4, "gut": 4, "great": 4.5, "excellent": 5, "perfect": 5, "sehr gut": 5,
-}  # fmt: skip
+_LEVELS: dict[str, float] = _NAMES["levels"]
 """Word for a level of quality -> its place from 1 to 5."""
 
 
@@ -93,7 +89,7 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
     Returns:
         The scale; None if it asks for none.
     """
-    # At which size it is looked at, and of how much of the image something is said, are no scales.
+    # At which size it is looked at, how much of something is meant, and of how much of the image, are no scales.
     text = _NO_SCALE.sub(" ", text)
     units = {span.key for span in spans(text) if span.section == "scales"}
     if letters := _LETTERS.search(text):
@@ -109,9 +105,11 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
             low, high = high, low
         if high > low and low in (0, 1) and high >= 3:
             return _between(low, high, unit, text, of_fault=of_fault)
-    values = sorted({int(number) for number in re.findall(r"(?<![\d.,])\d{1,3}(?![\d.,]*\d)", text)})
-    # "0 is useless, 100 is flawless": the ends of a scale, however they are told.
-    if len(values) >= 2 and values[0] in (0, 1) and values[-1] in (5, 6, 7, 10, 20, 100) and len(values) < 4:
+    values = sorted({int(number) for number in re.findall(r"(?<![\d.,/])\d{1,3}(?![\d.,/]*\d)", text)})
+    ends = (*values[:1], *values[-1:])
+    # "0 is useless, 100 is flawless": the ends of a scale, with what they are; "at ISO 100 and 1 s" has none.
+    said = len(values) in (2, 3) and all(re.search(_END.format(value), text) for value in ends)
+    if said and ends[0] in (0, 1) and ends[1] in (5, 6, 7, 10, 20, 100):
         return _between(values[0], values[-1], unit, text, of_fault=of_fault)
     if "percent" in units or re.search(r"\d?\s?%", text):
         return _between(0, 100, "percent", text, of_fault=of_fault)
@@ -193,7 +191,7 @@ def read_threshold(question: str) -> Threshold | None:
     number, tools = float(bound["number"]), known_tools(before)
     about_quality = _QUALITY.search(before) or (_SCORE.search(before) and not tools) or bound["scale"]
     coded = named_distortions(before) or re.search(r"\bjpe?g", before)
-    scale = None if tools else read_scale(question)
+    scale = None if tools else read_scale(re.sub(r"\d+(?:\.\d+)? ?(?=%|percent)", "", question))
     scale = None if scale is None or (scale.low, scale.high) == (1, 5) else scale
     low, high = (1.0, 5.0) if scale is None else sorted((scale.low, scale.high))
     if about_quality and low <= number <= high and not coded and (tools or _ASKS.search(before)):

@@ -7,16 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.question.vocabulary import misspelt
 from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, plain
 
-WELL_KNOWN_METRICS = frozenset(
-    "ahiq arniqa bliinds butteraugli ckdn clipiqa cnniqa cornia cwssim dbcnn diivine dists dreamsim fid fsim "
-    "fsimc haarpsi hdrvdp hyperiqa ifc ilniqe iwssim liqe lpips maniqa mse msssim mssim musiq nima nlpd nrqm paq2piq "
-    "pieapp piqe psnrb psnrhvs qalign rmse srsim ssimulacra ssimulacra2 stlpips topiq uqi vif vifp vmaf vsi "
-    "wadiqam".split()
-)
+WELL_KNOWN_METRICS = frozenset(shipped("loopwright.workflows.iqa", "data/names.yaml")["metrics"].split())
 """Published quality metrics, without punctuation: one that is not registered must not pass in silence."""
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+]+[A-Za-z0-9]+)*\+?", re.I)

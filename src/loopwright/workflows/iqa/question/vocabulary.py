@@ -60,7 +60,8 @@ def spans(text: str) -> tuple[Span, ...]:
         In order; of words about content that lie within longer ones, the longer ones alone.
     """
     # English before the others where both cover as much, because a bare "JPEG" is any language's.
-    found = max((list(_found(text, language)) for language in LANGUAGES), key=_covered)
+    read = [list(_found(text, language)) for language in LANGUAGES]
+    found = max(read, key=lambda found: len({at for span in found for at in range(span.start, span.end)}))
     if not any(span.section in ("faults", "praise", "topics") for span in found):
         found += [span for span in _found(text, LANGUAGES[0]) if span.section == "faults"]
     content = [span for span in found if span.section in CONTENT]
@@ -116,10 +117,6 @@ def _found(text: str, language: str) -> Iterator[Span]:
     for (section, key), pattern in _compiled(language).items():
         for match in pattern.finditer(text):
             yield Span(section, "" if key == _SINGLE else key, *match.span(), match[0])
-
-
-def _covered(found: list[Span]) -> int:
-    return len({position for span in found for position in range(span.start, span.end)})
 
 
 def _within(span: Span, other: Span) -> bool:

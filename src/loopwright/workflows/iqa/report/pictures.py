@@ -66,19 +66,19 @@ def pictures(row: ReportRow) -> Iterator[Picture]:
         Pictures, each read and made when it is its turn.
     """
     boxes = row.boxes.values()
-    image = _read(row.image_path)
+    image = _read(row.image_path, row.max_pixels)
     yield _shown("Image", row.image_path, image, boxes)
     if row.reference_path is not None:
-        reference = _read(row.reference_path)
+        reference = _read(row.reference_path, row.max_pixels)
         if isinstance(image, LoadedImage) and isinstance(reference, LoadedImage):
             if reference.rgb.shape == image.rgb.shape:
                 yield _map(row, image, reference)
         yield _shown("Reference", row.reference_path, reference, boxes)
 
 
-def _read(path: Path) -> LoadedImage | ImageError:
+def _read(path: Path, max_pixels: int) -> LoadedImage | ImageError:
     try:
-        return load_image(path)
+        return load_image(path, max_pixels=max_pixels)
     except ImageError as error:
         return error
 

@@ -17,6 +17,7 @@ from loopwright.engine.ledger import StopReason
 from loopwright.workflows.iqa.answer.fusion import QualityScore, quality_score
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
+from loopwright.workflows.iqa.sources.images import MAX_PIXELS
 
 BINS = 16
 """Columns of the histogram of scores, each a quarter of a level wide."""
@@ -46,6 +47,8 @@ class ReportRow:
     """The final state, an `AgenticIQAState`; any key but the input's may be missing, as after an error."""
     seconds: float
     """Wall time of the run."""
+    max_pixels: int = MAX_PIXELS
+    """The most pixels of an image that is shown."""
 
     @property
     def answer(self) -> SummarizerOutput | None:

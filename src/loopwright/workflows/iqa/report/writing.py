@@ -82,7 +82,7 @@ def complete(path: Path) -> Generator[Path]:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield unfinished
-        with unfinished.open("rb") as file:
+        with unfinished.open("r+b") as file:  # Windows syncs only what may be written
             os.fsync(file.fileno())
         unfinished.replace(path)
     finally:

@@ -10,6 +10,7 @@ import numpy as np
 from PIL import ExifTags, Image
 
 from loopwright.workflows.iqa.sources.images import LoadedImage
+from loopwright.workflows.iqa.sources.pixels import is_deep
 
 _EXIF = {
     "date": ExifTags.Base.DateTimeOriginal, "camera": ExifTags.Base.Model, "maker": ExifTags.Base.Make,
@@ -17,7 +18,6 @@ _EXIF = {
     "iso": ExifTags.Base.ISOSpeedRatings,
     "aperture": ExifTags.Base.FNumber, "exposure": ExifTags.Base.ExposureTime, "focal": ExifTags.Base.FocalLength,
 }  # fmt: skip
-_DEPTHS = {"1": 1, "I;16": 16, "I;16B": 16, "I": 32, "F": 32}
 _GREY = 3
 """Difference of two channels up to which a pixel has no colour: what a coder of colour leaves of grey, grey levels."""
 
@@ -33,13 +33,12 @@ def file_facts(image: LoadedImage) -> dict[str, Any]:
     """
     facts: dict[str, Any] = {"width": image.width, "height": image.height, "bytes": Path(image.path).stat().st_size}
     with Image.open(image.path) as file:
-        facts |= {"format": file.format or "", "bits": _bits(file), "alpha": "A" in file.getbands()}
+        facts |= {"format": file.format or "", "bits": _bits(file), "alpha": file.has_transparency_data}
         facts["frames"] = getattr(file, "n_frames", 1)
         if setting := coder_quality(image.path):
             facts["coder_quality"] = setting
         if "icc_profile" in file.info:
             facts["profile"] = "an embedded ICC profile"
-        facts["alpha"] = facts["alpha"] or "transparency" in file.info
         with suppress(Exception):  # damaged EXIF data is no data
             facts |= _camera(file)
     # A plane and its neighbour tell colour; every third pixel is enough.
@@ -64,7 +63,8 @@ def coder_quality(path: Path) -> int | None:
 
 
 def _bits(file: Image.Image) -> int:
-    return _DEPTHS.get(file.mode, 16 if "16" in str(file.info.get("bitdepth", "")) else 8)
+    # Pillow's 32-bit mode stands for grey of 16 bits; what has 32 is not loaded.
+    return 1 if file.mode == "1" else 16 if file.mode.startswith("I") or is_deep(file) else 8
 
 
 def _camera(file: Image.Image) -> dict[str, Any]:

@@ -89,6 +89,15 @@ MIN_SIDE = 16
 """The shortest side, in pixels, of an image or region whose quality can be told."""
 
 
+def widened(first: int, last: int, length: int) -> tuple[int, int]:
+    """A stretch made at least `MIN_SIDE` long about its middle, as far as the image's own length allows it."""
+    least = min(MIN_SIDE, length)
+    if (lacking := least - (last - first)) > 0:
+        first = min(max(0, first - lacking // 2), length - least)
+        last = first + least
+    return first, last
+
+
 @dataclasses.dataclass(frozen=True)
 class LoadedImage:
     """An image, or a region of one, ready to be measured."""

@@ -69,12 +69,12 @@ def to_rgb(image: Image.Image, file: BinaryIO, max_pixels: int) -> tuple[RGB, li
     """
     notes: list[str] = []
     frames = getattr(image, "n_frames", 1)
-    if frames > 1:
+    if frames > 1 and image.format != "PSD":  # whose layers are put together already
         image.seek(0)
         notes.append(f"has {frames} frames or pages; only the first is judged")
     tags: dict[int, Any] = dict(getattr(image, "tag_v2", {}))
     # Pillow drops the low byte of 16-bit colour while decoding and keeps no trace but the name of its raw mode.
-    deep_colour = image.mode in ("RGB", "RGBA", "LA") and _is_deep(image)
+    deep_colour = image.mode in ("RGB", "RGBA", "LA") and is_deep(image)
     image.load()
     check_size(image.size, max_pixels)
     if deep_colour:
@@ -110,7 +110,8 @@ def check_size(size: tuple[int, int], max_pixels: int) -> None:
         )
 
 
-def _is_deep(image: Image.Image) -> bool:
+def is_deep(image: Image.Image) -> bool:
+    """Whether an image that was not decoded yet has 16 bits a channel."""
     for tile in getattr(image, "tile", ()):
         args = tile[3] if isinstance(tile[3], tuple) else (tile[3],)
         if any(isinstance(arg, str) and ";16" in arg for arg in args):
@@ -165,8 +166,7 @@ def _eight_bits(image: Image.Image, notes: list[str]) -> RGB:
         return _by_strips(image, change or (lambda strip: strip.convert("RGB")), 3)
     if mode in _MODE_NOTES:
         notes.append(_MODE_NOTES[mode])
-    has_alpha = mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info
-    target = "RGBA" if has_alpha else "RGB"
+    target = "RGBA" if image.has_transparency_data else "RGB"
     return _by_strips(image, lambda strip: strip.convert(target), len(target))
 
 

@@ -23,9 +23,6 @@ from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
-TIMEOUT_S = 30.0
-"""Seconds that one run may take by default."""
-
 EXIT_S = 120.0
 """The most seconds that the end of the interpreter waits for tools that were given up."""
 
@@ -47,7 +44,7 @@ def run_tools(
     reference: LoadedImage | None,
     *,
     region: str = GLOBAL,
-    timeout_s: float = TIMEOUT_S,
+    timeout_s: float = 30.0,
 ) -> list[ToolLog]:
     """Run tools on an image, one after another; one that fails is replaced by one that has not been tried.
 

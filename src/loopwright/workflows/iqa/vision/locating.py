@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 from loopwright.models import UsageRecorder, consult
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.sources.images import MIN_SIDE, LoadedImage
+from loopwright.workflows.iqa.sources.images import LoadedImage, widened
 from loopwright.workflows.iqa.vision.encoded import image_blocks, longest_side_for
 
 _SCALE = 1000
@@ -91,13 +91,8 @@ def _box(found: Sequence[LocatedObject], width: int, height: int) -> Box:
 
 
 def _side(first: int, last: int, length: int) -> tuple[int, int]:
-    """Thousandths as pixels, made at least `MIN_SIDE` long about their middle, within the image."""
-    start, end = first * length // _SCALE, -(-last * length // _SCALE)
-    lacking = MIN_SIDE - (end - start)
-    if lacking > 0:
-        start = min(max(0, start - lacking // 2), length - MIN_SIDE)
-        end = start + MIN_SIDE
-    return start, end
+    """Thousandths as pixels, wide enough to be judged."""
+    return widened(first * length // _SCALE, -(-last * length // _SCALE), length)
 
 
 @cache

@@ -159,10 +159,8 @@ def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
 def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, float]]:
     """Explain the error by a tone curve per channel, or by one colour matrix, whichever explains more.
 
-    Slopes are taken from means over 8 x 8 blocks, which blur, noise and JPEG leave nearly alone.
-
-    Returns:
-        The reference after it, and the fields of `PairFeatures` about it.
+    Slopes are taken from means over 8 x 8 blocks, which blur, noise and JPEG leave nearly alone. Given are the
+    reference after it, and the fields of `PairFeatures` about it.
     """
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
     low_image, low_origin = area_mean(image, size), area_mean(origin, size)
@@ -174,9 +172,8 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
 
     energy = mean_square(image - origin)
     curves = np.stack([_tone_curve(image[..., c], origin[..., c]) for c in range(3)], axis=2)
-    columns = np.concatenate(
-        [low_origin.reshape(-1, 3), np.ones((low_origin.shape[0] * low_origin.shape[1], 1))], axis=1
-    )
+    ones = np.ones((low_origin.shape[0] * low_origin.shape[1], 1))
+    columns = np.concatenate([low_origin.reshape(-1, 3), ones], axis=1)
     matrix = np.linalg.lstsq(columns, low_image.reshape(-1, 3), rcond=None)[0].astype(np.float32)
     mixed = np.clip(origin @ matrix[:3] + matrix[3], 0, 255)
     left = [(mean_square(image - stack), stack) for stack in (curves, mixed, origin)]

@@ -17,7 +17,6 @@ from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked
 from loopwright.workflows.iqa.tools.blind.scene_statistics import (
     SHIFTS,
-    Fit,
     Floats,
     Map,
     fit,
@@ -79,7 +78,8 @@ def scale_features(values: Map) -> Floats:
     own = fit(values[None])
     numbers = [own.shape[0], (own.left[0] ** 2 + own.right[0] ** 2) / 2]
     for rows, columns in SHIFTS:
-        numbers += _product_numbers(fit(_products(values, rows, columns)[None]))
+        pair = fit(_products(values, rows, columns)[None])
+        numbers += [pair.shape[0], pair.mean[0], pair.left[0] ** 2, pair.right[0] ** 2]
     return np.array(numbers)
 
 
@@ -89,7 +89,3 @@ def _products(values: Map, rows: int, columns: int) -> Map:
     first = values[: height - rows, max(0, -columns) : width - max(0, columns)]
     second = values[rows:, max(0, columns) : width + min(0, columns)]
     return np.asarray(cv2.multiply(first, second), np.float32)
-
-
-def _product_numbers(pair: Fit) -> list[float]:
-    return [pair.shape[0], pair.mean[0], pair.left[0] ** 2, pair.right[0] ** 2]

@@ -63,10 +63,7 @@ def _pooled(first: Map, second: Map, weight: Map) -> tuple[float, float]:
 def _haar(plane: Map, size: int, across: bool) -> Map:
     """The magnitude of the coefficients of one Haar wavelet, zeros outside, as MATLAB's conv2 "same" has them.
 
-    Args:
-        plane: The plane.
-        size: The wavelet's side in pixels.
-        across: Whether it compares left with right; else above with below.
+    Its side is in pixels; across, it compares left with right, else above with below.
     """
     half = np.ones(size // 2, np.float32)
     mean, edge = (np.kron(sign, half) for sign in _SIGNS)
