@@ -30,8 +30,7 @@ from labelled import rag_questions, rows_of
 from rag_peers import DEPTH, Peers, Rankings, measure_peers
 
 from loopwright.errors import WeightsError
-from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder
-from loopwright.models.embedded.reranker import open_reranker
+from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder, open_reranker
 from loopwright.retrieval.records import Hit
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import KnowledgeStore, open_store

@@ -116,7 +116,7 @@ def block_model_requests() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def only_models_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies on this machine changes no test: ``auto`` finds nothing."""
-    monkeypatch.setattr("loopwright.models.embedded.resolving.first_here", lambda _role: None)
+    monkeypatch.setattr("loopwright.models.embedded.resolving.first_here", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 class Frozen(BaseModel):
     """A value: known fields only, never changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class Section(Frozen):
@@ -218,8 +218,10 @@ class EngineConfig(Section):
 def first_problem(error: ValidationError) -> str:
     """The first problem of a pydantic error in one line: the key, the value and what is wrong with it."""
     first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"])
-    return f"{key} is {first.get('input')!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    key, given = ".".join(str(part) for part in first["loc"]), first.get("input")
+    # A whole section can hold an API key, and a key's place can hold another.
+    shown = "" if isinstance(given, (Mapping, list, tuple)) or "key" in key else f" is {given!r}"
+    return f"{key}{shown}: {first['msg'][0].lower()}{first['msg'][1:]}"
 
 
 @cache
@@ -233,7 +235,8 @@ def shipped(package: str, file: str) -> Any:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:
+            data = yaml.safe_load(file)  # of a file, its errors quote no line: that may hold an API key
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
@@ -252,10 +255,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             key = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
             try:
                 dotted[key] = yaml.safe_load(text) if text.strip() else None
-            except (yaml.YAMLError, ValueError) as error:
-                raise ConfigError(
-                    f"the environment: {name} is not valid YAML: {' '.join(str(error).split())}"
-                ) from error
+            except (yaml.YAMLError, ValueError):  # what these say can show the value, which may be an API key
+                raise ConfigError(f"the environment: {name} is not valid YAML; put a text in quotes") from None
     return _nested(dotted)
 
 

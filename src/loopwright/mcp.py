@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,10 +27,9 @@ from mcp_types import (
 )
 
 import loopwright
-from loopwright.check.loading import load_graphs
 from loopwright.check.report import as_json
-from loopwright.check.targets import check_targets
-from loopwright.engine import RunEvent, RunResult, verify
+from loopwright.check.targets import check_targets, split_target
+from loopwright.engine import RunEvent, RunResult
 from loopwright.engine.events.reasons import stops_said
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.engine.gate import is_engine_node
@@ -44,10 +45,14 @@ def _check(target: str) -> dict[str, Any]:
 
 
 def _certificate(target: str) -> dict[str, Any]:
-    if ":" not in target:
+    if not split_target(target)[1]:
         raise InputError(f"{target!r} names no graph: give FILE.py:GRAPH or MODULE:GRAPH")
-    (graph,) = load_graphs(target).values()
-    return json.loads(verify(graph).to_json())
+    # In a process of its own: here, what was imported once would stay as it was before the file was edited.
+    command = [sys.executable, "-m", "loopwright", "graph", "show", "--format", "json", "--", target]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise GraphError(done.stderr.rstrip().rpartition("\n")[2].removeprefix("loopwright: "))
+    return json.loads(done.stdout)["certificate"]
 
 
 def _proof(name: str, title: str, description: str, target: str) -> Tool:

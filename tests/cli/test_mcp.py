@@ -87,8 +87,11 @@ async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, fold
             }
             assert (verdicts["app"], verdicts["graph"]) == ("unbounded", "bounded")
 
-            proof = await client.call_tool("certificate", {"target": str(folder / "drafts.py:graph")})
-            assert proof.structured_content["max_runs_by_node"]["write"] == 3
+            (folder / "drafts.py").write_text("print('imported')\nfrom agent import graph")
+            for limit in (2, 7):
+                (folder / "agent.py").write_text(DRAFTS.replace("limit=2", f"limit={limit}"))
+                proof = await client.call_tool("certificate", {"target": str(folder / "drafts.py:graph")})
+                assert proof.structured_content["max_runs_by_node"]["write"] == 1 + limit
 
             answer = await client.call_tool("drafts-graph", {"topic": "long"}, progress_callback=heard)
             assert not answer.is_error
@@ -111,6 +114,7 @@ async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder, m
                 ("check_graph", {"target": "nowhere.py"}, "there is no file nowhere.py"),
                 ("certificate", {"target": "drafts.py"}, "names no graph"),
                 ("certificate", {}, "target"),
+                ("certificate", {"target": "drafts:grap"}, "drafts: unknown graph 'grap'"),
             ):
                 result = await client.call_tool(tool, given)
                 assert result.is_error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
-from weights import MODELS, Hub, hub, lay, real
+from weights import MODELS, hub, lay, real
 
 from loopwright.cli.models import app
 from loopwright.errors import WeightsError
@@ -17,7 +17,6 @@ from loopwright.models.embedded.catalogue import KNOWN
 
 BGE = KNOWN["bge-small-en-v1.5"]
 XENOVA = KNOWN["bge-small-en-v1.5-xenova"]
-CHAT = KNOWN["qwen2.5-coder-0.5b-instruct"]
 
 
 def models(*words: str):
@@ -28,21 +27,6 @@ def models(*words: str):
 def folder(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
     return tmp_path
-
-
-def serve(server: Hub, name: str, data: bytes, remote: str) -> None:
-    """Let the hub have a file of a known model."""
-    at = KNOWN[name].published
-    assert at is not None
-    server.contents[f"/{at.repository}/resolve/{at.revision}/{remote}"] = data
-
-
-def pull_in_a_process(url: str, folder: Path, name: str) -> subprocess.CompletedProcess[str]:
-    """The hub's client reads HF_ENDPOINT when it is imported."""
-    code = "from loopwright.cli.models import app; app()"
-    environment = {**os.environ, "HF_ENDPOINT": url, "LOOPWRIGHT_MODELS": str(folder)}
-    command = [sys.executable, "-c", code, "pull", name]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_list_says_of_each_model_where_it_is(folder: Path) -> None:
@@ -57,7 +41,7 @@ def test_list_says_of_each_model_where_it_is(folder: Path) -> None:
     assert "MIT" in lines[BGE.name] and "local only" in lines[BGE.name]
     assert lines[BGE.name].endswith(str(folder / BGE.name))
     assert "has 7 bytes" in lines[XENOVA.name]
-    assert lines[CHAT.name].endswith("not here")
+    assert lines["qwen2.5-coder-0.5b-instruct"].endswith("not here")
 
 
 def test_check_finds_the_wrong_hash(folder: Path) -> None:
@@ -87,10 +71,14 @@ def test_a_name_that_cannot_be_had_is_a_plain_error(folder: Path, words: tuple[s
 @pytest.mark.slow
 def test_pull_shows_the_licence_first_and_refuses_another_content(tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
+    at = XENOVA.published
     with hub({}) as server:
         for file in XENOVA.files:
-            serve(server, XENOVA.name, b"z" * 1000, file.remote)
-        done = pull_in_a_process(server.url, tmp_path, XENOVA.name)
+            server.contents[f"/{at.repository}/resolve/{at.revision}/{file.remote}"] = b"z" * 1000
+        # In a process of its own: the hub's client reads HF_ENDPOINT when it is imported.
+        environment = {**os.environ, "HF_ENDPOINT": server.url, "LOOPWRIGHT_MODELS": str(tmp_path)}
+        command = [sys.executable, "-m", "loopwright", "models", "pull", XENOVA.name]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.startswith(f"{XENOVA.name}: 35 MB, licence MIT, from {XENOVA.published.repository} at ea104da")
     assert "was refused and removed" in done.stderr
     assert not list(tmp_path.rglob("*.onnx"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
@@ -71,20 +72,29 @@ def test_filters_and_their_mistakes(rag):
     assert "does not match the format" in rag("ask", QUESTION, "--after", "yesterday").stderr
 
 
-def test_control_characters_of_documents_stay_out_of_the_terminal(rag, folder):
-    (folder / "notes/odd.txt").write_text("The Odd Tower was designed by \x1b]0;owned\x07 Eve Adams in 1900.")
+def test_control_characters_of_documents_stay_out_of_the_terminal(rag, folder, monkeypatch):
+    text = "The Odd Tower was designed by \x1b]0;owned\x07 Eve\u00a0Adams\u3000\u202e for 1\u00a0200\u00a0€."
+    (folder / "notes/odd.txt").write_text(text)
     rag("ingest", "notes")
-    for words in (["ask", "Who designed the Odd Tower?"], ["sources"]):
-        assert not {"\x1b", "\x07"} & set(rag(*words).stdout)
+    shown = rag("ask", "Who designed the Odd Tower?").stdout
+    assert "1\u00a0200\u00a0€" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown + rag("sources").stdout)
+    # What the terminal lacks is escaped, and what it sends in another encoding is replaced.
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Who designed the Odd Tower\xff?\n"), "utf-8"))
+    sys.stdout.reconfigure(encoding="ascii")
+    assert "1\\xa0200\\xa0\\u20ac" in rag("chat").stdout
 
 
-def test_delete_takes_all_or_nothing(rag):
+def test_delete_takes_all_or_nothing(rag, folder):
+    (folder / "notes/C# notes.md").write_text("Methods begin with a capital letter.")
+    rag("ingest", "notes")
     done = rag("delete", "notes/bread.txt", "nosuch.md")
     assert done.returncode == 2
     assert "nothing was deleted" in done.stderr
     assert "bread.txt" in rag("sources").stdout
     assert rag("delete", "").returncode == 2
-    assert "1 document(s) deleted" in rag("delete", "notes/bread.txt").stdout
+    for document in ("notes/bread.txt", "notes/people.jsonl#jones", "notes/C# notes.md"):
+        assert "1 document(s) deleted" in rag("delete", document).stdout
     assert "bread.txt" not in rag("sources").stdout
 
 

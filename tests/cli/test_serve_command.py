@@ -78,6 +78,7 @@ def test_without_a_target_everything_installed_is_served(tmp_path):
     [
         (["serve", "asistant"], "unknown workflow 'asistant'. Did you mean 'assistant'?"),
         (["serve", "missing.py"], "there is no file missing.py"),
+        (["run", "rag", "--question", "x", "--set", "rag.store=2024-02-30"], "is not valid YAML: day is out of range"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(loopwright, tmp_path, words, told):
@@ -85,6 +86,13 @@ def test_what_is_wrong_is_said_in_one_line(loopwright, tmp_path, words, told):
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_entry_of_langgraph_json_that_could_be_several_graphs_is_refused(loopwright, tmp_path):
+    (tmp_path / "two.py").write_text(f"{GRAPH}other = StateGraph(State).add_node('a', print).add_edge(START, 'a')")
+    (tmp_path / "langgraph.json").write_text('{"graphs": {"mine": "./two.py"}}')
+    told = loopwright("serve", "--port", "0", cwd=tmp_path).stderr
+    assert "'mine' could be" in told and told.endswith("two.py:other: name one of them behind a colon\n")
 
 
 def test_an_open_address_needs_a_token(loopwright, tmp_path, monkeypatch):
@@ -110,25 +118,14 @@ def test_what_is_kept_and_cannot_be_read_is_said_in_one_line(loopwright, tmp_pat
     assert "Traceback" not in done.stderr
 
 
-SLOW = """
+SLOW = f"""
 import time
 from pathlib import Path
-from typing import TypedDict
-from langgraph.graph import END, START, StateGraph
 
 Path("begun").touch()
 while not Path("go").exists():
     time.sleep(0.01)
-
-class State(TypedDict):
-    question: str
-
-builder = StateGraph(State)
-builder.add_node("answer", lambda state: state)
-builder.add_edge(START, "answer")
-builder.add_edge("answer", END)
-graph = builder.compile()
-"""
+{GRAPH}"""
 
 
 @pytest.mark.parametrize("words", [["serve", "mine.py"], ["serve"], ["serve", "assistant"]])

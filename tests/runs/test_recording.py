@@ -1,21 +1,36 @@
-"""Attempts that LangGraph repeats by itself stand in a run's record, over HTTP too."""
+"""What is recorded of runs: each attempt once, and values as plain data."""
 
 from __future__ import annotations
 
+import datetime
+import enum
+import json
 import operator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
+import numpy as np
 import pytest
+from hosted_graphs import Walk, WalkRun, log
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END
 from langgraph.types import RetryPolicy
+from pydantic import BaseModel
 from scripted_server import running
 from shapes import graph
 from typing_extensions import TypedDict
 
 from loopwright import NodePolicy, Retry, bounded
+from loopwright.engine.events.schema import NodeFinished, NodeStarted, StateSaved, run_event
 from loopwright.runs.hub import RunHub
+from loopwright.runs.plain import USUAL, Bounds, plain
+from loopwright.runs.recording import EVENT, Recorder, written
 from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
 from loopwright.workflows.user_graph import UserGraph
@@ -100,3 +115,141 @@ async def test_a_node_under_a_policy_of_loopwright_is_told_of_once(tmp_path):
     retried = [event for event in events if event["type"] == "node_retried"]
     assert [each["attempt"] for each in retried] == [1, 2]
     assert all(each["rule"] != "retry_policy" for each in retried)
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise ValueError("no")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Model(BaseModel):
+    api_key: str = "k"
+    size: int = 1
+
+
+@dataclass
+class Data:
+    password: str
+    where: Path
+
+
+LOOP: list[Any] = []
+LOOP.append(LOOP)
+
+BROKEN = {
+    "nan": float("nan"), "infinite": float("-inf"), "surrogate": "a\ud800b", "nul": "a\0b", "object": Broken(),
+    "itself": LOOP, "huge": 10**6000, "generator": (each for each in "ab"), "class": Broken, "function": print,
+    "set": {1, Broken}, "keys": {None: 1, (1, 2): 2, "\udfff": 3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (float("nan"), "nan"),
+        ("a\ud800b", "a\N{REPLACEMENT CHARACTER}b"),
+        ("\ud83d\ude00", "\N{GRINNING FACE}"),
+        ("a\0b", "a\N{REPLACEMENT CHARACTER}b"),
+        (Colour.RED, "red"),
+        (datetime.date(2026, 1, 2), "2026-01-02"),
+        (b"12345", "<5 bytes>"),
+        (2**70, str(2**70)),
+        (Broken(), "<Broken that cannot be shown: ValueError>"),
+        (Model(), {"api_key": "***", "size": 1}),
+        (Data("x", Path("a/b")), {"password": "***", "where": "a/b"}),
+        ({"token": "x", "input_tokens": 7, "headers": {"Authorization": "x"}},
+         {"token": "***", "input_tokens": 7, "headers": {"Authorization": "***"}}),
+        ([0.25] * 384, [*[0.25] * 8, "… 376 more"]),
+        (np.zeros((2, 3), np.float32), {"array": "float32", "shape": [2, 3], "first": [0.0] * 6}),
+        (np.float64(0.5), 0.5),
+        ([HumanMessage("hi"), AIMessage([{"type": "text", "text": "a"}, {"type": "image_url", "image_url": "x"}])],
+         [{"role": "human", "content": "hi"}, {"role": "ai", "content": "a\n[image_url]"}]),
+        (ToolMessage("42", tool_call_id="t"), {"role": "tool", "content": "42", "tool_call_id": "t"}),
+    ],
+)  # fmt: skip
+def test_values_in_plain_json(value: Any, shown: Any) -> None:
+    assert plain(value) == shown
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=()))
+    | st.binary() | st.sampled_from([Colour.RED, Model(), print, np.ones(3)]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.tuples(inner, inner),
+)  # fmt: skip
+
+
+@given(ANYTHING)
+def test_whatever_it_is_it_becomes_json_and_stays_what_it_became(value: Any) -> None:
+    shown = plain(value)
+    text = json.dumps(shown, allow_nan=False, ensure_ascii=False)
+    text.encode()
+    assert json.loads(text) == shown
+    assert plain(shown, Bounds(USUAL.text + 50, USUAL.items + 1)) == shown
+
+
+def test_a_state_is_kept_as_a_difference_and_a_checkpoint_once() -> None:
+    recorder = Recorder(WalkRun({}, {}, ""))
+    steps: list[dict[str, Any]] = [{"a": 1, "b": [1]}, {"a": 1, "b": [1, 2], "loop_ledger": {}}, {"b": [1, 2]}]
+    saved = [
+        StateSaved(step=step, checkpoint_id=str(step), next=[], values=values) for step, values in enumerate(steps)
+    ]
+    kept = [recorder.record(event) for event in [*saved, saved[1]]]
+    assert [(event.changed, event.removed) for event in kept[:3]] == [
+        ({"a": 1, "b": [1]}, []), ({"b": [1, 2]}, []), ({}, ["a"]),
+    ]  # fmt: skip
+    assert kept[3] is None
+    after = Recorder(WalkRun({}, {}, ""))
+    for event in kept[:2]:
+        after.replay(event)
+    assert after.record(saved[1]) is None
+    assert after.record(saved[2]) == kept[2]
+
+
+def test_visits_count_on_and_a_task_that_runs_again_is_the_same_visit() -> None:
+    recorder = Recorder(WalkRun({}, {}, ""))
+    for task in ("one", "two"):
+        recorder.replay(NodeStarted(node="plan", task_id=task, visit=1 + (task == "two")))
+    again = recorder.record(NodeStarted(node="plan", task_id="two", visit=1))
+    new = recorder.record(NodeStarted(node="plan", task_id="three", visit=2))
+    assert (again.visit, new.visit) == (2, 3)
+
+
+def test_an_event_that_is_too_large_is_shortened_further_and_can_be_read_back() -> None:
+    values = {str(number): "x" * 19_000 for number in range(400)}
+    recorder = Recorder(WalkRun({}, {}, ""))
+    event = recorder.record(NodeFinished(node="a", task_id="t", visit=1, seconds=0, update={"all": values}))
+    data = written(event)
+    assert len(data) <= EVENT
+    assert run_event.validate_json(data).update["all"]["…"]
+
+
+class ByReference:
+    """Keeps any value in memory as it is: what cannot be saved would end the run before it can be shown."""
+
+    def __init__(self) -> None:
+        self._kept: list[Any] = []
+
+    def dumps_typed(self, value: Any) -> tuple[str, bytes]:
+        self._kept.append(value)
+        return "reference", str(len(self._kept) - 1).encode()
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return self._kept[int(data[1])]
+
+
+async def test_no_value_breaks_a_run() -> None:
+    walk = Walk()
+    walk.values = BROKEN
+    with closing(open_runs("memory")) as store:
+        hub = RunHub(store, [walk], InMemorySaver(serde=ByReference()))
+        await hub.open()
+        for name in (*BROKEN, "unspeakable"):
+            live = await hub.start("walk", {"question": "\ud800 what?\0", "anything": name})
+            record = await hub.until_ended(live.id)
+            assert record.status == "finished", name
+            assert (await log(hub, live.id))[-1].name == "run_finished"
+        await hub.close()

@@ -20,6 +20,7 @@ class Received:
         self.parent_id: bytes = span.parent_span_id
         self.trace_id: bytes = span.trace_id
         self.failed: bool = span.status.code == 2
+        self.told: str = span.status.message
         self.attributes = values(span.attributes)
 
 

@@ -217,6 +217,7 @@ class StoreContract:
         assert [passage.id for passage in store.without_vector("m", 3)] == ["a::0", "a::1", "a::2"]
         _put_vectors(store, "m", {"a::0": _vector(5, 0), "a::1": _vector(1, 1), "gone::0": _vector(1, 2)})
         _put_vectors(store, "n", {"a::2": _vector(1, 0, 0)})
+        assert [store.has_vectors(model) for model in "mno"] == [True, True, False]
         assert [passage.id for passage in store.without_vector("m", 9)] == ["a::2", "b::0"]
         found = store.search_vector(_vector(2, 0), 9, model="m")
         assert [hit.passage_id for hit in found] == ["a::0", "a::1"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import agent
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
-from langgraph.graph import MessagesState, StateGraph
+from langgraph.graph import MessagesState
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, Field
 from shapes import graph
@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from loopwright import bounded, fallbacks
 from loopwright.errors import GraphError
+from loopwright.models import with_fallback
 from loopwright.testing import ScriptedChatModel
 
 
@@ -129,7 +130,8 @@ def test_a_state_without_messages_needs_a_key_for_the_answer():
 @pytest.mark.parametrize("asynchronous", [False, True])
 async def test_the_model_is_asked_once_without_tools_and_with_every_call_closed(asynchronous):
     model = ScriptedChatModel("A loop goes round.")
-    node = fallbacks.answer_without_tools(model.bind_tools([agent.search], tool_choice="any"))
+    chosen = with_fallback(model, ScriptedChatModel()) if asynchronous else model
+    node = fallbacks.answer_without_tools(chosen.bind_tools([agent.search], tool_choice="any"))
     state = {"messages": OPEN, "stop_reason": stop()}
     update = await node.ainvoke(state) if asynchronous else node.invoke(state)
     (asked,) = model.calls
@@ -193,17 +195,14 @@ class Data:
     answer: str = ""
 
 
-def runaway(schema: Any) -> StateGraph[Any]:
-    return graph("START-work work?work work?END", schema, work=lambda state: {"messages": [AIMessage("working")]})
-
-
 ASK = {"messages": [("user", "Well?")]}
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("schema", [Typed, MessagesState, Model, Data])
 async def test_every_kind_of_state_shows_the_fallback_its_stop_reason(schema, compiled):
-    builder = runaway(schema)
+    working = {"messages": [AIMessage("working")]}
+    builder = graph("START-work work?work work?END", schema, work=lambda state: working)
     app = bounded(builder.compile() if compiled else builder, limit=2, fallback=fallbacks.best_effort())
     for final in (app.invoke(ASK), await app.ainvoke(ASK)):
         assert final["messages"][-1].text == (

@@ -9,13 +9,21 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from importlib.util import module_from_spec, spec_from_file_location
+from io import StringIO
 from pathlib import Path
+from threading import Lock
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from loopwright.cli import main
+
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 SETS = DATA / "phrasings"
-PROGRAM = Path(sys.executable).with_name("loopwright")
+PROGRAM = str(Path(sys.executable).with_name("loopwright"))
 FOSDEM = ("--schedule", str(DATA / "fosdem" / "schedule-2025.xml"), "--stands", str(DATA / "fosdem" / "stands.json"))
 
 pytestmark = [
@@ -25,11 +33,35 @@ pytestmark = [
 ]
 
 
+class Within:
+    """Stands for ``subprocess`` in a score: to start the program anew for each question takes most of an hour."""
+
+    DEVNULL, TimeoutExpired, alone = subprocess.DEVNULL, subprocess.TimeoutExpired, Lock()
+
+    def run(self, command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run the program's command line in this process, and anything else as it is."""
+        if PROGRAM not in command or options.get("input"):
+            return subprocess.run(command, **options)
+        out, err, code = StringIO(), StringIO(), 0
+        with self.alone, chdir(options.get("cwd") or "."), redirect_stdout(out), redirect_stderr(err):
+            try:
+                with patch.object(sys, "argv", command[command.index(PROGRAM) :]):
+                    main()
+            except SystemExit as end:
+                code = int(end.code or 0)
+        return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
+
+
 def scored(name: str, *words: str) -> dict[str, float]:
     """The figures of a set's last line, by the word before or after each: "ok 23 %" or "44.7 % ok"."""
-    command = [sys.executable, str(SETS / name / "score.py"), "--cli", str(PROGRAM), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    last = done.stdout.splitlines()[-1]
+    path, told = str(SETS / name / "score.py"), StringIO()
+    source = spec_from_file_location(f"score_{name}", path)
+    score = module_from_spec(source)
+    source.loader.exec_module(score)
+    argv = [path, "--cli", PROGRAM, *words]
+    with patch.object(score, "subprocess", Within()), patch.object(sys, "argv", argv), redirect_stdout(told):
+        score.main()
+    last = told.getvalue().splitlines()[-1]
     before = {word: float(figure) for word, figure in re.findall(r"([a-z_]+) (\d+(?:\.\d+)?) %", last)}
     return before | {word: float(figure) for figure, word in re.findall(r"(\d+(?:\.\d+)?) % ([a-z]+)", last)}
 

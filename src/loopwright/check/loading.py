@@ -23,6 +23,7 @@ from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.found import Place
 from loopwright.check.project import SourceFile, package_root
 from loopwright.check.proving import WHOLE, Finding, cycle_finding, handlers_in, suggested
+from loopwright.check.targets import split_target
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.read import builder_of, read_topology
@@ -47,7 +48,7 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
     Raises:
         GraphError: If the module cannot be imported or holds no such graph.
     """
-    place, _, name = target.partition(":")
+    place, name = split_target(target)
     if place.endswith(".py"):
         module = _from_file(Path(place))
     else:
@@ -193,7 +194,7 @@ def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str
 
 def _place_of(target: str) -> Place:
     """Where a module gives a graph its name, or defines the function that makes it."""
-    place, _, name = target.partition(":")
+    place, _, name = target.rpartition(":")
     module = sys.modules.get(place)
     file = Path(place) if place.endswith(".py") else Path(getattr(module, "__file__", None) or place)
     line, path = 1, file.resolve()

@@ -255,8 +255,7 @@ class Reader(Calls):
     def _either(self, branches: Sequence[Callable[[], Left]], frame: Frame) -> Left:
         """Read every branch from the same start; what they leave with different values is unknown.
 
-        Returns:
-            How all of them leave the statements around; None if one goes on. One that raises counts for nothing.
+        It ends as all of them leave the statements around; None if one goes on. One that raises counts for nothing.
         """
         if len(branches) == 1:
             return branches[0]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -66,11 +67,18 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     return outcome
 
 
+def split_target(target: str) -> tuple[str, str]:
+    """The module or file that a target names, with its drive on Windows, and the name of the graph, or ""."""
+    drive = target[:2] if re.match(r"[A-Za-z]:[\\/]", target) else ""
+    place, _, name = target.removeprefix(drive).partition(":")
+    return drive + place, name
+
+
 def _check(target: str, checker: Checker, import_them: bool | None, outcome: Outcome) -> list[CheckedGraph]:
     path = Path(target)
     if path.is_dir():
         return [graph for file in python_files(path) for graph in _check_file(file, checker, import_them, outcome)]
-    place, _, name = target.partition(":")
+    place, name = split_target(target)
     if target.endswith((".py", NOTEBOOK)):
         if not path.is_file():
             raise GraphError(f"there is no file {path}")

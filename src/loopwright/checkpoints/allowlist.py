@@ -27,7 +27,7 @@ def state_types(*schemas: Any) -> frozenset[type]:
         schemas: State schemas (typed dicts, pydantic models, dataclasses), enums, or any annotation.
 
     Returns:
-        Every pydantic model, dataclass and enum that their annotations mention, at any depth.
+        Every pydantic model, dataclass, enum, named tuple and secret that their annotations mention, at any depth.
 
     Raises:
         ConfigError: If a schema mentions a name that does not exist at run time.
@@ -44,7 +44,8 @@ def state_types(*schemas: Any) -> frozenset[type]:
         waiting += [getattr(annotation, name) for name in _ALIASED if hasattr(annotation, name)]
         if isinstance(annotation, type):
             # Instances of these the serializer writes by the name of the class.
-            if issubclass(annotation, BaseModel | Enum) or dataclasses.is_dataclass(annotation):
+            kinds = issubclass(annotation, BaseModel | Enum) or dataclasses.is_dataclass(annotation)
+            if kinds or hasattr(annotation, "_asdict") or hasattr(annotation, "get_secret_value"):
                 found.add(annotation)
             waiting += _field_annotations(annotation)
     return frozenset(found)
@@ -53,7 +54,7 @@ def state_types(*schemas: Any) -> frozenset[type]:
 def _field_annotations(kind: type) -> Iterable[Any]:
     if issubclass(kind, BaseModel):
         return [item.annotation for item in kind.model_fields.values()]
-    if dataclasses.is_dataclass(kind) or is_typeddict(kind):
+    if dataclasses.is_dataclass(kind) or is_typeddict(kind) or hasattr(kind, "_fields"):
         try:
             return get_type_hints(kind, include_extras=True).values()
         except NameError as problem:

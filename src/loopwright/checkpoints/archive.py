@@ -100,9 +100,10 @@ class Archive(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Read checkpoints, the newest first; those of one run a page at a time."""
+        """Read checkpoints, the newest first; those of one graph in a run a page at a time."""
+        whole = config is None or "checkpoint_ns" not in config.get("configurable", {})
         while limit is None or limit > 0:
-            most = limit if config is None else min(PAGE, limit or PAGE)
+            most = limit if whole else min(PAGE, limit or PAGE)
 
             def read(before: RunnableConfig | None = before, most: int | None = most) -> list[CheckpointTuple]:
                 return [*self.list(config, filter=filter, before=before, limit=most)]
@@ -110,9 +111,13 @@ class Archive(BaseCheckpointSaver[str]):
             page = await self.in_thread(read)
             for found in page:
                 yield found
-            if config is None or len(page) < PAGE:
+            if whole or len(page) < PAGE:
                 return
             before, limit = page[-1].config, None if limit is None else limit - len(page)
+
+    async def aget_delta_channel_history(self, **which: Any) -> Any:
+        """Read what was written to channels that keep nothing else, in one call."""
+        return await self.in_thread(lambda: self.get_delta_channel_history(**which))
 
     async def aput(
         self,

@@ -132,6 +132,11 @@ class JsonFileSaver(Archive):
         config, thread_id, _ = _located(config)
         return self._memory(self._path(thread_id)).get_tuple(config)
 
+    def get_delta_channel_history(self, *, config: RunnableConfig, **which: Any) -> Any:
+        """Read what was written to channels that keep nothing else, with the file read once."""
+        config, thread_id, _ = _located(config)
+        return self._memory(self._path(thread_id)).get_delta_channel_history(config=config, **which)
+
     def list(
         self, config: RunnableConfig | None, *, limit: int | None = None, **which: Any
     ) -> Iterator[CheckpointTuple]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import logging
 import os
 import stat
@@ -113,6 +114,9 @@ def _let_readers_go() -> None:
 
 def main() -> None:
     """Run the command line: a mistake of the user's is one line on standard error and exit code 2."""
+    for stream, errors in ((sys.stdout, "backslashreplace"), (sys.stdin, "replace")):
+        if isinstance(stream, io.TextIOWrapper):  # elsewhere than in UTF-8, not every character can be written or read
+            stream.reconfigure(errors=errors)
     try:
         app()
     except LoopwrightError as error:
@@ -124,7 +128,7 @@ def main() -> None:
         extra = _EXTRAS.get(missing)
         if extra is None and called is None:
             raise
-        told = registry.missing(called, error) if called and extra in (None, "onnx") else None
+        told = registry.missing(called, error) if called and (extra is None or missing == "numpy") else None
         told = told or f"{error.name} is not installed: pip install 'loopwright[{extra}]'"
         print(f"loopwright: {told}", file=sys.stderr)
         sys.exit(2)

@@ -13,7 +13,7 @@ import typer
 
 from loopwright.cli.run import Settings, settings_of
 from loopwright.cli.serve import DATA, Data, Runs, own_graphs, require_known
-from loopwright.cli.words import AsJson, ConfigFile, printable, shown_count
+from loopwright.cli.words import AsJson, ConfigFile, shown_count
 from loopwright.errors import InputError
 from loopwright.workflows import registry
 
@@ -77,7 +77,7 @@ def evaluate(
 
             with closing(open_runs(runs or f"sqlite:{data / 'runs.db'}")) as store:
                 found = kept(store, workflow, ask, questions.stem, keep.strip(), versions)
-    print(printable(found.as_json() if as_json else found.table()))
+    print(found.as_json() if as_json else found.table())
 
 
 def _opened(name: str, config: Path | None, overrides: dict[str, Any]) -> Workflow[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -40,7 +41,8 @@ def show(
     from loopwright.engine import verify
     from loopwright.engine.proof.read import read_topology
 
-    graphs = load_graphs(registry.place_of(graph))
+    with redirect_stdout(sys.stderr):  # what the imported code prints is no part of the picture
+        graphs = load_graphs(registry.place_of(graph))
     if len(graphs) > 1 and (out is not None or format == "json"):
         raise InputError(f"{graph} holds {len(graphs)} graphs, and one goes into a file; name it: {', '.join(graphs)}")
     for found in graphs.values():
@@ -62,8 +64,8 @@ def _describe(topology: Any, certificate: Any) -> None:
 
     from loopwright.diagram import shown_nodes
 
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"[bold]{topology.name}[/]")
+    console = Console(highlight=False, soft_wrap=True, markup=False)  # names may hold brackets
+    console.print(topology.name, style="bold")
     _start, *nodes, _end = shown_nodes(topology)
     console.print(f"  nodes        {', '.join(nodes)}")
     for loop in topology.loops:
@@ -79,7 +81,7 @@ def _describe(topology: Any, certificate: Any) -> None:
             console.print(f"  seconds      at most {certificate.max_seconds:,.0f}, retries and waits included")
     else:
         for cycle in certificate.unbounded_cycles:
-            console.print(f"  [red]unbounded[/]    {' -> '.join((*cycle, cycle[0]))}")
+            console.print(f"  unbounded    {' -> '.join((*cycle, cycle[0]))}", style="red")
 
 
 def _write(text: str, out: Path | None) -> None:

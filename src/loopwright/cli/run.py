@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
-from loopwright.cli.words import AsJson, ConfigFile, printable, visible
+from loopwright.cli.words import AsJson, ConfigFile, visible
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows import registry
@@ -184,7 +184,7 @@ def settings_of(given: list[str] | None) -> dict[str, Any]:
             raise InputError(f"--set {key} says no value: give KEY=VALUE")
         try:
             settings[key] = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist
             raise InputError(f"--set {setting} is not valid YAML: {' '.join(str(error).split())}") from error
     return settings
 
@@ -219,7 +219,7 @@ def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_
             "tokens": usage.total_tokens,
             "cost": run.usage.cost(),
         }
-        print(printable(json.dumps(told, indent=2, ensure_ascii=False, default=str)))
+        print(json.dumps(told, indent=2, ensure_ascii=False, default=str))
         return
     print(visible(outcome.answer))
     for citation in outcome.citations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -95,9 +96,9 @@ def serve(
     open: Open = False,
 ) -> None:
     """Serve workflows and your own graphs over HTTP, with the page that shows their runs, until told to stop."""
-    require_known(targets or ())
+    places = require_known(targets or ())
     if reload:
-        _serve_anew(targets or ())
+        _serve_anew(places)
     if store and [target in registry.names() for target in targets or ()] != [True]:
         raise InputError("--store is for one workflow: name it, or set NAME.store; --runs says where runs are kept")
     from loopwright.server.listening import require_token, reserve
@@ -114,7 +115,7 @@ def serve(
 
         def started(url: str) -> None:
             print(f"listening on {url}; stop with Ctrl-C", file=sys.stderr)
-            if open:
+            if open and os.environ.get("WATCHFILES_CHANGES", "[]") == "[]":  # after a change it is open already
                 typer.launch(url)
 
         serving = Serving(
@@ -137,14 +138,13 @@ def allowances(config: Path | None) -> Sequence[Allowance]:
     return WorkflowConfig.load(config).allowances
 
 
-def _serve_anew(targets: Sequence[str]) -> NoReturn:
+def _serve_anew(places: Sequence[Path]) -> NoReturn:
     """Run the same command in a process of its own, and again whenever a file changes.
 
     What is under way then ends with its superstep, and goes on in the next process.
     """
     from watchfiles import PythonFilter, run_process
 
-    places = [Path(registry.place_of(target).partition(":")[0]) for target in targets]
     folders = {place.resolve().parent if place.is_file() else Path.cwd() for place in places or [Path(LANGGRAPH)]}
     command = [sys.executable, "-m", "loopwright", *(word for word in sys.argv[1:] if word != "--reload")]
     run_process(
@@ -189,12 +189,15 @@ def opened(
     return found
 
 
-def require_known(targets: Sequence[str]) -> None:
-    """Refuse what can be seen to be wrong without loading anything."""
-    for target in targets:
-        place = registry.place_of(target).partition(":")[0]
-        if place.endswith(".py") and not Path(place).is_file():
+def require_known(targets: Sequence[str]) -> list[Path]:
+    """Refuse what can be seen to be wrong without loading anything; give the places of the files and modules."""
+    from loopwright.check.targets import split_target
+
+    places = [Path(split_target(registry.place_of(target))[0]) for target in targets]
+    for place in places:
+        if place.suffix == ".py" and not place.is_file():
             raise GraphError(f"there is no file {place}")
+    return places
 
 
 def _installed() -> Iterator[str]:
@@ -223,7 +226,7 @@ def own_graphs(target: str, taken: set[str]) -> Iterator[UserGraph]:
     from loopwright.workflows.user_graph import UserGraph
 
     for named, graph in load_graphs(target).items():
-        place, _colon, variable = named.partition(":")
+        place, _colon, variable = named.rpartition(":")
         stem = Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
         words = re.sub(r"[^a-z0-9]+", "-", f"{stem} {variable}".lower()).strip("-") or "graph"
         name = next(each for each in (words, *(f"{words}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
@@ -248,5 +251,7 @@ def _configured(file: Path) -> Iterator[Workflow[Any]]:
             raise GraphError(f"{file}: {name!r} cannot name a graph: letters, digits, - and _, and no workflow of ours")
         path, _colon, variable = place.partition(":")
         target = f"{folder / path}:{variable}" if path.endswith(".py") else place
-        (graph,) = load_graphs(target).values()
-        yield UserGraph(name, graph, place=target)
+        found = load_graphs(target)
+        if len(found) > 1:
+            raise GraphError(f"{file}: {name!r} could be {' or '.join(found)}: name one of them behind a colon")
+        yield from (UserGraph(name, graph, place=target) for graph in found.values())

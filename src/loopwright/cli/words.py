@@ -22,14 +22,11 @@ def one_line(error: LoopwrightError) -> str:
     return " ".join(str(cause if isinstance(cause, LoopwrightError) else error).split())
 
 
-def printable(text: str) -> str:
-    """Text in which file names that are not UTF-8 are written with escapes, which every terminal takes."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def visible(text: str) -> str:
-    """A text of a document's for the terminal, without control characters."""
-    return "".join(character for character in text if character.isprintable() or character in "\n\t")
+    """A text of a document's for the terminal, without control and direction characters."""
+    from loopwright.retrieval.web.quoting import DECEPTIVE
+
+    return DECEPTIVE.sub("", text.replace("\r", ""))
 
 
 def typed() -> Iterator[str]:

@@ -34,17 +34,14 @@ class Database:
         """
         self.name = name
         self.schema = schema
+        self.dialect = engine.dialect.name
+        """``"sqlite"`` or ``"postgresql"``."""
         self._engine = engine
         self._file = file
         self._claim: sqlite3.Connection | None = None
         self._closed = False
         # SQLite's own waiting lets one writer starve where many threads write at once; a queue here is fair.
         self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
-
-    @property
-    def dialect(self) -> str:
-        """``"sqlite"`` or ``"postgresql"``."""
-        return self._engine.dialect.name
 
     @contextmanager
     def reading(self) -> Generator[Connection]:

@@ -74,7 +74,7 @@ def open_database(
 
 
 def _postgres(address: PostgresAddress, beside: str, idle: int) -> Engine:
-    options = address.libpq(f"{address.schema}{beside}", idle)
+    options = {**address.libpq(f"{address.schema}{beside}", idle), "connect_timeout": 10}
     try:
         return create_engine("postgresql+psycopg://", connect_args=options, pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as missing:
@@ -84,19 +84,19 @@ def _postgres(address: PostgresAddress, beside: str, idle: int) -> Engine:
 
 def _prepare_file(file: Path, name: str, holds: str, missing: str, create: bool) -> None:
     """Find or make a file of SQLite."""
-    if file.is_dir():
-        raise StoreError(f"{file} is a folder, not {holds}: give the path of a file")
-    if not file.exists():
-        if not create:
-            raise StoreError(f"there is no {holds.removeprefix('a ')} at {file}: {missing}")
-        try:
+    try:
+        if file.is_dir():
+            raise StoreError(f"{file} is a folder, not {holds}: give the path of a file")
+        if not file.exists():
+            if not create:
+                raise StoreError(f"there is no {holds.removeprefix('a ')} at {file}: {missing}")
             file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"the folder {file.parent} cannot be made: {error.strerror}") from error
+    except OSError as error:
+        raise StoreError(f"{file} cannot be opened, or its folder made: {error.strerror}") from error
     try:
         with closing(_connect(str(file))) as connection:
             # The file remembers this. What holds tables already is ours and has it, or is not ours to change.
-            if create and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.OperationalError as error:
         # Of several that find the file empty, SQLite lets one change it and refuses the others at once: it is changed.

@@ -123,9 +123,9 @@ def _passages(topology: Topology, source: str) -> Iterator[list[Edge]]:
     """
     decided: dict[str, list[Edge]] = {loop.gate: [] for loop in topology.loops}
     for loop in topology.loops:
-        if source in loop.sources:
-            decided[loop.gate].append(Edge(loop.gate, loop.target, "granted"))
-            decided[loop.gate].append(Edge(loop.gate, loop.fallback_of(source), "exhausted"))
+        routes = [loop.fallback_of(source)] if source in loop.sources else loop.fallbacks  # as an error handler's node
+        decided[loop.gate].append(Edge(loop.gate, loop.target, "granted"))
+        decided[loop.gate] += [Edge(loop.gate, route, "exhausted") for route in routes]
     for edge in topology.edges:
         if edge.source == source and edge.target in decided:
             yield from ([edge, behind] for behind in decided[edge.target])

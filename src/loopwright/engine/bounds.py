@@ -60,7 +60,7 @@ def bounded(
         warn_at: With `limit`, from so many passes left on, a message in the state key ``messages`` tells the model how
             many, as `Loop.warn_at` does; 0 tells nothing.
         fallback: A node function that answers when a bound is reached. It becomes the node ``fallback``: with `limit`
-            every loop leads there, a `budget` that names no route does, and so does each `Loop` that names it.
+            every own loop leads there, a `budget` that names no route does, and so does each `Loop` that names it.
         budget: What a run may spend on model calls, tokens, money and time.
         fan_out: Node -> how many ``Send``s at most reach it from one run of a router or node; more is an error, and the
             certificate counts with it.
@@ -80,7 +80,7 @@ def bounded(
     builder = copy_builder(builder)
     if fallback is not None:
         budget = _with_fallback(builder, fallback, loops, limit, budget)
-    reports = bounded_inside(builder, limit, partial(bounded, warn_at=warn_at))
+    reports = bounded_inside(builder, limit, warn_at, bounded)
     own = [*loops]
     if limit is not None:
         left, end = bind(builder, own, fan_out=fan_out) if own else builder, FALLBACK if fallback else END
@@ -133,6 +133,8 @@ def _with_fallback(
         raise GraphError(
             f"the graph has a node {FALLBACK!r} already: declare the loops and name it in their 'exhausted'"
         )
+    if limit is not None and not (loops or budget or choose(read_topology(builder).ways())):
+        return budget  # what goes round is in graphs inside, if anything: nothing would lead there
     builder.add_node(FALLBACK, fallback)
     builder.add_edge(FALLBACK, END)
     if budget and not budget.exhausted:

@@ -27,7 +27,8 @@ from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spen
 from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show
 from loopwright.engine.langgraph_private import DEFAULT_STEP_LIMIT, LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK
-from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, THE_RUN, StopReason
+from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, StopReason
+from loopwright.engine.loop import RUN
 from loopwright.engine.proof.fingerprint import FORCE, require_same_graph
 from loopwright.errors import BrokenAssumptionError
 
@@ -256,7 +257,7 @@ class Course:
         over = meter.refusal
         goto = END if meter.closed or budget is None else budget.exhausted or END
         stop = StopReason(
-            loop=THE_RUN, outcome="over_budget", limit=over.limit, spent=over.spent, reason=str(over), step=meter.step,
+            loop=RUN, outcome="over_budget", limit=over.limit, spent=over.spent, reason=str(over), step=meter.step,
             resource=over.resource,
         )  # fmt: skip
         logger.warning("the run's budget is spent: %s; it goes to %s", over, goto)
@@ -282,7 +283,7 @@ class Course:
         show(event.model_dump(mode="json"), self.config)
         yield from self.last.chunks({"custom": event.model_dump(mode="json")})
         if not self.goes_on:
-            yield from self.last.closing(THE_RUN, stop)
+            yield from self.last.closing(RUN, stop)
 
     _stopped: tuple[Overspent, str, StopReason]
 

@@ -150,8 +150,10 @@ class Gate(Runnable[GateState, Command[Any]]):
         if granted and loop.history and not verdict.first_visit:
             update[loop.history] = self._history(state, loop.history, verdict, reason)
         said = state.get(MESSAGES) or []
-        if granted and left <= loop.warn_at and loop.warn_at and not _open(said):
-            update[MESSAGES] = [*([] if self._adds_messages else said), HumanMessage(warning(left))]
+        # Whatever stands between a call and its answer, models refuse.
+        if granted and left <= loop.warn_at and loop.warn_at and not (said and getattr(said[-1], "tool_calls", None)):
+            note = HumanMessage(warning(left), additional_kwargs={"lc_source": "loopwright"})  # no person wrote it
+            update[MESSAGES] = [*([] if self._adds_messages else said), note]
         if not granted and not verdict.closing:  # else the run's own stop reason stands
             update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
@@ -169,11 +171,6 @@ class Gate(Runnable[GateState, Command[Any]]):
         for _ in range(len(lines) - loop.history_limit):
             logger.warning(loop.messages.evicted.format(**words))
         return lines[-loop.history_limit :]
-
-
-def _open(messages: Any) -> bool:
-    """Whether the last message asks for tools: whatever stands between a call and its answer, models refuse."""
-    return bool(messages and getattr(messages[-1], "tool_calls", None))
 
 
 def _of_source(loop: Loop, verdict: Verdict, source: str) -> tuple[int, int]:

@@ -36,9 +36,6 @@ STOP_REASON = "stop_reason"
 NO_STOP: dict[str, Any] = {}
 """Written to the stop reason when a new input arrives."""
 
-THE_RUN = "run"
-"""The ``loop`` of the stop reason for a run's own budget."""
-
 OF_THE_RUN = ""
 """The ledger's entry that is no loop's: it names the structure of the graph, and the superstep in which the run began.
 One of a later superstep begins a new ledger."""

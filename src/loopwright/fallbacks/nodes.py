@@ -176,7 +176,8 @@ def _update(state: State, answer: AIMessage, messages: str, to: str | None) -> U
 
 def _without_tools(model: Runnable[Any, Any]) -> Runnable[Any, Any]:
     if not isinstance(model, RunnableBinding):
-        return model
+        mapped = getattr(model, "mapped", None)  # a chain of models, each bound in its own way
+        return model if mapped is None else mapped(_without_tools)
     kwargs = {name: value for name, value in model.kwargs.items() if name not in _TOOL_OPTIONS}
     return RunnableBinding(bound=_without_tools(model.bound), kwargs=kwargs, config=model.config)
 
@@ -190,9 +191,10 @@ def messages_of(state: State, key: str) -> list[BaseMessage]:
 
 
 def turn_of(state: State, key: str) -> list[BaseMessage]:
-    """The messages since a person last wrote."""
+    """The messages since a person last wrote; what a library writes in a person's name, it marks with its own."""
     history = messages_of(state, key)
-    asked = [place for place, message in enumerate(history) if isinstance(message, HumanMessage)]
+    people = [isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs for message in history]
+    asked = [place for place, person in enumerate(people) if person]
     return history[asked[-1] :] if asked else history
 
 

@@ -153,10 +153,6 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         """Start new books: LangChain calls this for a new input, and neither for a resume nor for an answer."""
         return {BOOKS: Books(), STOP_REASON: NO_STOP}
 
-    async def abefore_agent(self, state: Any, runtime: Any) -> Update:
-        """As `before_agent`."""
-        return self.before_agent(state, runtime)
-
     # A pass
 
     @hook_config(can_jump_to=["end"])
@@ -248,10 +244,6 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
                 text = f"{NOT_RUN}{name} was called as often as it may be in one run ({limit}). Go on without it."
                 answers.append(ToolMessage(text, tool_call_id=call["id"] or "", name=name, status="error"))
         return {BOOKS: {**books, "tools": counts}, "messages": answers}
-
-    async def aafter_model(self, state: Any, runtime: Any) -> Update | None:
-        """As `after_model`."""
-        return self.after_model(state, runtime)
 
 
 def _name_of(state: Any) -> str:

@@ -326,7 +326,7 @@ def reply_text(message: BaseMessage) -> str:
 
 
 def find_json_object(text: str) -> str:
-    """Find the first JSON object in a text: prose and code fences around it are skipped.
+    """Find the first JSON object in a text: prose and code fences around it are skipped, and what a model thought.
 
     An object that does not end is never mended, and nothing inside of it is taken instead: a truncated reply must not
     be read as a decision. Works in linear time.
@@ -338,7 +338,7 @@ def find_json_object(text: str) -> str:
         ValueError: If there is none; the message tells a model what was wrong.
     """
     problem = "the reply contains no JSON object"
-    for span in _balanced(text):
+    for span in _balanced(text.rpartition("</think>")[2]):
         if span is None:
             problem = "the JSON object does not end: the reply was cut off, or a brace or quote is missing"
             break

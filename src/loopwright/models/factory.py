@@ -79,7 +79,10 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
         problem = _explain(spec, error)
     else:
         _refuse_ignored(model, arguments, where)
-        model.callbacks = [*_handlers(model), RequestGuard(spec.model, secrets_of(spec))]
+        if "temperature" not in spec.model_fields_set and (model.profile or {}).get("temperature") is False:
+            cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
+        handlers = model.callbacks if isinstance(model.callbacks, list) else []
+        model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec))]
         model.metadata = {**(model.metadata or {}), **_declared(spec)}
         return model
     # Raised outside of the handlers, so that the provider's exception, which can show its input, is not even a context.
@@ -100,10 +103,6 @@ def _declared(spec: ModelSpec) -> dict[str, Any]:
     """What the spec says of the model that its class has no setting for."""
     seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
     return {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
-
-
-def _handlers(model: BaseChatModel) -> list[Any]:
-    return list(model.callbacks) if isinstance(model.callbacks, list) else []
 
 
 def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
@@ -201,9 +200,8 @@ def secrets_of(spec: ModelSpec) -> list[str]:
     values = [os.environ.get(name, "") for name in names]
     if spec.api_key is not None:
         values.append(spec.api_key.get_secret_value())
-    # Any long text among the options can be a token or a header.
-    values.extend(text for text in _texts(spec.options) if len(text) >= 8)
-    return values
+    # Any long text among the options can be a token or a header; a short one would be found in ordinary words.
+    return [text for text in (*values, *_texts(spec.options)) if len(text) >= 8]
 
 
 def _texts(value: Any) -> Iterator[str]:

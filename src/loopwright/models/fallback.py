@@ -101,53 +101,49 @@ class _InTurn:
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
-        (chain, runnables), position = self.turns(), 0
-        while True:
+        chain, runnables = self.turns()
+        for position, runnable in enumerate(runnables):
             try:
-                return runnables[position].invoke(input, config, **kwargs)
+                return runnable.invoke(input, config, **kwargs)
             except Exception as error:
                 if not chain.leaves(position, error):
                     raise
-            position += 1
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
-        (chain, runnables), position = self.turns(), 0
-        while True:
+        chain, runnables = self.turns()
+        for position, runnable in enumerate(runnables):
             try:
-                return await runnables[position].ainvoke(input, config, **kwargs)
+                return await runnable.ainvoke(input, config, **kwargs)
             except Exception as error:
                 if not chain.leaves(position, error):
                     raise
-            position += 1
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        (chain, runnables), position, begun = self.turns(), 0, False
-        while True:
+        (chain, runnables), begun = self.turns(), False
+        for position, runnable in enumerate(runnables):
             try:
-                for chunk in runnables[position].stream(input, config, **kwargs):
+                for chunk in runnable.stream(input, config, **kwargs):
                     begun = True
                     yield chunk
                 return
             except Exception as error:
                 if begun or not chain.leaves(position, error):
                     raise
-            position += 1
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        (chain, runnables), position, begun = self.turns(), 0, False
-        while True:
+        (chain, runnables), begun = self.turns(), False
+        for position, runnable in enumerate(runnables):
             try:
-                async for chunk in runnables[position].astream(input, config, **kwargs):
+                async for chunk in runnable.astream(input, config, **kwargs):
                     begun = True
                     yield chunk
                 return
             except Exception as error:
                 if begun or not chain.leaves(position, error):
                     raise
-            position += 1
 
 
 class _Bound(_InTurn, Runnable[Any, Any]):
@@ -159,6 +155,11 @@ class _Bound(_InTurn, Runnable[Any, Any]):
     def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
         """The models as they were bound."""
         return self._turns
+
+    def mapped(self, change: Callable[[Runnable[Any, Any]], Runnable[Any, Any]]) -> _Bound:
+        """The same models, with a change made to each as it was bound."""
+        chain, runnables = self._turns
+        return _Bound(chain, [change(runnable) for runnable in runnables])
 
 
 class FallbackChatModel(_InTurn, BaseChatModel):
@@ -208,11 +209,7 @@ class FallbackChatModel(_InTurn, BaseChatModel):
         self, messages: list[BaseMessage], stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None, **kwargs: Any,
     ) -> ChatResult:  # fmt: skip
-        return _result(self.invoke(messages, stop=stop, **kwargs))
-
-
-def _result(message: AIMessage) -> ChatResult:
-    return ChatResult(generations=[ChatGeneration(message=message)])
+        return ChatResult(generations=[ChatGeneration(message=self.invoke(messages, stop=stop, **kwargs))])
 
 
 def with_fallback(

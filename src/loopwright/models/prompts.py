@@ -76,9 +76,6 @@ class Prompt:
             source: The content of the file.
             name: The name of the file, which must be ``ID.vVERSION.md``.
 
-        Returns:
-            The prompt.
-
         Raises:
             ConfigError: If the name or a place in the text is wrong.
         """
@@ -114,9 +111,6 @@ class PromptLibrary:
         Args:
             package: The package whose ``prompts`` folder holds the files.
 
-        Returns:
-            The library.
-
         Raises:
             ConfigError: If there is no prompt or one of them is wrong.
         """
@@ -134,9 +128,6 @@ class PromptLibrary:
     def versions(self, prompt: str) -> list[int]:
         """The versions of a prompt, oldest first.
 
-        Returns:
-            The versions.
-
         Raises:
             ConfigError: If nobody knows it.
         """
@@ -150,9 +141,6 @@ class PromptLibrary:
         Args:
             prompt: Its name.
             version: Which version; None for the one that the run has in its `prompt_changes`, else the newest.
-
-        Returns:
-            The prompt.
 
         Raises:
             ConfigError: If nobody knows it, or not in this version.

@@ -53,7 +53,8 @@ class ModelSpec(BaseModel):
     model: str
     """Provider and name, for example ``"openai:gpt-4.1-mini"`` or ``"ollama:qwen2.5"``."""
     temperature: float | None = Field(default=0.0, ge=0)
-    """0 for the most repeatable replies; None leaves it to the provider, as some reasoning models demand."""
+    """0 for the most repeatable replies; None leaves it to the provider. Where it is not set, a model that LangChain's
+    profile says takes none is sent none."""
     max_tokens: PositiveInt | None = None
     """The longest reply in tokens; None leaves it to the provider."""
     timeout: PositiveFloat | None = None
@@ -150,7 +151,7 @@ def parse_spec(value: str | Mapping[str, Any] | ModelSpec, where: str) -> ModelS
     """
     if isinstance(value, ModelSpec):
         return value
-    fields = {"model": value} if isinstance(value, str) else dict(value)
+    fields = {"model": value} if isinstance(value, str) else value
     problem = ""
     try:
         return ModelSpec.model_validate(fields)

@@ -9,9 +9,6 @@ from langchain_core.messages import BaseMessage
 
 from loopwright.engine.budget.budget import PriceTable, Usage
 
-FAILED = Usage(calls=1, unmetered_calls=1, failed_calls=1)
-"""One call that raised instead of replying."""
-
 
 class UsageRecorder:
     """Adds up usage per node and per model; safe to share among threads.
@@ -31,7 +28,7 @@ class UsageRecorder:
 
     def record_failure(self, *, model: str, node: str | None = None) -> None:
         """Count one call that raised: it was made, and may have been billed."""
-        self._add(FAILED, model, node)
+        self._add(Usage(calls=1, unmetered_calls=1, failed_calls=1), model, node)
 
     def total(self) -> Usage:
         """Everything so far."""

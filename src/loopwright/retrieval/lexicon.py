@@ -53,14 +53,10 @@ class Lexicon:
         Args:
             sample: Passages that stand for all; all of them make the weights exact.
         """
-        self._size = len(sample)
+        self.size = len(sample)
+        """How many passages the sample has."""
         self._spread = Counter(term for passage in sample for term in passage.counts)
         self._mean_length = sum(passage.length for passage in sample) / max(len(sample), 1) or 1.0
-
-    @property
-    def size(self) -> int:
-        """How many passages the sample has."""
-        return self._size
 
     @property
     def terms(self) -> Collection[str]:
@@ -74,7 +70,7 @@ class Lexicon:
     def rarity(self, term: str) -> float:
         """How rare a term is, ``ln(1 + (N - n + 0.5) / (n + 0.5))``: BM25's idf as it is kept above 0."""
         n = self._spread[term]
-        return math.log(1 + (self._size - n + 0.5) / (n + 0.5))
+        return math.log(1 + (self.size - n + 0.5) / (n + 0.5))
 
     def coverage(self, query: Sequence[str], passages: Sequence[TermCounts]) -> Floats:
         """The BM25 weight of each query term in each passage.
@@ -112,4 +108,4 @@ class Lexicon:
 
     def _weight(self, term: str) -> float:
         n = self._spread[term]
-        return max(1e-6, math.log((self._size - n + 0.5) / (n + 0.5)))
+        return max(1e-6, math.log((self.size - n + 0.5) / (n + 0.5)))

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from loopwright.retrieval.lexicon import Floats
 from loopwright.retrieval.names import NameIndex
-
-Floats = NDArray[np.float32]
-
 
 TITLE_WEIGHT = 1.5
 """How much more a link counts whose entity is what one of the two passages is about: about the share by which BM25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -9,15 +10,16 @@ from itertools import accumulate, islice
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from loopwright.retrieval.lexicon import Lexicon, TermCounts
+from loopwright.retrieval.lexicon import Floats, Lexicon, TermCounts
 from loopwright.retrieval.links import PassageLinks
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Evidence, Filter, Hit
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import query_terms
+
+logger = logging.getLogger(__name__)
 
 SAMPLE = 2000
 """From about how many passages, evenly spread, the weights of terms are taken."""
@@ -77,14 +79,10 @@ def _joined(old: dict[_Key, _Value], new: dict[_Key, _Value], most: int) -> dict
     return {**old, **new} if len(old) + len(new) <= most else new
 
 
-Floats = NDArray[np.float32]
-
 CANDIDATES = 100
 """How many passages each search brings in."""
 DENSE_WEIGHT = 8.0
 """What the most similar passage gains over the least similar one found, in the unit of BM25 weights."""
-
-
 COVERED_SHARE = 0.1
 """What a query term still counts once a chosen passage covers it."""
 
@@ -168,6 +166,7 @@ class Retriever:
         """
         self._store = store
         self._embedder = embedder
+        self._told = False
         self._derived: Derived | None = None
         self._lock = threading.Lock()
 
@@ -226,9 +225,12 @@ class Retriever:
         orders = [[hit.passage_id for hit in self._store.search_text(query, count, where)]]
         similar: list[Hit] = []
         if self._embedder is not None:
-            vector = self._embedder.embed_query(query)
-            similar = self._store.search_vector(vector, count, where, model=self._embedder.model)
+            vector, model = self._embedder.embed_query(query), self._embedder.model
+            similar = self._store.search_vector(vector, count, where, model=model)
             orders.append([hit.passage_id for hit in similar])
+            if not (similar or self._told or self._store.has_vectors(model)):
+                self._told = True
+                logger.warning("no passage has a vector of %s, only words find them: ingest again", model)
         return orders, similar
 
     def _linked(self, derived: Derived, query: str, orders: Sequence[Sequence[str]], where: Filter | None) -> list[str]:

@@ -45,7 +45,8 @@ def uninstrument() -> None:
 
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")
-"""Where one of these is set, a server traces its runs and sends them there, by OTLP over HTTP."""
+"""Where one of these is set, a server traces its runs and sends them there, by OTLP over HTTP: spans and figures, or
+the one that its variable is for."""
 
 
 @contextmanager
@@ -77,12 +78,16 @@ def exporting() -> Generator[bool]:
         Resource.create() if os.environ.get("OTEL_SERVICE_NAME") else Resource.create({"service.name": "loopwright"})
     )
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        tracers = TracerProvider(resource=resource)
-        tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        trace.set_tracer_provider(tracers)
-        meters = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource)
-        metrics.set_meter_provider(meters)
-        made += [tracers, meters]
+        both, for_spans, for_figures = (os.environ.get(name) for name in ENDPOINTS)
+        if both or for_spans:
+            tracers = TracerProvider(resource=resource)
+            tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+            trace.set_tracer_provider(tracers)
+            made.append(tracers)
+        if both or for_figures:
+            meters = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource)
+            metrics.set_meter_provider(meters)
+            made.append(meters)
     instrument()
     try:
         yield True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -165,13 +165,15 @@ class RunSpans(Observer):
                 self._graphs[run_id] = _Graph(self._span_around(run_id))
             return self._graphs[run_id]
 
-    def _span_around(self, run_id: UUID | None) -> Span:
+    def _around(self, run_id: UUID | None) -> Iterator[UUID]:
+        """A run, and those that it is a part of, the inmost first."""
         while run_id is not None and run_id in self._parts:
-            part = self._parts[run_id]
-            if part.span:
-                return part.span
-            run_id = part.parent
-        return trace.INVALID_SPAN
+            yield run_id
+            run_id = self._parts[run_id].parent
+
+    def _span_around(self, run_id: UUID | None) -> Span:
+        spans = (self._parts[each].span for each in self._around(run_id))
+        return next((span for span in spans if span), trace.INVALID_SPAN)
 
     def on_pause(self) -> None:
         """Make current again what was so where the run was asked for.
@@ -251,8 +253,8 @@ class RunSpans(Observer):
         usage = Usage.of(made.message)
         cost = self._price(asked.model, usage) if self._price and asked.model and not usage.unmetered_calls else None
         with self._lock:
-            for graph in self._graphs_around(asked.parent):
-                for each in graph.passes:
+            for around in self._around(asked.parent):
+                for each in self._graphs[around].passes if around in self._graphs else ():
                     each.used += usage
                     if cost is not None:
                         each.cost = (each.cost or 0.0) + cost
@@ -277,17 +279,7 @@ class RunSpans(Observer):
         """End it."""
         self._end(run_id)
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """End it with its error."""
-        self._end(run_id, error)
-
-    def _graphs_around(self, run_id: UUID | None) -> list[_Graph]:
-        found: list[_Graph] = []
-        while run_id is not None and run_id in self._parts:
-            if run_id in self._graphs:
-                found.append(self._graphs[run_id])
-            run_id = self._parts[run_id].parent
-        return found
+    on_tool_error = on_chain_error
 
     # Spans
 
@@ -311,7 +303,7 @@ class RunSpans(Observer):
             part.span.set_attribute(names.INTERRUPTED, True)
         elif error is not None:
             part.span.set_attribute(names.ERROR_TYPE, type(error).__name__)
-            part.span.set_status(Status(StatusCode.ERROR, str(error)[:LONGEST]))
+            part.span.set_status(Status(StatusCode.ERROR, str(getattr(error, "told", error))[:LONGEST]))
         part.span.end()
         # Not by the token: a callback may end in a copy of the context in which it began.
         if trace.get_current_span() is part.span and part.before is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
@@ -79,8 +81,11 @@ class StoredServices(runtime.Services[C]):
         return self.opened.once("embedder", lambda: open_embedder(name)) if name else None
 
     def named(self, role: Role, configured: str | None) -> str | None:
-        """A model's name; of ``auto`` the first on this machine, said once."""
-        return self.opened.once(f"{role} on this machine", lambda: _found(role)) if configured == AUTO else configured
+        """A model's name; of ``auto`` the one whose vectors the store has, or the first on this machine, said once."""
+        if configured != AUTO:
+            return configured
+        there = self.store.has_vectors if role == "embedding" else None
+        return self.opened.once(f"{role} on this machine", lambda: _found(role, there))
 
     async def reply(self, node: str, schema: type[T], question: str, prompt: str = "", **values: str) -> T:
         """Ask the chat model of a node for a reply that fits a schema.
@@ -103,10 +108,13 @@ class StoredServices(runtime.Services[C]):
         return await aask(chat, text, schema, repairs=self.section.repairs, node=node, usage=self.usage)
 
 
-def _found(role: Role) -> str | None:
+def _found(role: Role, preferred: Callable[[str], bool] | None) -> str | None:
     from loopwright.models.embedded.resolving import first_here
 
-    name = first_here(role)
+    name = first_here(role, preferred)
+    if name and not all(map(find_spec, ("onnxruntime", "tokenizers"))):
+        logger.warning("%s is on this machine, and is not used: that needs pip install 'loopwright[onnx]'", name)
+        return None
     if name:
         logger.info("%s is on this machine and is used as %s (%s: auto)", name, role, role)
     return name

@@ -98,6 +98,7 @@ def test_a_model_without_a_price_ends_a_run_with_a_money_budget_and_is_named() -
     final = ran(bounded(looped(calls), [endless(exhausted="answer")], budget=budget))
     assert calls.made == 1
     assert "no price is known for model" in final["stop_reason"]["reason"]
+    assert len(ran(bounded(looped(calls), [endless(exhausted="answer", budget=budget)]))["log"]) == 5
 
 
 def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:

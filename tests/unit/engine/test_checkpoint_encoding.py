@@ -6,14 +6,14 @@ import datetime as dt
 import json
 import math
 from enum import Enum
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from loopwright.checkpoints import state_types
 from loopwright.checkpoints.encoding import decode, encode
@@ -93,3 +93,5 @@ def test_state_types_says_which_schema_cannot_be_read() -> None:
 
     with pytest.raises(ConfigError, match=r"Broken cannot be read.*Missing"):
         state_types(Broken)
+    named = NamedTuple("named", [("key", SecretStr)])  # noqa: UP014
+    assert state_types(named) == {named, SecretStr}

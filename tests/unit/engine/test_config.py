@@ -66,7 +66,7 @@ def test_an_unknown_key_names_the_file_and_the_nearest_known_one(file: Path, tex
         ({"langgraph.max_iterations": "many"}, "langgraph.max_iterations is 'many'"),
         ({"pipeline.retry": {"max_wait": -2}}, "pipeline.retry.max_wait is -2"),
         ({"langgraph": 3}, "langgraph is 3"),
-        ({"langgraph": 3, "langgraph.max_iterations.x": 4}, "langgraph.max_iterations is {'x': 4}"),
+        ({"langgraph": 3, "langgraph.max_iterations.x": 4}, "langgraph.max_iterations: input should"),
     ],
 )
 def test_a_wrong_value_names_its_key_and_value(file: Path, overrides: dict[str, Any], key: str) -> None:
@@ -80,9 +80,11 @@ def test_a_wrong_value_names_its_key_and_value(file: Path, overrides: dict[str, 
         (b"langgraph: [1", "is not valid YAML"),
         (b"\xff\xfe\x00", "is not valid YAML"),
         (b"a: *nowhere", "is not valid YAML"),
+        (b"a: @sk-1", 'cannot start any token in "'),
         (b"- a\n- b", "must hold sections such as 'langgraph:', not list"),
     ],
 )
 def test_a_file_that_is_no_configuration_is_refused(file: Path, content: bytes, says: str) -> None:
     file.write_bytes(content)
-    assert says in refused(file)
+    assert says in refused(file) and "sk-1" not in refused(file)
+    assert refused(environment={ENV: "*sk-1"}) == f"the environment: {ENV} is not valid YAML; put a text in quotes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import UserDict, namedtuple
 from typing import Any
 
 import pytest
@@ -28,12 +29,13 @@ def in_sequence() -> StateGraph[Any]:
 
 
 def by_closure() -> StateGraph[Any]:
-    inner = {"worker": worker()}  # as deep agents keep their subagents
+    inner: Any = UserDict(team=namedtuple("Team", "worker")(worker()))  # as deep agents keep their subagents
 
     def call(_state: State) -> dict[str, Any]:
-        return {"log": inner["worker"].invoke({"log": []})["log"]}
+        inner.data["called"] = ["end"]
+        return {"log": inner["team"].worker.invoke({"log": []})["log"]}
 
-    return shapes.graph("START-call", call=call)
+    return shapes.graph("START-call call-end", call=call, end=lambda _: {"log": inner.data["called"]})
 
 
 def by_tool() -> StateGraph[Any]:
@@ -55,7 +57,7 @@ def by_tool() -> StateGraph[Any]:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_limit_bounds_graphs_that_are_nodes(mode: str) -> None:
-    app = bounded(in_sequence(), limit=2)
+    app = bounded(in_sequence(), limit=2, fallback=shapes.note("fallback"))  # nothing of its own goes round
     final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
     # "one" hands its whole log on, and "two" starts from it.
     assert final["log"].count("work") <= 3 * 4
@@ -65,10 +67,10 @@ async def test_a_limit_bounds_graphs_that_are_nodes(mode: str) -> None:
 
 def test_a_limit_bounds_graphs_that_a_function_holds() -> None:
     made = by_closure()
-    assert bounded(made, limit=2).invoke({"log": []})["log"] == ["work"] * 3
+    assert bounded(made, limit=2).invoke({"log": []})["log"] == ["work"] * 3 + ["end"]
     function: Any = made.nodes["call"].runnable
     held = dict(zip(function.func.__code__.co_freevars, function.func.__closure__, strict=True))["inner"].cell_contents
-    assert type(held["worker"]).__name__ == "CompiledStateGraph"  # the original is as it was
+    assert type(held["team"].worker).__name__ == "CompiledStateGraph"  # the original is as it was
 
 
 HELD: Any = None

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any, TypedDict
+from unittest.mock import Mock
 
 import pytest
 from chances import examples
@@ -17,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import END, START, StateGraph
 
-from loopwright.checkpoints import JsonFileSaver
+from loopwright.checkpoints import JsonFileSaver, archive, json_files
 from loopwright.errors import CheckpointError
 
 
@@ -146,6 +147,18 @@ def test_any_sequence_of_calls_gives_what_memory_gives(tmp_path_factory: pytest.
     expected, found = ([*saver.list(config_of("s"))] for saver in savers)
     assert found == expected
     assert [*savers[1].list(None, limit=3)] == expected[:3]
+
+
+async def test_asynchronous_calls_find_each_graph_and_read_the_file_once(tmp_path: Path, monkeypatch: Any) -> None:
+    saver, read = JsonFileSaver(tmp_path), Mock(wraps=json_files._read)
+    monkeypatch.setattr(archive, "PAGE", 2)
+    last = [config_of("t", checkpoint_ns=place) for place in ("", "inner|")]
+    for step in range(6):
+        last.append(put(saver, "t", step, "x", last[-2]))
+    assert len([found async for found in saver.alist({"configurable": {"thread_id": "t"}})]) == 6
+    monkeypatch.setattr(json_files, "_read", read)
+    assert await saver.aget_delta_channel_history(config=last[-1], channels=["y"]) == {"y": {"writes": []}}
+    assert read.call_count == 1
 
 
 # --- damaged and foreign files -------------------------------------------------------------------------------------

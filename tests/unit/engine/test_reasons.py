@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from loopwright import Loop, bounded
 from loopwright.engine.events.reasons import wanted, warning
 from loopwright.errors import GraphError, LoopDeclarationError
+from loopwright.fallbacks import say_what_is_missing
 
 
 def asks(*calls: tuple[str, dict]) -> AIMessage:
@@ -75,7 +76,10 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
         look=lambda state: {"messages": [ToolMessage("no", tool_call_id="look")]},
     )
     loop = Loop(name="agent", target="model", sources=("look",), limit=3, warn_at=1)
-    around = shapes.graph("START-agent", schema=State, agent=made.compile())
+    plain = shapes.graph("START-write write?write write?END", schema=TypedDict("Plain", {"draft": str})).compile()
+    around = shapes.graph("START-agent agent-plain", schema=State, agent=made.compile(), plain=plain)
+    answered = bounded(made, limit=3, warn_at=1, fallback=say_what_is_missing()).invoke({"messages": ["go"]})
+    assert "Asked: go\n" in answered["messages"][-1].text
     for app in (bounded(made, [loop]), bounded(made, limit=3, warn_at=1), bounded(around, limit=3, warn_at=1)):
         said = app.invoke({"messages": ["go"]})["messages"]
         assert [message.text for message in said if message.type == "human"] == ["go", warning(1), warning(0)]
@@ -84,8 +88,6 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
 
 def test_a_warning_needs_messages():
     made = shapes.graph("START-write write?write write?END", schema=TypedDict("Plain", {"draft": str}))
-    with pytest.raises(LoopDeclarationError, match="messages"):
-        bounded(made, [Loop(name="again", target="write", sources=("write",), limit=1, warn_at=1)])
     with pytest.raises(LoopDeclarationError, match="messages"):
         bounded(made, limit=1, warn_at=1)
     for wrong in ({"limit": 1, "warn_at": -1}, {"warn_at": 1}):

@@ -81,8 +81,8 @@ def test_an_error_without_a_rule_is_not_tried_again() -> None:
 
 
 def test_jitter() -> None:
-    rule = {"on": "timeout", "initial_wait": 1, "factor": 3, "max_wait": 5}
-    assert [Retry(**rule, jitter=False).wait(n, chance=1) for n in (1, 2, 3)] == [1, 3, 5]
+    rule = {"on": "timeout", "initial_wait": 1, "factor": 3.0, "max_wait": 5}
+    assert [Retry(**rule, jitter=False).wait(n, chance=1) for n in (1, 2, 3, 2000)] == [1, 3, 5, 5]
     assert [Retry(**rule, jitter="added").wait(n, chance=0.5) for n in (1, 2, 3)] == [1.5, 3.5, 5.5]
     assert [Retry(**rule, jitter="full").wait(n, chance=0.5) for n in (1, 2, 3)] == [0.5, 1.5, 2.5]
     assert [Retry(**rule, jitter="full").wait(n, asked=4, chance=0.5) for n in (1, 2, 3)] == [4.5, 5, 5]

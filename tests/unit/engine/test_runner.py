@@ -130,6 +130,12 @@ def test_a_resume_runs_only_what_is_left() -> None:
     assert result.state["stop_reason"]["spent"] == 1
 
 
+def test_a_state_without_keys_is_told_under_the_name_of_its_one_channel() -> None:
+    made = graph("START-work", schema=list, work=lambda _: ["work"])
+    told = run(bounded(made, checkpointer=InMemorySaver()), ["begun"], thread_id="t", states=True)
+    assert told.state == {"__root__": ["work"]}
+
+
 def test_a_thread_that_was_never_run_cannot_be_resumed() -> None:
     with pytest.raises(CheckpointError, match="thread 'nobody' has no checkpoint to resume from"):
         resume(app(checkpointer=InMemorySaver()), thread_id="nobody")

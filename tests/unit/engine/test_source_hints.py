@@ -17,7 +17,7 @@ from loopwright.engine.proof.destinations import behaviour_of, router_words
 from loopwright.engine.proof.read import read_topology
 
 PREFACE = """
-import logging, sqlite3
+import logging, sqlite3, sys
 from contextvars import ContextVar
 from functools import lru_cache
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -30,6 +30,7 @@ from langgraph.types import Command, Send
 TARGET = "work"
 MOVED = "work"
 ALIAS = Command
+HERE = sys.modules[__name__]
 
 def move():
     global MOVED
@@ -170,13 +171,11 @@ def function(source: str, folder: Path) -> Any:
 
 READABLE: dict[str, tuple[str, set[str]]] = {
     "a local name": ("def it(state):\n    target = 'work'\n    return target", {"work"}),
-    "a constant": ("return 'work'", {"work"}),
     "branches": (
         "if state:\n    return 'work'\nelif state is None:\n    return END\nreturn 'check'",
         {"work", "check", END},
     ),
     "a list": ("return ['work', TARGET, 'check']", {"work", "check"}),
-    "a global name": ("return TARGET", {"work"}),
     "a class attribute": ("return Names.TASK", {"work"}),
     "a member of a text enumeration": ("return Text.WORK", {"work"}),
     "the value of a member": ("return Node.WORK.value", {"work"}),
@@ -191,10 +190,8 @@ READABLE: dict[str, tuple[str, set[str]]] = {
         "def make(target):\n    def router(state):\n        return target\n    return router\nit = make('check')",
         {"check"},
     ),
-    "a lambda": ("it = lambda _: 'work'", {"work"}),
     "the first lambda of a line": ("two = (lambda _: 'work', lambda _: 'check')\nit = two[0]", {"work"}),
     "the second lambda of a line": ("two = (lambda _: 'work', lambda _: 'check')\nit = two[1]", {"check"}),
-    "a method": ("it = Router().route", {"work"}),
     "a callable object": ("it = Router()", {"work"}),
     "a partial function": ("def f(state, *, level):\n    return 'work'\nit = partial(f, level=1)", {"work"}),
     "a recursion": ("def it(state):\n    return it(state) if state else 'work'", {"work"}),
@@ -205,6 +202,9 @@ READABLE: dict[str, tuple[str, set[str]]] = {
     "a list around it": ("return [name for name in LISTED if state]", {"work", "check"}),
     "a table around it": ("return TABLE.get(state['log'][0], END)", {"work", "check", END}),
     "a table of its class": ("it = Chooser().route", {"work", "check"}),
+    "a table's keys": ("to = {'work': 'a', END: 'b'}\nreturn [way for way in to if to[way] == state]", {"work", END}),
+    "a list in an update": ("to = ['work']\nupdate = {'to': to}\nupdate['n'] = 1\nreturn to", {"work"}),
+    "a name of its module": ("return HERE.TARGET", {"work"}),
     "what nobody gives": (
         "def it(state, target='work', *, other=END):\n    return target if state else other",
         {"work", END},
@@ -229,8 +229,13 @@ UNREADABLE = {
     "a parameter": "def it(state, store='work'):\n    return store",
     "a reassigned name": "CHANGED = 'work'\nCHANGED = 'check'\ndef it(state):\n    return CHANGED",
     "a name that a function moves": "return MOVED",
+    "a name of its module that a function moves": "return HERE.MOVED",
+    "the letters of a text": "word = 'ab'\nreturn [letter for letter in word]",
+    "a table that its own method fills": "ways = {'a': 'work'}\nways.update(b='check')\nreturn ways[state]",
+    "a list with another name": "to = ['work']\nmore = to or []\nmore.append('check')\nreturn to",
+    "a list in a table": "ways = {'a': ['work']}\nfor way in ways.values():\n    way.append('check')\nreturn ways['a']",
+    "what a helper adds to": "def add(to):\n    to.append('check')\n    return to\ndef it(state):\n    return add(['work'])",
     "a member that is no string": "return Node.WORK",
-    "a formatted string": "return f'work{len(state)}'",
     "a Send to any node": "return [Send(name, {}) for name in state['log']]",
     "a decorator with wraps": "@changing\ndef it(state):\n    return 'work'",
     "a closure over a loop's name": (
@@ -279,7 +284,6 @@ def test_a_router_whose_source_cannot_be_read_goes_anywhere(case: str, tmp_path:
 
 
 COMMANDS: dict[str, tuple[str, set[str] | None]] = {
-    "a constant": ("return Command(goto='work', update={'log': []})", {"work"}),
     "some returns": (
         "if state:\n    return {'log': ['x']}\n"
         "return Command(goto=['check', END]) if state is None else Command(goto=Send(TARGET, {}))",
@@ -291,6 +295,7 @@ COMMANDS: dict[str, tuple[str, set[str] | None]] = {
     "the graph around it": ("return Command(goto='work', graph=Command.PARENT)", set()),
     "its own graph, said so": ("return Command(goto='work', graph=None)", {"work"}),
     "no Command": ("return 'work'", set()),
+    "a table that is filled": ("to = {}\nto['log'] = []\nreturn to if state else Command(goto='work')", {"work"}),
     "a variable": ("def it(state):\n    command = Command(goto='work')\n    return command", {"work"}),
     "a list that is not returned": (
         "def it(state):\n    state['log'].append(Command(goto='work'))\n    return {'log': []}",
@@ -306,7 +311,6 @@ COMMANDS: dict[str, tuple[str, set[str] | None]] = {
         "from dataclasses import replace\ndef it(state):\n    return replace(Command(update={}), goto='work')",
         None,
     ),
-    "what a partial carries": ("it = partial(carrying, to='check')", {"check"}),
     "what two partials carry": (
         "it = RunnableLambda(partial(carrying, to='work')) | RunnableLambda(partial(carrying, to='check'))",
         {"work", "check"},

@@ -12,8 +12,7 @@ from loopwright.models.embedded.catalogue import KNOWN
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
-from loopwright.models.embedded.encoder import OnnxEmbedder, open_embedder
-from loopwright.models.embedded.reranker import OnnxReranker, open_reranker
+from loopwright.models.embedded.encoder import OnnxEmbedder, OnnxReranker, open_embedder, open_reranker
 
 EMBEDDER = "bge-small-en-v1.5"
 PARAPHRASES = [

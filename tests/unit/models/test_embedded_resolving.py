@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from weights import lay
@@ -13,8 +14,9 @@ from weights import lay
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.catalogue import KNOWN
 from loopwright.models.embedded.resolving import find, first_here, resolve
+from loopwright.workflows.rag import RAGConfig, Services
 
-BGE = KNOWN["bge-small-en-v1.5"]
+BGE, E5 = KNOWN["bge-small-en-v1.5"], KNOWN["multilingual-e5-small"]
 
 
 def test_without_the_variable_the_folder_is_in_the_working_directory(tmp_path: Path, monkeypatch) -> None:
@@ -31,6 +33,18 @@ def test_the_first_whole_model_of_a_role_is_found(tmp_path: Path, monkeypatch) -
     assert (first_here("embedding"), first_here("reranker")) == (BGE.name, None)
     (tmp_path / BGE.name / "model.onnx").write_bytes(b"half")
     assert first_here("embedding") is None
+
+
+def test_auto_is_the_model_whose_vectors_the_store_has_and_none_without_its_packages(tmp_path, monkeypatch, caplog):
+    def found(has_vectors) -> str | None:
+        return Services.of(RAGConfig(), SimpleNamespace(has_vectors=has_vectors)).named("embedding", "auto")
+
+    monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    monkeypatch.setattr("loopwright.models.embedded.resolving.first_here", first_here)
+    lay(tmp_path, BGE), lay(tmp_path, E5)
+    assert (found(lambda name: False), found(BGE.name.__eq__)) == (E5.name, BGE.name)
+    monkeypatch.setattr("loopwright.workflows.stored.find_spec", {"onnxruntime": "there"}.get)
+    assert found(BGE.name.__eq__) is None and "pip install 'loopwright[onnx]'" in caplog.text
 
 
 def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path, monkeypatch) -> None:

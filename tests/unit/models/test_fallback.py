@@ -64,10 +64,6 @@ async def by_binding(chat: Any) -> str:
     return chat.bind(stop=["x"]).invoke("q").text
 
 
-async def by_schema(chat: Any) -> str:
-    return (await chat.with_structured_output(Verdict).ainvoke("q")).answer
-
-
 structured = pytest.mark.parametrize("way", [by_ask, by_aask])
 plain = pytest.mark.parametrize("way", [by_invoke, by_ainvoke, by_stream, by_astream, by_binding])
 
@@ -97,7 +93,8 @@ async def test_other_bindings_go_to_the_next_model() -> None:
         """Look."""
         return ""
 
-    assert await by_schema(with_fallback(down(), model("small", GOOD))) == "yes"
+    chat = with_fallback(down(), model("small", GOOD))
+    assert (await chat.with_structured_output(Verdict).ainvoke("q")).answer == "yes"
     small = model("small", "hello")
     assert with_fallback(down(), small).bind_tools([look], tool_choice="any").invoke("q").text == "hello"
     assert (small.calls[0].tools, small.calls[0].kwargs["tool_choice"]) == (["look"], "any")
@@ -147,9 +144,6 @@ def allowed(monkeypatch: Any) -> Any:
         yield
 
 
-LOCAL = {"base_url": "http://127.0.0.1:9/v1", "api_key": SECRET}
-
-
 @pytest.mark.parametrize(
     ("fallback", "names"),
     [
@@ -190,6 +184,6 @@ def test_wrong_fallbacks_are_refused(spec: Any, problem: str) -> None:
 def test_a_fallback_that_cannot_be_made_is_found_before_a_run(allowed: Any, monkeypatch: Any) -> None:
     pytest.importorskip("langchain_openai")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    registry = ModelRegistry({"plan": {"model": "openai:a", **LOCAL, "fallback": "openai:b"}})
+    registry = ModelRegistry({"plan": {"model": "openai:a", "api_key": SECRET, "fallback": "openai:b"}})
     with pytest.raises(ModelError, match="node 'plan', model 'openai:b': no API key"):
         registry.chat("plan")

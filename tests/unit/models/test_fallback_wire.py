@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import reduce
 from importlib import import_module
+from operator import add
 from typing import Any
 
 import pytest
@@ -101,8 +103,6 @@ async def test_a_streamed_reply_counts_its_tokens(server: ProviderServer) -> Non
     pieces = [piece async for piece in ModelRegistry({"grade": server.spec()}).chat("grade").astream("Why?")]
     (sent,) = server.bodies
     assert sent["stream"] is True
-    whole = pieces[0]
-    for piece in pieces[1:]:
-        whole += piece
+    whole = reduce(add, pieces)
     assert whole.text == "Read the manual."
     assert whole.usage_metadata["total_tokens"] == IN + OUT

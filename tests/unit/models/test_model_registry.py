@@ -9,7 +9,7 @@ import pytest
 
 from loopwright.errors import ConfigError, ModelError
 from loopwright.models import ModelRegistry, ModelSpec, allow_model_requests, model_requests_allowed
-from loopwright.models.factory import NO_KEY
+from loopwright.models.factory import NO_KEY, secrets_of
 from loopwright.testing import always
 
 SECRET = "sk-very-secret-0123456789abcdef"
@@ -45,15 +45,13 @@ def test_unknown_nodes_are_refused_where_the_nodes_are_known():
     ("spec", "problem"),
     [
         ("gpt-4.1-mini", "model: Value error, should be 'provider:name'"),
-        (
-            {"model": "openai:x", "temprature": 0},
-            "temprature: Extra inputs are not permitted. Known fields: model, temp",
-        ),
+        ({"model": "openai:x", "temprature": 0}, "temprature: Extra inputs .*Known fields: model, temperature"),
         ({"model": "openai:x", "temperature": -1}, "temperature: Input should be greater than or equal to 0"),
         ({"model": "openai:x", "base_url": "localhost"}, "base_url: .*should start with http"),
         ({"model": "openai:x", "base_url": f"http://me:{SECRET}@h/v1"}, "base_url: .*user name or password"),
         ({"model": "openai:x", "api_key": [SECRET]}, "api_key: Input should be a valid string"),
         ({"model": "openai:x", SECRET: 1}, "Extra inputs are not permitted"),
+        (["openai:x", "ollama:y"], "Input should be a valid dictionary"),
     ],
 )
 def test_wrong_specs_are_refused_at_once(spec, problem):
@@ -138,6 +136,13 @@ def test_own_server_is_not_sent_the_providers_key(openai, monkeypatch):
     assert model.openai_api_key.get_secret_value() == NO_KEY
     model = ModelRegistry({"planner": {**spec, "api_key_env": "OPENAI_API_KEY"}}).chat("planner")
     assert model.openai_api_key.get_secret_value() == SECRET
+
+
+def test_a_model_that_takes_no_temperature_is_sent_none_unless_it_was_asked_for(openai, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")  # in no message is every x a secret
+    models = {"a": "openai:o3", "b": {"model": "openai:o3", "temperature": 0}, "c": "openai:gpt-4.1"}
+    assert [ModelRegistry(models).chat(node).temperature for node in "abc"] == [None, 0, 0]
+    assert secrets_of(ModelSpec(model="openai:o3")) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""None"""
+"""Passages that answer together: every search, the names in texts, and the links between passages."""
 
 from __future__ import annotations
 
@@ -86,18 +86,18 @@ def test_a_change_of_the_store_is_seen(store: KnowledgeStore) -> None:
 
 def test_an_empty_store_gives_nothing_and_a_closed_one_an_error(tmp_path: Path) -> None:
     store = open_store(f"sqlite:{tmp_path / 'empty.sqlite'}")
-    embedder = WordEmbedder()
-    retriever = Retriever(store, embedder=embedder)
+    retriever = Retriever(store, embedder=WordEmbedder())
     assert retriever.retrieve("anything") == []
     store.close()
     with pytest.raises(StoreError):
         retriever.retrieve("anything")
 
 
-def test_an_embedder_finds_what_no_word_does_once_there_are_vectors(store: KnowledgeStore) -> None:
+def test_an_embedder_finds_what_no_word_does_once_there_are_vectors(store: KnowledgeStore, caplog) -> None:
     embedder = WordEmbedder()
     retriever = Retriever(store, embedder=embedder)
-    assert titles(retriever, "xyzzy") == []
+    assert titles(retriever, "xyzzy") == titles(retriever, "xyzzy") == []
+    assert caplog.text.count("no passage has a vector of words, only words find them: ingest again") == 1
     oven, bread = store.passages(["Oven::0", "Bread::0"])
     store.put_vectors(embedder.model, [(oven, embedder.embed(["xyzzy"])[0]), (bread, embedder.embed(["qwert"])[0])])
     assert titles(retriever, "xyzzy", 1) == ["Oven"]

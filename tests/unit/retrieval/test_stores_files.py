@@ -53,7 +53,6 @@ def _other_version(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda path: path.write_bytes(b"this is no database, " * 100), "no SQLite database"),
         (_other_application, "to something else"),
         (_other_version, "has the format 99"),
     ],

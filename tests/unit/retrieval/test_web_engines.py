@@ -17,9 +17,6 @@ THAI = {
     "url": "https://th.wikipedia.org/wiki/ประเทศไทย",
     "content": "ราชอาณาจักรไทย\u200b เป็นรัฐชาติ",
     "engine": "wikipedia",
-    "engines": ["wikipedia"],
-    "publishedDate": "2024-05-01T00:00:00",
-    "score": 1.0,
 }
 
 
@@ -38,10 +35,6 @@ async def test_a_search_is_sent_and_its_results_are_cleaned(server: SearchServer
     (asked,) = server.requests
     assert (asked.method, asked.path) == ("GET", "/search")
     assert asked.query == {"q": "เมืองหลวง ของ ไทย & 東京? <b>", "format": "json"}
-
-
-async def test_nothing_found_is_a_result(server: SearchServer):
-    assert await searxng(server.url).search("x") == []
 
 
 async def test_nothing_found_because_engines_failed_is_an_error(server: SearchServer):
@@ -89,7 +82,6 @@ async def test_a_search_is_posted_with_the_key(server: SearchServer):
             "url": "https://a.example/",
             "content": "เมืองหลวง&nbsp;ของไทย",
             "score": 0.9,
-            "published_date": "Wed, 01 May 2024 10:00:00 GMT",
         }
     ]
     search = tavily(server)

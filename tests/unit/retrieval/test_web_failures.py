@@ -40,7 +40,6 @@ def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> O
         ({"engine": "searxng", "url": "http://localhost", "api_key_env": "KEY"}, "takes no api_key_env"),
         ({"engine": "tavily", "api_key_env": "A_KEY_THAT_IS_NOT_SET"}, "A_KEY_THAT_IS_NOT_SET is not set"),
         ({"engine": "searxng", "url": "http://localhost", "max_results": 0}, "greater than 0"),
-        ({"engine": "searxng", "url": "http://localhost", "timeout": 0}, "greater than 0"),
     ],
 )
 def test_what_is_missing_or_wrong_is_a_configuration_error(settings: dict[str, Any], said: str):

@@ -12,6 +12,7 @@ from installed import needs
 needs("opentelemetry.sdk", "opentelemetry.exporter")
 
 from langchain_core.messages import AIMessage  # noqa: E402
+from langchain_core.runnables import RunnableLambda  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.graph import MessagesState  # noqa: E402
@@ -30,8 +31,9 @@ from otlp_receiver import Receiver  # noqa: E402
 from shapes import graph, jump  # noqa: E402
 
 from loopwright import Budget, Loop, bounded  # noqa: E402
+from loopwright.errors import NodeFailed  # noqa: E402
 from loopwright.testing import ScriptedChatModel  # noqa: E402
-from loopwright.tracing import instrument, uninstrument  # noqa: E402
+from loopwright.tracing import exporting, instrument, uninstrument  # noqa: E402
 
 OTHER = "somebody.elses.instrumentation"
 
@@ -89,8 +91,6 @@ def agent(tracer: Any, limit: int = 2, **options: Any) -> Any:
 
     async def aask(state: MessagesState) -> Any:
         return {"messages": [await model.ainvoke(state["messages"])]}
-
-    from langchain_core.runnables import RunnableLambda
 
     made = graph("START-agent tools-agent", MessagesState, agent=RunnableLambda(ask, aask), tools=ToolNode([search]))
     made.add_conditional_edges("agent", tools_condition)
@@ -163,16 +163,16 @@ def test_errors_questions_and_spent_budgets_are_told(traced):
 
     def ask(state: dict[str, Any]) -> Any:
         if interrupt("sure?") == "no":
-            raise ValueError("then not")
+            raise NodeFailed("ask", "then not", snapshot="question='who?'")
 
     asking = bounded(graph("START-ask", dict, ask=ask), name="asker", checkpointer=InMemorySaver())
     place = {"configurable": {"thread_id": "2"}}
     asking.invoke({"a": 1}, place)
-    with pytest.raises(ValueError, match="then not"):
+    with pytest.raises(NodeFailed, match=r"then not; its input was question='who\?'"):
         asking.invoke(Command(resume="no"), place)
     waits, failed = traced().named("node ask")
     assert waits.attributes["loopwright.interrupted"] and not waits.failed
-    assert failed.failed and failed.attributes["error.type"]
+    assert failed.failed and failed.attributes["error.type"] and failed.told.endswith("then not")
     assert [run.failed for run in traced().named("invoke_agent asker")] == [False, True]
 
 
@@ -198,6 +198,15 @@ graph = StateGraph(State)
 graph.add_node("only", lambda state: {"text": "done"})
 graph.add_edge(START, "only")
 """
+
+
+def test_only_what_has_a_place_to_go_is_sent(monkeypatch):
+    made: list[Any] = []
+    monkeypatch.setattr("opentelemetry.trace.set_tracer_provider", made.append)
+    monkeypatch.setattr("opentelemetry.metrics.set_meter_provider", made.append)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:9/v1")
+    with exporting():
+        assert [type(each) for each in made] == [TracerProvider]
 
 
 @pytest.mark.slow

@@ -62,8 +62,9 @@ Resource = Literal["model_calls", "tokens", "money", "seconds"]
 Spent: TypeAlias = dict[str, float]
 """Resource -> how much of it was spent, in plain JSON that every checkpointer can keep; what is missing is 0."""
 
-CLOSED = "closed"
-"""The key beside the resources that says that the run's budget is spent and its fallback is on."""
+CLOSED, UNPRICED = "closed", "unpriced"
+"""The keys beside the resources that say that the run's budget is spent and its fallback is on, and how many calls had
+no price, for the budgets of loops."""
 
 NOTHING_SPENT: Spent = {"": 0}
 """Written to the channel of what was spent when a new run starts."""
@@ -171,8 +172,10 @@ class Overspent:
 def overspent(limits: Mapping[str, float], spent: Mapping[str, float]) -> Overspent | None:
     """The first resource of which nothing is left, if there is one."""
     for resource, limit in limits.items():
-        if spent.get(resource, 0) >= limit:
-            return Overspent(resource, limit, spent.get(resource, 0))
+        unpriced = resource == "money" and spent.get(UNPRICED)
+        if unpriced or spent.get(resource, 0) >= limit:
+            note = "no price is known for a model, so its cost cannot be bounded" if unpriced else ""
+            return Overspent(resource, limit, spent.get(resource, 0), note)
     return None
 
 

@@ -31,6 +31,7 @@ from loopwright.engine import clock
 from loopwright.engine.budget.budget import (
     CLOSED,
     UNITS,
+    UNPRICED,
     Budget,
     Overspent,
     PriceTable,
@@ -189,7 +190,9 @@ class Meter(BaseCallbackHandler):
         if price is None and self.budget and self.budget.money is not None and self.refusal is None:
             note = f"no price is known for model {model!r}, so its cost cannot be bounded"
             self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
-        return {} if price is None else {"money": price}
+        if price is None:
+            return {UNPRICED: 1.0} if self._price else {}
+        return {"money": price}
 
     # Refusing
 
@@ -201,7 +204,7 @@ class Meter(BaseCallbackHandler):
 
     def _overspent(self) -> Overspent | None:
         """What the run has used up, if anything; in the words of its whole budget."""
-        over = overspent(self.limits(), self.total())
+        over = overspent(self.limits(), {**self.total(), UNPRICED: 0})  # for these, `_money` stops the run itself
         if over is None or self.budget is None:
             return None
         whole = self.budget.limits[over.resource]

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessageChunk
 from langchain_core.runnables import RunnableConfig
@@ -20,7 +20,7 @@ from loopwright.engine.events import schema
 from loopwright.engine.events.schema import RunEvent, afollowing, closing, following, holding
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.langgraph_private import SENT
+from loopwright.engine.langgraph_private import ROOT, SENT
 from loopwright.engine.ledger import STOP_REASON
 from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError
@@ -188,7 +188,7 @@ class _Watch:
         if self._texts and chunk[0]:
             yield from self._inside(chunk[0], mode, payload)
         elif mode == "values":
-            self.values = payload
+            self.values = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {ROOT: payload}
         elif mode == "updates":
             self._interrupted |= "__interrupt__" in payload
         elif mode == "checkpoints":
@@ -263,9 +263,10 @@ class _Watch:
 
 
 def _saved(checkpoint: dict[str, Any]) -> RunEvent:
+    values = checkpoint["values"] or {}
     return schema.StateSaved(
         step=checkpoint["metadata"].get("step", -1),
         checkpoint_id=checkpoint["config"]["configurable"]["checkpoint_id"],
         next=[*checkpoint["next"]],
-        values=dict(checkpoint["values"] or {}),
+        values=cast("dict[str, Any]", values) if isinstance(values, dict) else {ROOT: values},
     )

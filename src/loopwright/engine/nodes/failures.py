@@ -22,9 +22,9 @@ FailureKind = Literal[
 
 ``auth``: 401 or 403. ``connection``: no connection, or a broken one. ``context_length``: the prompt is too long for the
 model. ``node_timeout``: the node's own timeout, after which the first attempt may still be running. ``not_found``: 404,
-such as a model that does not exist. ``quota``: 402, or 429 because the account is spent, which no wait mends.
-``rate_limit``: 429. ``rejected``: any other 4xx but 409 and 425. ``server_error``: 5xx, overloaded servers among them.
-``timeout``: the client waited too long, or 408.
+such as a model that does not exist. ``quota``: 402, or 400, 403 or 429 because the account is spent, which no wait
+mends. ``rate_limit``: 429. ``rejected``: any other 4xx but 409 and 425. ``server_error``: 5xx, overloaded servers among
+them. ``timeout``: the client waited too long, or 408.
 """
 
 PASSING: frozenset[FailureKind] = frozenset({"connection", "rate_limit", "server_error", "timeout"})
@@ -44,17 +44,19 @@ _NAMES: Mapping[FailureKind, frozenset[str]] = {
         "IncompleteRead", "ModelConnectionError", "NetworkError", "NewConnectionError",
         "ProxyError", "RemoteProtocolError", "gaierror",
     }),
-    "context_length": frozenset({"ContextOverflowError"}),
+    "context_length": frozenset({"ContextOverflowError", "context_length_exceeded"}),
     "not_found": frozenset({"ModelNotFoundError"}),
-    "rate_limit": frozenset({"ModelRateLimitError"}),
-    "server_error": frozenset({"ModelAPIError"}),
+    "quota": frozenset({"insufficient_quota"}),
+    "rate_limit": frozenset({"ModelRateLimitError", "rate_limit_error", "rate_limit_exceeded"}),
+    "server_error": frozenset({"ModelAPIError", "api_error", "overloaded_error", "server_error"}),
     "timeout": frozenset({
         "APITimeoutError", "ConnectTimeoutError", "DeadlineExceeded", "ModelTimeoutError", "ReadTimeoutError",
-        "ServerTimeoutError", "Timeout", "TimeoutError", "TimeoutException",
+        "ServerTimeoutError", "Timeout", "TimeoutError", "TimeoutException", "timeout_error",
     }),
 }  # fmt: skip
 """Classes of the builtins, anthropic, aiohttp, httpx, langchain-core, openai, requests and urllib3; a class
-counts by any name in its line of ancestors."""
+counts by any name in its line of ancestors. In small letters, what Anthropic and OpenAI call an error: within a stream
+that began with 200, it is the only sign."""
 
 _SPENT = re.compile(r"insufficient_quota|billing_(not_active|hard_limit)|credit balance is too low", re.IGNORECASE)
 
@@ -116,8 +118,10 @@ def _own_kind(error: BaseException) -> FailureKind | None:
     if isinstance(error, NodeTimeout):
         return "node_timeout"
     status, named = status_code(error), _kind_by_name(error)
+    if (status in (400, 403, 429) or named == "rate_limit") and _SPENT.search(_said(error)):
+        return "quota"
     if status == 429 or named == "rate_limit":
-        return "quota" if _SPENT.search(_said(error)) else "rate_limit"
+        return "rate_limit"
     if status is None or status < 400:
         return named
     if status >= 500:
@@ -129,8 +133,9 @@ def _own_kind(error: BaseException) -> FailureKind | None:
 
 def _kind_by_name(error: BaseException) -> FailureKind | None:
     """The kind of the nearest ancestor whose name is known: a client's timeout is often a kind of connection error."""
-    ancestors = (ancestor.__name__ for ancestor in type(error).__mro__)
-    return next((kind for name in ancestors for kind, names in _NAMES.items() if name in names), None)
+    called = [ancestor.__name__ for ancestor in type(error).__mro__]
+    called += (str(getattr(error, told, None)) for told in ("type", "code"))
+    return next((kind for name in called for kind, names in _NAMES.items() if name in names), None)
 
 
 def _said(error: BaseException) -> str:

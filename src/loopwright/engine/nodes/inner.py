@@ -22,6 +22,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
 from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.events.schema import holding
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
@@ -41,12 +42,13 @@ _begun: ContextVar[frozenset[int]] = ContextVar("loopwright_graphs_begun", defau
 """The ids of the graphs that are being bounded: one that holds itself stays as it is."""
 
 
-def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[..., Any]) -> bool:
+def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bounded: Callable[..., Any]) -> bool:
     """Bound the graphs inside a graph.
 
     Args:
         builder: A copy of the graph; its nodes are replaced by copies.
         limit: Passes of every loop inside; None leaves graphs that go round as they are.
+        warn_at: From so many passes left on, a graph that has messages tells its model how many.
         bounded: `loopwright.bounded`.
 
     Returns:
@@ -54,28 +56,25 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
     """
     nodes = {id(inner) for inner in subgraphs(builder).values()}
     made: dict[int, Any] = {}
-    chosen: list[Any] = []
 
     def swap(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
-        chosen.append(choose_for(graph))
-        return chosen[-1]
-
-    def choose_for(graph: CompiledStateGraph[Any, Any, Any, Any]) -> Any:
         begun = _begun.get()
+        if id(graph) in made:
+            return made[id(graph)]
+        made[id(graph)] = graph
         if isinstance(graph, BoundedGraph) or id(graph) in begun or (limit is None and id(graph) not in nodes):
             return graph
-        if id(graph) not in made:
-            made[id(graph)] = graph
-            # Without a limit it may not be bounded; the proof of the graph around names the cycle then.
-            with suppress(UnboundedCycleError), holding(_begun, begun | {id(graph)}):
-                within = bounded(graph, limit=limit)
-                # The nodes of one that is a node are watched in any case: the proof rests on where they go.
-                if within.reports or id(graph) in nodes:
-                    made[id(graph)] = within
+        # Without a limit it may not be bounded; the proof of the graph around names the cycle then.
+        with suppress(UnboundedCycleError), holding(_begun, begun | {id(graph)}):
+            within = bounded(graph, limit=limit, warn_at=warn_at if MESSAGES in graph.builder.channels else 0)
+            # The nodes of one that is a node are watched in any case: the proof rests on where they go.
+            if within.reports or id(graph) in nodes:
+                made[id(graph)] = within
         return made[id(graph)]
 
+    substitution = Substitution(swap)  # one for all: what nodes hold together, they go on to hold together
     for spec in builder.nodes.values():
-        before, spec.runnable = spec.runnable, Substitution(swap).of(spec.runnable)
+        before, spec.runnable = spec.runnable, substitution.of(spec.runnable)
         if spec.runnable is not before:  # else what was read of it holds
             builder.destinations = None
     builder.destinations = read_destinations(builder)
@@ -87,7 +86,7 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, bounded: Callable[.
                     "%r calls graph %r by a global name or an attribute, where no limit reaches it: bound it there",
                     sender, graph.name,
                 )  # fmt: skip
-    return any(isinstance(new, BoundedGraph) and new.reports for new in chosen)
+    return any(isinstance(new, BoundedGraph) and new.reports for new in made.values())
 
 
 class Substitution:
@@ -132,11 +131,16 @@ class Substitution:
             )  # fmt: skip
             vars(new).update({key: self.of(item) for key, item in vars(value).items()})
             return new
-        if isinstance(value, Mapping):
-            return {key: self.of(item) for key, item in cast("Mapping[Any, Any]", value).items()}
-        if isinstance(value, list | tuple):
+        if isinstance(value, tuple):
             items = [self.of(item) for item in cast("Sequence[Any]", value)]
-            return items if isinstance(value, list) else tuple(items)
+            return cast("Any", value)._make(items) if hasattr(value, "_make") else tuple(items)
+        if isinstance(value, Mapping | list):
+            held = cast("Any", value)
+            new: Any = copy.copy(held) if hasattr(held, "__setitem__") else dict(held)
+            self._copies[id(value)] = new
+            for key in [*held] if isinstance(value, Mapping) else range(len(held)):
+                new[key] = self.of(held[key])
+            return new
         return self._object(value)
 
     def _function(self, function: FunctionType) -> FunctionType:

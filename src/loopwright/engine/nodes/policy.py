@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
@@ -98,7 +99,9 @@ class Retry:
             asked: Seconds that the server asks to wait at least.
             chance: A random number from 0 to 1, for the jitter.
         """
-        wait = min(self.max_wait, self.initial_wait * self.factor ** (attempt - 1))
+        wait = self.max_wait
+        with suppress(OverflowError):  # after a thousand attempts
+            wait = min(wait, self.initial_wait * self.factor ** (attempt - 1))
         if self.jitter == "full":
             return min(self.max_wait, asked + chance * wait)
         return max(asked, wait) + (chance if self.jitter == "added" else 0.0)

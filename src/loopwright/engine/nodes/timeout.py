@@ -41,11 +41,8 @@ async def from_thread(call: Callable[[], Any]) -> Any:
 
 
 def _started(call: Callable[[], Any]) -> tuple[Future[Any], threading.Event]:
-    """Start a thread; a daemon, unlike one of a pool, does not hold up the end of the process when it is abandoned.
-
-    Returns:
-        Its result to come, and what `given_up` is within it, to be set when nobody waits any more.
-    """
+    """Start a thread: its result to come, and what `given_up` is within it, to be set when nobody waits any more."""
+    # A daemon, unlike one of a pool, does not hold up the end of the process when it is abandoned.
     context, abandoned = contextvars.copy_context(), threading.Event()
     context.run(given_up.set, abandoned)
     future: Future[Any] = Future()

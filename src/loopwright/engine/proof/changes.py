@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from loopwright.engine.proof.source import FUNCTIONS, LOOKING, parameters
+from loopwright.engine.proof.source import FUNCTIONS, LOOKING, filled, parameters
 
 ANY, BEGUN = "*", "("
 """Of `changes_in`: any name; and what an object gets from its own ``__init__``."""
@@ -20,7 +20,6 @@ CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", 
 """Methods that change a container."""
 
 _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
-_HANDED_TO = frozenset({*LOOKING, "dict", "add_conditional_edges", "min", "max", "sum", "enumerate", "zip"})
 
 _LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 """What has no part that matters here: half of a tree."""
@@ -31,11 +30,11 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     """What a file may change, whoever runs its code and when.
 
     Returns:
-        Name -> for an attribute, the classes whose methods give it to their own object after that was made, `BEGUN`
-        where ``__init__`` does, and an empty text where it can be any object's; for a list or table, `KEPT` where it is
-        made, and `SHARED` where more is done with it than looking at it, or than filling it in the file that makes it,
-        outside of any function. `ANY` stands for attributes whose names cannot be told. Every name that the file uses
-        is there.
+        Name -> for an attribute, the classes whose methods give it to their own object after that was made, ``module``
+        where it is a function's ``global``, `BEGUN` where ``__init__`` does, and an empty text where it can be any
+        object's; for a list or table, `KEPT` where it is made, and `SHARED` where more is done with it than looking at
+        it, or than filling it in the file that makes it, outside of any function. `ANY` stands for attributes whose
+        names cannot be told. Every name that the file uses is there.
     """
     found: dict[str, set[str]] = {}
     looked_at, made, filling = set[int](), set[int](), set[int]()
@@ -45,7 +44,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
         node, kind, own = queue.pop()
         seen.append((node, own))
         looked_at.update(map(id, _looked_at(node)))
-        filling.update(map(id, _filled(node)))
+        filling.add(id(filled(node, CHANGING)))
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict | ast.List | ast.Tuple):
             made.update(map(id, node.targets if isinstance(node, ast.Assign) else [node.target]))
         if isinstance(node, ast.ClassDef):
@@ -61,10 +60,12 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     for node, own in seen:
         if isinstance(node, ast.Name | ast.Attribute):
             marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
-            filled = own is None and id(node) in filling
-            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if filled else SHARED])
+            fills = own is None and id(node) in filling
+            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if fills else SHARED])
         for name, base in _stores(node, looked_at):
             found.setdefault(name, set()).add((own or {}).get(getattr(base, "id", ""), ""))
+        for name in node.names if isinstance(node, ast.Global) else ():  # to other files, an attribute of the module
+            found.setdefault(name, set()).add("module")
     for marks in found.values():
         marks.update([SHARED] if FILLED in marks and KEPT not in marks else [])
     return {name: frozenset(marks) for name, marks in found.items()}
@@ -97,17 +98,6 @@ def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]
             pass
 
 
-def _filled(node: ast.AST) -> list[ast.expr]:
-    """The list or table that a piece of the syntax changes, without giving it to anybody."""
-    match node:
-        case ast.Attribute(value=ast.Name() as value, attr=name) if name in CHANGING:
-            return [value]
-        case ast.Subscript(value=ast.Name() as value, ctx=ast.Store() | ast.Del()):
-            return [value]
-        case _:
-            return []
-
-
 def _looked_at(node: ast.AST) -> list[ast.expr]:
     """The parts of an expression or statement of which nothing but what they hold is used."""
     match node:
@@ -120,7 +110,7 @@ def _looked_at(node: ast.AST) -> list[ast.expr]:
         case ast.Compare(left=left, comparators=others):
             return [left, *others]
         case ast.Call(func=called, args=args, keywords=keywords):
-            looks = getattr(called, "id", getattr(called, "attr", "")) in _HANDED_TO
+            looks = getattr(called, "id", getattr(called, "attr", "")) in LOOKING
             return [*args, *(keyword.value for keyword in keywords)] if looks else []
         case _:
             return []

@@ -285,12 +285,9 @@ def _plain(value: Any) -> Any:
 
 
 def _source(function: Any, *, within: bool = False, entered: bool = False) -> Source | None:
-    """The source of a function; None where it cannot be found for certain.
+    """The source of a function, a method or a ``partial``; None where it cannot be found for certain.
 
-    Args:
-        function: The function, a method or a ``partial``.
-        within: Whether to look behind decorators, which may hand on other arguments.
-        entered: Whether LangGraph calls it, with the state alone: then its defaults are what it always gets.
+    Within decorators other arguments may be handed on; entered by LangGraph, its defaults are what it always gets.
     """
     given: dict[str, Any] = {}
     places: tuple[Any, ...] = ()

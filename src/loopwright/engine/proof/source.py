@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext, suppress
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -215,13 +215,13 @@ class _Reading:
         self.read: list[ast.Call] = around[0].read if around else []
         self.commands: list[ast.Call] = around[0].commands if around else []
         self.commands += jumps_in(function, values)
-        self.following: set[str] = set()
+        self.following: set[tuple[str, Callable[[_Reading, ast.expr], set[str]]]] = set()
 
     def returned(self, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of every value that the function returns."""
         nodes = [*own_nodes(self.function)]
         if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
-            if part is _Reading.words or self.commands or self.doubts is None:
+            if part is not _Reading.gotos or self.commands or self.doubts is None:
                 raise Unreadable
             return set()
         # A bare return, or none at all, returns None, which is no destination.
@@ -235,8 +235,9 @@ class _Reading:
                 found |= part(self, value)
         return found
 
-    def words(self, value: ast.expr) -> set[str]:
-        """The nodes that a router's value or a Command's goto names."""
+    def words(self, value: ast.expr, part: Callable[[_Reading, ast.expr], set[str]] | None = None) -> set[str]:
+        """The nodes that a router's value or a Command's goto names; with `part`, what that reads of its parts."""
+        part = part or _Reading.words
         match value:
             case ast.Constant(value=str(word)):
                 return {word}
@@ -246,15 +247,23 @@ class _Reading:
                 self.read.append(value)
                 return self.words(_argument(value, 0, "node"))
             case ast.Call():
-                return self.called(value, _Reading.words)
-            case ast.Dict(values=values):
-                return self.all_of(values, _Reading.words)
+                return self.called(value, part)
+            case ast.Starred(value=it):
+                return self.items(it)
             case ast.Subscript(value=ast.Dict() | ast.Name() | ast.Attribute() as owner):
                 return self.choices(owner)
             case ast.Name() | ast.Attribute():
-                return self.named(value, _Reading.words)
+                return self.named(value, part)
             case _:
-                return self.parts(value, _Reading.words)
+                return self.parts(value, part)
+
+    def items(self, value: ast.expr) -> set[str]:
+        """The nodes that going through a value names: a table's keys; the letters of a text are not read."""
+        if isinstance(value, ast.Dict) and None not in value.keys:
+            return self.all_of(filter(None, value.keys), _Reading.words)
+        if isinstance(value, ast.Constant | ast.Starred | ast.Subscript):
+            raise Unreadable
+        return self.words(value, _Reading.items)
 
     def gotos(self, value: ast.expr) -> set[str]:
         """The nodes that the Commands and Sends in a returned value name."""
@@ -284,12 +293,15 @@ class _Reading:
         match value:
             case ast.IfExp(body=body, orelse=other):
                 return self.all_of((body, other), part)
-            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.BoolOp(values=items):
+            case ast.BoolOp(values=items):
                 return self.all_of(items, part)
-            case ast.ListComp(elt=it) | ast.Await(value=it) | ast.NamedExpr(value=it) | ast.Starred(value=it):
+            case ast.Await(value=it) | ast.NamedExpr(value=it) | ast.Starred(value=it):
                 return part(self, it)
             case ast.BinOp(left=left, op=ast.Add(), right=right) if _is_list(left) or _is_list(right):
                 return self.all_of((left, right), part)
+            case ast.List() | ast.Tuple() | ast.ListComp():
+                items = [value.elt] if isinstance(value, ast.ListComp) else value.elts
+                return self.all_of(items, _Reading.words if part is _Reading.items else part)
             case _:
                 raise Unreadable
 
@@ -303,14 +315,15 @@ class _Reading:
     def choices(self, owner: ast.expr) -> set[str]:
         """Everything that a table of names holds."""
         if isinstance(owner, ast.Dict):
-            return self.words(owner)
+            pairs = zip(owner.keys, owner.values, strict=True)
+            held = [value if key else ast.Subscript(value, ast.Constant(None), ast.Load()) for key, value in pairs]
+            return self.all_of(held, _Reading.words)
         table = self.values(owner)
         held = [*table.values()] if isinstance(table, dict) else table
         if isinstance(held, list | tuple) and all(_is_text(word) for word in held):
             return {*held}
-        found = values_given(self.function, owner.id) if isinstance(owner, ast.Name) else None
-        if found and all(isinstance(value, ast.Dict) for value in found):
-            return set[str]().union(*map(self.words, found))
+        if isinstance(owner, ast.Name) and owner.id in bindings(self.function):
+            return self.local(owner.id, _Reading.choices)
         raise Unreadable
 
     def called(self, call: ast.Call, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
@@ -319,7 +332,7 @@ class _Reading:
         if helper is None:
             if part is _Reading.gotos:
                 return self.doubt(call)
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "get":
+            if part is _Reading.words and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
                 table = ast.Subscript(call.func.value, ast.Constant(None), ast.Load())
                 return self.all_of((table, *call.args[1:]), _Reading.words)
             raise Unreadable
@@ -351,12 +364,12 @@ class _Reading:
     def named(self, name: ast.Name | ast.Attribute, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values that a name can have."""
         value = self.values(name)
-        router = part is _Reading.words
+        router = part is not _Reading.gotos
         if isinstance(value, Jump):
             if value.words is None:
                 raise Unreadable
             return {*value.words}
-        held = [value] if isinstance(value, str) else value
+        held = [value] if isinstance(value, str) and part is not _Reading.items else value
         if isinstance(held, list | tuple) and all(_is_text(word) for word in held):
             return {str.__str__(word) for word in held} if router else set()
         if isinstance(name, ast.Name) and name.id in bindings(self.function):
@@ -367,37 +380,39 @@ class _Reading:
 
     def local(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values that a name of the function's own can have."""
-        if name in self.following:
+        if (name, part) in self.following:
             return set()
         if name in parameters(self.function) and bindings(self.function)[name] == 1:
-            if self.around and name in self.around[1]:
+            changed = (getattr(filled(node, _FILLING), "id", "") for node in own_nodes(self.function))
+            if self.around and name in self.around[1] and (part is _Reading.gotos or name not in changed):
                 return part(self.around[0], self.around[1][name])
             if part is _Reading.gotos and self.doubts is not None:
                 return set()  # a state that is handed on
             raise Unreadable
         found = values_given(self.function, name)
-        if found is None and (part is _Reading.words or self.doubts is None):
+        hidden = name in parameters(self.function) or name in reassigned_inside(self.function)
+        if found is None and (part is not _Reading.gotos or (hidden and self.doubts is None)):
             raise Unreadable
         if found is None:
             statements = (node for node in own_nodes(self.function) if isinstance(node, ast.stmt))
-            given = (pair for node in statements if name in _stored_in(node) for pair in ast.iter_fields(node))
-            for field, inner in given:  # whatever is done to a table, it becomes no Command
-                told = field in ("target", "annotation") or isinstance(inner, ast.Dict | ast.Constant)
+            pairs = (pair for node in statements if name in _stored_in(node) for pair in ast.iter_fields(node))
+            for field, inner in pairs:  # whatever is done to a table, it becomes no Command
+                told = field in ("target", "annotation") or isinstance(inner, ast.Dict | ast.DictComp | ast.Constant)
                 if isinstance(inner, ast.expr) and not told:
                     self.doubt(inner)
             return set()
-        self.following.add(name)
+        self.following.add((name, part))
         try:
             return self.all_of(found, part)
         finally:
-            self.following.discard(name)
+            self.following.discard((name, part))
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and not isinstance(value, Symbol)
 
 
-def _is_list(node: ast.expr) -> bool:
+def _is_list(node: ast.expr | None) -> bool:
     return isinstance(node, ast.List | ast.ListComp)
 
 
@@ -426,11 +441,13 @@ def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
 
 
 _ADDING = frozenset({"append", "extend", "insert"})
+_SHARING = (ast.Name, ast.Subscript, ast.Starred, ast.IfExp, ast.BoolOp, ast.List, ast.Tuple)
+_FILLING = frozenset({*_ADDING, "add", "update", "setdefault", "__setitem__", "__iadd__", "__ior__"})
 LOOKING = frozenset({
-    "len", "print", "bool", "str", "repr", "isinstance", "any", "all", "list", "tuple", "set", "sorted",
-    "Command", "Send",
+    "len", "print", "bool", "str", "repr", "isinstance", "any", "all", "list", "tuple", "set", "sorted", "reversed",
+    "dict", "min", "max", "sum", "enumerate", "zip", "add_conditional_edges", "Command", "Send",
 })  # fmt: skip
-"""What leaves a list that it is handed as it is."""
+"""What leaves a list or table that it is handed as it is."""
 
 
 @lru_cache(maxsize=4096)
@@ -438,24 +455,34 @@ def values_given(function: Function, name: str) -> list[ast.expr] | None:
     """The values that a function gives to a name of its own, and what it adds to them; None if others may, too."""
     if name in reassigned_inside(function) or name in parameters(function):
         return None
-    found: list[ast.expr] = []
-    accounted, lists = 0, False
-    for node in own_nodes(function):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=attr), args=[*_, last]) if (
-                other == name and attr in _ADDING
-            ):
-                found.append(last)
-                lists = True
-            case _:
-                values = [value for target, value in _given_in(node) if name in stored(target)]
-                accounted += len(values)
-                found += filter(None, values)
-    stores = sum(name in stored(node) for node in own_nodes(function))
-    if accounted != stores or not accounted:
+    nodes = own_nodes(function)
+    changed = [getattr(filled(node, _FILLING), "id", "") for node in nodes]
+    given = [pair for node in nodes for pair in _given_in(node)]
+    found = [value for target, value in given if name in stored(target)]
+    added = [
+        ast.Starred(node.args[-1]) if node.func.attr == "extend" else node.args[-1]
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING
+        if node.args and getattr(node.func.value, "id", "") == name
+    ]
+    # What gets it, or a part of it, and is changed itself.
+    having = [value for target, value in given if isinstance(value, _SHARING) and {*changed} & {*stored(target)}]
+    shared = any(getattr(each, "id", "") == name for value in having for each in ast.walk(value))
+    if shared or changed.count(name) != len(added) or len(found) != sum(name in stored(node) for node in nodes):
         return None
-    lists = lists or any(_is_list(value) or isinstance(value, ast.Dict) for value in found)
-    return None if any(_changes(node, name, lists) for node in own_nodes(function)) else found
+    lists = bool(added) or any(_is_list(value) or isinstance(value, ast.Dict) for value in filter(None, found))
+    others = not found or any(_changes(node, name, lists) for node in nodes)
+    return None if others else [*filter(None, found), *added]
+
+
+def filled(node: ast.AST, methods: Set[str]) -> ast.AST | None:
+    """The variable that a piece of the syntax changes, or a part of which: by its own method, or in place."""
+    changes = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
+    if not changes and getattr(node, "attr", "") not in methods:
+        return None
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node
 
 
 def _given_in(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
@@ -468,7 +495,7 @@ def _given_in(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
         case ast.AugAssign(target=target, op=ast.Add(), value=value) if _is_list(value):
             return [(target, value)]
         case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            return [(target, value)] if isinstance(value, ast.List | ast.Tuple | ast.Name) else []
+            return [(target, ast.Starred(value))]
         case _:
             return []
 
@@ -483,10 +510,8 @@ def _unpacked(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.exp
 
 
 def _changes(node: ast.AST, name: str, lists: bool) -> bool:
-    """Whether an attribute or item of a variable is changed, or a list by what it is handed to."""
+    """Whether a variable may be changed by a function inside, or a list by what it is handed to."""
     match node:
-        case ast.Attribute(value=owner, ctx=ast.Store()) | ast.Subscript(value=owner, ctx=ast.Store()):
-            return getattr(owner, "id", "") == name
         case ast.Call(func=called, args=args, keywords=keywords):
             handed = (getattr(value, "id", "") for value in (*args, *(word.value for word in keywords)))
             return lists and name in handed and getattr(called, "id", getattr(called, "attr", "")) not in LOOKING

@@ -59,12 +59,12 @@ def find_file(name: str) -> Path:
     Raises:
         WeightsError: If the name is unknown or the file is not here; the message says how to get it.
     """
+    known = [model.name for model in KNOWN.values() if model.role == "chat"]
     if name.endswith(".gguf"):
         path = Path(name).expanduser()
         if not path.is_file():
-            raise WeightsError(f"there is no file {path}. Give the path of a GGUF file, or a name: {_names()}.")
+            raise WeightsError(f"there is no file {path}. Give the path of a GGUF file, or a name: {', '.join(known)}.")
         return path.resolve()
-    known = [model.name for model in KNOWN.values() if model.role == "chat"]
     if name not in known:
         message = unknown_name_message("local chat model", name, known)
         raise WeightsError(f"{message} A file of your own: local:/path/to/model.gguf.")
@@ -186,7 +186,3 @@ def _refusal(error: Mapping[str, Any], opening: Opening) -> ModelError:
             f"{opening.context * 4}}}), or give it less text."
         )
     return ModelError(f"{opening.file.name} refused the request: {' '.join(str(error.get('message')).split())[:300]}")
-
-
-def _names() -> str:
-    return ", ".join(model.name for model in KNOWN.values() if model.role == "chat")

@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,9 +95,9 @@ def find(model: KnownModel) -> Weights | None:
     return Weights(model, cached) if cached else None
 
 
-def first_here(role: Role) -> str | None:
-    """The first model of the catalogue for a role whose files are on this machine, whole; None if there is none."""
-    for model in KNOWN.values():
+def first_here(role: Role, preferred: Callable[[str], bool] | None = None) -> str | None:
+    """The first model of the catalogue for a role whose files are on this machine, whole, a preferred one before."""
+    for model in sorted(KNOWN.values(), key=lambda each: not (preferred and preferred(each.name))):
         if model.role == role:
             try:
                 if find(model) is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from loopwright.database.opening import open_database
 from loopwright.retrieval.stores import postgres, sqlite
 from loopwright.retrieval.stores.store import HOLDS, KnowledgeStore
@@ -24,10 +22,9 @@ def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
     """
     if spec.endswith((".db", ".sqlite")) and "://" not in spec and not spec.startswith("sqlite:"):
         spec = f"sqlite:{spec}"
-    file = Path(spec.partition(":")[2].strip()).expanduser()
     database = open_database(
-        # The extension pgvector may be in another schema.
-        spec, holds=HOLDS, schema="loopwright", beside=", public", create=create or file.is_file(),
+        # The extension pgvector may be in another schema; Supabase's is "extensions".
+        spec, holds=HOLDS, schema="loopwright", beside=", public, extensions", create=create,
         missing="ingest documents first (`loopwright WORKFLOW ingest`)",
     )  # fmt: skip
     own = postgres.backend(database.name) if database.dialect == "postgresql" else sqlite.backend()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import Self
 
@@ -162,10 +163,7 @@ class KnowledgeStore:
             return []
         with self._reading() as connection:
             inside = passages_within(self._backend, where)
-
-            def best(limit: int) -> Scored:
-                return self._backend.best_by_text(connection, terms, inside, limit)
-
+            best = partial(self._backend.best_by_text, connection, terms, inside)
             return self._hits(connection, k, _TEXT_DIGITS, best)
 
     def search_vector(
@@ -188,11 +186,14 @@ class KnowledgeStore:
         with self._reading() as connection:
             check_dimensions(connection, model, len(wanted))
             inside = passages_within(self._backend, where)
-
-            def best(limit: int) -> Scored:
-                return self._backend.best_by_vector(connection, model, wanted, inside, limit)
-
+            best = partial(self._backend.best_by_vector, connection, model, wanted, inside)
             return self._hits(connection, k, _VECTOR_DIGITS, best)
+
+    def has_vectors(self, model: str) -> bool:
+        """Whether any passage has a vector of this model."""
+        wanted = select(EMBEDDING.c.key).where(EMBEDDING.c.model == model).limit(1)
+        with self._reading() as connection:
+            return connection.scalar(wanted) is not None
 
     def without_vector(self, model: str, limit: int) -> list[Passage]:
         """Passages that have no vector of this model yet, those stored first before others."""

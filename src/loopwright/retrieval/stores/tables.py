@@ -206,21 +206,17 @@ def add(connection: Connection, contributions: Sequence[Contribution]) -> list[t
                 "give that passage too"
             )
         for place, passage in enumerate(item.passages):
-            _check_passage(passage, item.document)
+            if passage.document_id != item.document.id:
+                raise StoreError(
+                    f"passage {passage.id!r} says that it is of {passage.document_id!r} but is given with "
+                    f"{item.document.id!r}: give each document its own passages"
+                )
             passages.append((number, passage))
             rows.append(_passage_row(passage, number, document, place, item.entities.get(passage.id, ())))
             number += 1
     if rows:
         connection.execute(insert(PASSAGE), rows)
     return passages
-
-
-def _check_passage(passage: Passage, document: Document) -> None:
-    if passage.document_id != document.id:
-        raise StoreError(
-            f"passage {passage.id!r} says that it is of {passage.document_id!r} but is given with "
-            f"{document.id!r}: give each document its own passages"
-        )
 
 
 def _passage_row(passage: Passage, key: int, document: int, place: int, entities: Iterable[str]) -> dict[str, Any]:
@@ -255,15 +251,14 @@ def bounded(text: str) -> str:
     return f"{kept}~{hashlib.sha256(data).hexdigest()[:_DIGEST_DIGITS]}"
 
 
-def check_id(id: str) -> str:
-    """The id of a document as it is kept.
+def check_id(id: str) -> None:
+    """Refuse the id of a document that is too long.
 
     Raises:
-        StoreError: If it is too long.
+        StoreError: If it is.
     """
     id = storable(id)
     if len(id) * 4 > MOST_ID_BYTES and (length := len(id.encode())) > MOST_ID_BYTES:
         raise StoreError(
             f"the id of a document has {length} bytes, at most {MOST_ID_BYTES} are kept; shorten it: {id[:100]!r}..."
         )
-    return id

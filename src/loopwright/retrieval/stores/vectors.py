@@ -77,11 +77,11 @@ class VectorMatrices:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The number of each passage that has a vector, and its cosine to a vector of length one."""
         with self._lock:
-            matrix = self._matrices[model] = self._current(connection, model)
+            matrix = self._matrices[model] = self._current(connection, model, len(vector))
         similarities = matrix.values @ vector if len(matrix.passages) else np.empty(0, np.float32)
         return matrix.passages, similarities
 
-    def _current(self, connection: Connection, model: str) -> _Matrix:
+    def _current(self, connection: Connection, model: str, dimensions: int) -> _Matrix:
         known = self._matrices.get(model)
         # The revision does not count vectors, but each that is stored takes a number; neither counter ever falls.
         changes = counted(connection, "revision") + counted(connection, "key")
@@ -89,9 +89,8 @@ class VectorMatrices:
             return known
         of_model = EMBEDDING.c.model == model
         stored = connection.execute(select(func.count()).select_from(EMBEDDING).where(of_model)).scalar_one()
-        dimensions = connection.scalars(select(EMBEDDING.c.dimensions).where(of_model).limit(1)).first()
         passages = np.empty(stored, np.int64)
-        values = np.empty((stored, dimensions or 0), np.float32)
+        values = np.empty((stored, dimensions), np.float32)
         wanted = select(EMBEDDING.c.passage, EMBEDDING.c.value).where(of_model).order_by(EMBEDDING.c.key)
         filled = 0
         for rows in connection.execute(wanted).partitions(_PAGE):

@@ -33,7 +33,7 @@ _SPEAKERS = re.compile(
 )
 # Control and direction characters, and the tags and selectors that can carry a whole hidden text. Zero-width spaces and
 # joiners stay: Thai, Khmer, Persian and emoji need them.
-_DECEPTIVE = re.compile(
+DECEPTIVE = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _BRACKETS = str.maketrans("<>[]＜＞", "‹›‹›‹›")
@@ -82,7 +82,7 @@ def untrusted_line(text: str) -> str:
 
 
 def _neutralise(text: str) -> tuple[str, int]:
-    text, hidden = _DECEPTIVE.subn(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
+    text, hidden = DECEPTIVE.subn(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
     text, fences = _LOOK_ALIKE.subn(_other_brackets, text)
     text, tokens = _SPEAKERS.subn(_other_brackets, text)
     return text, hidden + fences + tokens

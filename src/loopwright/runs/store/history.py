@@ -454,15 +454,7 @@ def _tag(connection: Connection, key: int, tags: Iterable[str]) -> None:
 
 
 def _keys(connection: Connection, epochs: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Id -> key of those runs that are kept.
-
-    Args:
-        connection: The database.
-        epochs: The runs, and the attempts of which something is to be kept.
-
-    Raises:
-        AttemptLost: If a later attempt began.
-    """
+    """Id -> key of those runs that are kept; raises `AttemptLost` where an attempt after the given one began."""
     # Until the transaction ends, nobody deletes what was found, or begins another attempt; SQLite needs no lock.
     wanted = select(RUNS.c.id, RUNS.c.key, RUNS.c.epoch).with_for_update(read=True, key_share=True)
     listed = sorted({run_id for run_id, _epoch in epochs})

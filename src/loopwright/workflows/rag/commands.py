@@ -88,10 +88,10 @@ def _documents_named(source: str) -> tuple[str, ...]:
     """The document ids, and the beginnings of ids, that a file, a folder or an id stands for."""
     if not source.strip():
         raise InputError("a document's name is empty; `loopwright rag sources` lists them")
-    if "://" in source or "#" in source:
+    if "://" in source:
         return (source,)
     path = Path(source).expanduser().resolve().as_posix()
-    return (path, f"{path}#", f"{path}/")
+    return (source, path, f"{path}#", f"{path}/")
 
 
 @contextmanager

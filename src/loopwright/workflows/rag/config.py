@@ -74,11 +74,9 @@ class RetrievalSection(Section):
     k: PassagesByComplexity = PassagesByComplexity()
     """Passages for one search."""
     embedding: str | None = AUTO
-    """An embedded embedding model by name, or a folder with one; ``auto`` takes one on this machine, None makes no
-    vectors."""
+    """An embedded embedding model by name; ``auto`` takes one on this machine, None makes no vectors."""
     reranker: str | None = AUTO
-    """An embedded reranker by name, or a folder with one; ``auto`` takes one on this machine, None grades by shared
-    words."""
+    """An embedded reranker by name; ``auto`` takes one on this machine, None grades by shared words."""
 
 
 class IngestSection(Section):

@@ -59,7 +59,7 @@ class Services(StoredServices[RAGConfig]):
         Raises:
             WeightsError: If the one that is named is not there.
         """
-        from loopwright.models.embedded.reranker import open_reranker
+        from loopwright.models.embedded.encoder import open_reranker
 
         name = self.named("reranker", self.config.rag.retrieval.reranker)
         return self.opened.once("reranker", lambda: _Remembering(open_reranker(name))) if name else None
