@@ -14,7 +14,7 @@ from loopwright.workflows import runtime
 
 async def test_a_job_comes_as_it_was_submitted(engine: Engine) -> None:
     jobs = await engine.worker()
-    given = a_job("a", priority=3, answer={"text": "yes", "ids": [1, None]}, cancelled=True)
+    given = a_job("a", priority=3, answer={"ids": [1, None]}, cancelled=True, given={"token": [0.5] * 40})
     await jobs.submit(given)
     job = await claimed(jobs)
     assert Job(**{**vars(job), "id": 0}) == given

@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import anyio
 import psycopg
@@ -18,6 +18,7 @@ from loopwright.config import Allowance
 from loopwright.database.failures import explained, is_lost
 from loopwright.errors import InputError
 from loopwright.runs import hub as hubs
+from loopwright.runs import launching
 from loopwright.runs.allowances import RunAllowances
 from loopwright.runs.checkpoints import thread
 from loopwright.runs.schemas import RunLimits
@@ -34,7 +35,8 @@ def threads_of(hub: Any) -> Threads:
     return Threads(SimpleNamespace(hub=hub, workflow=hub.workflows.__getitem__))
 
 
-async def test_a_thread_outlives_its_first_turns(tmp_path):
+async def test_a_thread_outlives_its_first_turns_and_its_graph(tmp_path, monkeypatch):
+    monkeypatch.setattr(launching, "require_same_graph", Mock(side_effect=AssertionError))
     async with opened(tmp_path, Walk()) as hub:
         threads = threads_of(hub)
         for _ in range(3):
@@ -48,6 +50,16 @@ async def test_a_thread_outlives_its_first_turns(tmp_path):
         assert [each.id for each in await threads.turns("t")] == ["t.turn4", "t.turn3"]
         shared = RunAllowances(hub.store, [Allowance(per="thread", model_calls=1)], turn, None, 1.0)
         assert shared._key("thread") == "thread t"
+
+
+async def test_a_thread_whose_first_run_never_began_takes_a_message(tmp_path, monkeypatch):
+    async with opened(tmp_path, Walk()) as hub:
+        with monkeypatch.context() as queued:
+            queued.setattr(hub._jobs, "submit", AsyncMock())
+            await threads_of(hub).run("t", "walk", ASKED)
+            await hub.cancel("t")
+        turn, _before = await threads_of(hub).run("t", "walk", ASKED)
+        assert (await hub.until_ended(turn.id)).status == "finished"
 
 
 async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_path, monkeypatch):

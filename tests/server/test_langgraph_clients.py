@@ -86,6 +86,10 @@ async def test_a_thread_is_a_conversation_whose_turns_are_runs_of_the_page(clien
     await client.threads.update_state(thread, said("a note"), as_node="answer")
     third = await client.runs.wait(thread, "chat", input=said("three"))
     assert [message["content"] for message in third["messages"]][-3:-1] == ["a note", "three"]
+    inner = next(each for each in reversed(history) if each["next"] == ["answer"])["checkpoint"]["checkpoint_id"]
+    await client.threads.update_state(thread, said("said otherwise"), as_node="answer", checkpoint_id=inner)
+    written = (await client.threads.get_state(thread))["values"]["messages"]
+    assert [message["content"] for message in written] == ["one", "said otherwise"]
     await client.threads.delete(thread)
     with pytest.raises(NotFoundError):
         await client.threads.get(thread)

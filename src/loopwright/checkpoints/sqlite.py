@@ -127,7 +127,7 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         with self.lock:
             self.conn.execute(f"DELETE FROM {TABLE} WHERE thread_id = ?", [str(thread_id)])
         SqliteSaver.delete_thread(self, str(thread_id))
-        self._there = {key for key in self._there if key[0] != str(thread_id)}
+        self._there = {key for key in self._there.copy() if key[0] != str(thread_id)}
 
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save."""

@@ -39,7 +39,8 @@ def kept(
     changes = RunChanges(models=chosen_models(store, workflow), prompts=dict(prompts))
     settings = settings_of(workflow, changes, store.prompt_versions(workflow.name))
     found = within(settings, ask)
-    told = (plain(answer.model_dump()) for answer in found.outcomes)
+    figures = {"scores", "passes", "ranked"}  # a score's name may sound like a secret's
+    told = (plain(answer.model_dump()) | answer.model_dump(include=figures) for answer in found.outcomes)
     evaluation = KeptEvaluation(
         workflow=workflow.name, questions=questions, version=version, created_at=datetime.now(UTC),
         prompts=dict(within(settings, partial(prompts_at_start, workflow))),

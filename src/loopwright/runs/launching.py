@@ -48,7 +48,7 @@ _TITLE = 200
 _AFRESH = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "error_frames": ()}
 """What a run that goes on forgets of its end."""
 
-_INPUT = Bounds(text=1_000_000, items=10_000)
+_INPUT = Bounds(text=1_000_000, items=1_000_000, depth=66, vector=1_000_000)
 """How much is kept of a run's input: it is needed when the run goes on."""
 
 
@@ -305,7 +305,8 @@ class Launcher(RunReader):
         saved = await self.saved(record.id, None) if begun else await self._last(record.id)
         if saved is None and record.parent:
             raise InputError(f"run {record.id!r} cannot begin: its server ended before it had a state; ask again")
-        if saved:
+        # A turn is new input with new books: it may be of another structure than the turn before.
+        if saved and (begun or record.parent is None or record.parent.kind != "turn"):
             try:
                 require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
             except GraphChanged as error:

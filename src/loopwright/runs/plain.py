@@ -36,6 +36,8 @@ class Bounds:
     """Items of one sequence or mapping."""
     depth: int = 16
     """Levels of nesting."""
+    vector: int = 32
+    """Numbers of a list from which on it is a vector, which nobody reads."""
 
 
 USUAL = Bounds(text=20_000, items=500)
@@ -43,9 +45,6 @@ USUAL = Bounds(text=20_000, items=500)
 
 TIGHTER = (Bounds(text=2_000, items=50), Bounds(text=200, items=10, depth=6))
 """What they see where an event would be too large otherwise."""
-
-VECTOR = 32
-"""Numbers of a list from which on it is a vector, which nobody reads."""
 
 FIRST = 8
 """Numbers that are shown of a vector or an array."""
@@ -206,7 +205,7 @@ def _sounds_secret(name: str) -> bool:
 
 def _sequence(value: Sequence[Any] | Set[Any], bounds: Bounds, depth: int) -> list[Any]:
     most = bounds.items
-    if len(value) > VECTOR and all(isinstance(item, float) for item in islice(value, VECTOR)):
+    if len(value) > bounds.vector and all(isinstance(item, float) for item in islice(value, bounds.vector)):
         most = FIRST
     shown = [plain(item, bounds, depth) for item in islice(value, most)]
     if len(value) > most:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from loopwright.errors import InputError
-from loopwright.runs.schemas import RunRecord
+from loopwright.runs.schemas import ENDED, RunRecord
 from loopwright.server.context import Context
-from loopwright.server.problems import Problem, status_of
+from loopwright.server.problems import AGAIN, Problem, status_of
 
 LONGEST_KEY = 255
 """Characters of an ``Idempotency-Key``."""
@@ -53,23 +52,13 @@ async def begin_once(context: Context, key: str, request: str, begin: Callable[.
     return record
 
 
-async def answer_with(context: Context, workflow: str, given: Mapping[str, Any]) -> RunRecord:
-    """Run a workflow to its end; the run goes on when the client leaves.
-
-    Raises:
-        InputError: If the input is unusable.
-        HTTPException: With status 404 if the workflow is not served; else if the run ended without an outcome.
-    """
-    context.workflow(workflow)
-    run = await context.hub.start(workflow, given)
-    record = await context.hub.until_ended(run.id)
-    if record.status != "finished" or record.outcome is None:
-        raise failure_of(record).exception
-    return record
-
-
 def failure_of(record: RunRecord) -> Problem:
     """What a client is told of a run that ended without an outcome."""
+    if record.status not in ENDED:
+        told = f"run {record.id} goes on: look at it when the server is back"
+        return Problem(told, "Busy", True, 503, {"Retry-After": AGAIN})
+    if record.status == "waiting":
+        return Problem(f"run {record.id} waits for an answer: resume it with one", "Waiting", status=409)
     kind = record.error_type or record.status.capitalize()
     can_retry = record.status in ("cancelled", "interrupted")
     told = record.error or f"the run is {record.status}"

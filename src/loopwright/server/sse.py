@@ -7,8 +7,9 @@ in its channel of the run, from 1.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Header, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from loopwright.runs.schemas import ENDED, Channel
@@ -16,6 +17,9 @@ from loopwright.runs.store.entries import KeptEvent
 from loopwright.server.context import Context
 from loopwright.server.problems import Problem
 
+LastEventId = Annotated[
+    str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
+]
 BATCH = 16
 """Events that are read at once at most; a client that reads nothing holds so many of them in memory."""
 SIZE = 2**16

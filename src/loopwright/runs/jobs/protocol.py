@@ -26,7 +26,7 @@ class Job:
     cancelled: bool = False
     """Whether it is only to be ended."""
     given: Mapping[str, Any] | None = None
-    """Its input as it was given, secrets included, for whoever works on it in this process; None for the kept one."""
+    """Its input as it was given, secrets included, for whoever works on it; None for the kept one."""
     id: int = 0
     """The engine's own number; 0 before it is claimed or listed."""
 

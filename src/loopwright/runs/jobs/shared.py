@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -109,7 +109,7 @@ class ProcrastinateJobs:
 
     async def submit(self, job: Job) -> None:
         """Let a job wait for its turn."""
-        args = {"workflow": job.workflow, "answer": job.answer, "cancelled": job.cancelled}
+        args = {"workflow": job.workflow, "answer": job.answer, "cancelled": job.cancelled, "given": _whole(job.given)}
         row = Row(
             queue=job.workflow, priority=job.priority, lock=job.run_id, queueing_lock=job.run_id, task_name=_TASK,
             task_kwargs=args,
@@ -311,6 +311,13 @@ class ProcrastinateJobs:
 def _job(row: Row) -> Job:
     given: dict[str, Any] = dict(row.task_kwargs)
     return Job(run_id=row.queueing_lock or "", priority=row.priority, id=row.id or 0, **given)
+
+
+def _whole(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """An input as it was given, as the first checkpoint has it; None where JSON cannot say it: the kept one is read."""
+    with suppress(TypeError, ValueError):
+        return json.loads(json.dumps(given))
+    return None
 
 
 def _cause(error: Exception) -> str:

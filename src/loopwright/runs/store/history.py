@@ -22,7 +22,6 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from loopwright.database.database import Database
 from loopwright.database.values import microseconds
@@ -51,26 +50,6 @@ T = TypeVar("T")
 PART = 200
 """Runs that are listed at once where all are read."""
 _PORTION = 500
-
-
-def append(connection: Connection, keys: Mapping[str, int], events: Iterable[NewEvents]) -> None:
-    """Add events; those that are kept already are passed over, and those of runs that are not kept.
-
-    Args:
-        connection: The database.
-        keys: Id -> key of the runs that are kept.
-        events: The events.
-    """
-    rows: list[dict[str, Any]] = [
-        {"run": keys[item.run_id], "channel": item.channel, "seq": one.seq, "name": one.name, "data": one.data}
-        for item in events
-        if item.run_id in keys
-        for one in item.events
-    ]
-    if not rows:
-        return
-    added = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    connection.execute(added(EVENTS).on_conflict_do_nothing(), rows)
 
 
 class RunStore:
@@ -139,7 +118,14 @@ class RunStore:
             changed = [{**row, "of": keys[run_id]} for run_id, row in rows.items() if run_id in keys]
             if changed:
                 connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
-            append(connection, keys, added)
+            new = [
+                {"run": keys[item.run_id], "channel": item.channel, "seq": one.seq, "name": one.name, "data": one.data}
+                for item in added
+                if item.run_id in keys
+                for one in item.events
+            ]
+            if new:
+                connection.execute(self._database.insert(EVENTS).on_conflict_do_nothing(), new)
             self._tell(connection, keys)
         if self.told:
             self.told(runs, added)

@@ -18,8 +18,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 from pydantic_core import to_jsonable_python
 
+from loopwright.checkpoints.archive import EPOCH
 from loopwright.engine.gate import is_engine_node
 from loopwright.errors import Busy, GraphError, InputError
+from loopwright.runs.checkpoints import copied
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.driving import PAUSED
 from loopwright.runs.hub import UNCHANGED
@@ -141,6 +143,8 @@ class Threads:
             HTTPException: With status 409, if another one goes on and it shall not wait.
         """
         hub = self.context.hub
+        if strategy != "enqueue":  # also where another message waits already
+            await self._free(thread_id, strategy)
         async with self._locks.setdefault(thread_id, asyncio.Lock()):
             while True:
                 turns = await self._free(thread_id, strategy)
@@ -157,10 +161,11 @@ class Threads:
                             raise InputError("there is nothing to go on with: give an input")
                         before = await hub.store.aside(hub.store.count, turns[0].id)
                         return await hub.resume(turns[0].id, answer=answer, changes=changes), before
-                    if not turns:
-                        return await hub.start(workflow, given, run_id=turn, changes=changes), 0
-                    if turns[0].workflow != workflow:
+                    if turns and turns[0].workflow != workflow:
                         raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
+                    # One that was cancelled while it waited left no state to go on from.
+                    if not turns or (await self._at(turns, None))[1].created_at is None:
+                        return await hub.start(workflow, given, run_id=turn, changes=changes), 0
                     return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
                 except InputError:
                     if await hub.record(turn) is None:  # else another server began this turn in between
@@ -233,6 +238,11 @@ class Threads:
         hosted = self.context.workflow(last.workflow)
         if isinstance(values, Mapping) and (places := sorted(hosted.places.intersection(values))):
             raise InputError(f"the state's {places[0]} names a file of the server")
+        if checkpoint_id is not None and (of := (await self._at(turns, checkpoint_id))[0]) is not last:
+            # Of an earlier turn: what is written goes on from it, in the thread of the last one.
+            saved = await self.context.hub.saved(of.id, checkpoint_id)
+            kept: Any = {key: value for key, value in saved.metadata.items() if key != EPOCH}
+            await copied(self.context.hub.saver, saved._replace(metadata=kept), last.id)
         try:
             graph = self.context.hub.graph(last.workflow)
             made = await graph.aupdate_state(place_of(last.id, checkpoint_id), values, as_node=as_node)

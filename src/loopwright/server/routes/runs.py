@@ -31,7 +31,7 @@ from loopwright.server.context import RUN_ID, Context, Here
 from loopwright.server.described import streamed
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import MISSING, PROBLEM
-from loopwright.server.sse import event_stream
+from loopwright.server.sse import LastEventId, event_stream
 from loopwright.workflows.api import RunChanges
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -39,9 +39,6 @@ comparison = APIRouter(prefix="/compare", tags=["runs"])
 
 RunId = Annotated[str, Path(pattern=RUN_ID)]
 ComparedId = Annotated[str, Query(pattern=RUN_ID)]
-LastEventId = Annotated[
-    str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
-]
 IdempotencyKey = Annotated[
     str | None, Header(description="Names the request: sent again with the same key, it gives the same run.")
 ]

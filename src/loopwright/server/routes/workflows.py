@@ -14,7 +14,7 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.report import LoopReport, workflow_report
 from loopwright.runs.schemas import KeptEvaluation, RunFilter, RunRecord
-from loopwright.server.answering import answer_with
+from loopwright.server.answering import failure_of
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Given
 from loopwright.server.problems import MISSING, PROBLEM, Problem
@@ -108,7 +108,11 @@ async def run_workflow(workflow: str, context: Here, request: Request) -> RunRec
             given = _body.validate_json(await request.body())
         except ValidationError as error:
             raise InputError(f"the body is no JSON object: {problem_lines(error)[0]}") from None
-    return await answer_with(context, hosted.name, given)
+    run = await context.hub.start(hosted.name, given)
+    record = await context.hub.until_ended(run.id)
+    if record.status != "finished" or record.outcome is None:
+        raise failure_of(record).exception
+    return record
 
 
 async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:

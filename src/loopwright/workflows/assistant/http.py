@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.runs.schemas import RunRecord
@@ -15,15 +15,11 @@ from loopwright.server.answering import failure_of
 from loopwright.server.context import Context, Here
 from loopwright.server.described import streamed
 from loopwright.server.problems import PROBLEM, Problem, status_of
-from loopwright.server.sse import event_stream, position
+from loopwright.server.sse import LastEventId, event_stream, position
 from loopwright.workflows.assistant.memory import Memory
 from loopwright.workflows.assistant.schemas import Ending, Profile, Summary, ThinkingUpdate, Turn
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.workflow import ChatMessage, Name, ProfileInput
-
-LastEventId = Annotated[
-    str | None, Header(description="The id of the last event that was received, RUN_ID:N; goes on behind it.")
-]
 
 STREAM: dict[int | str, dict[str, Any]] = {
     200: streamed("ChatEvent", "The events of the run, each with the id RUN_ID:N; the last is done or error."),
