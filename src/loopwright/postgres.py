@@ -110,6 +110,7 @@ class PostgresAddress:
             "sslmode": self.sslmode,
             "sslrootcert": "system" if self.sslmode == "verify-full" else None,
             "application_name": "loopwright",
+            "connect_timeout": 10,
             "options": f"-c search_path={search_path.replace(' ', '')} -c {_IDLE}={idle}",
         }
 

@@ -165,7 +165,6 @@ def connecting(address: PostgresAddress) -> dict[str, Any]:
         **address.libpq(address.schema, STANDSTILL),
         "autocommit": True,
         "prepare_threshold": 0,
-        "connect_timeout": 10,
     }
 
 

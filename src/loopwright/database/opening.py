@@ -74,7 +74,7 @@ def open_database(
 
 
 def _postgres(address: PostgresAddress, beside: str, idle: int) -> Engine:
-    options = {**address.libpq(f"{address.schema}{beside}", idle), "connect_timeout": 10}
+    options = address.libpq(f"{address.schema}{beside}", idle)
     try:
         return create_engine("postgresql+psycopg://", connect_args=options, pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as missing:

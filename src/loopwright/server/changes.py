@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from loopwright.database.values import storable
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.models.embedded.catalogue import KNOWN
 from loopwright.models.factory import LOCAL, PROVIDERS
@@ -15,7 +16,6 @@ from loopwright.workflows.api import RunChanges, Workflow
 
 # The name becomes a part of an address at some providers: it must not lead to another one.
 _MODEL = re.compile(r"[a-z_]{1,40}:(?!.*(//|\.\.))\w[\w.:/@+-]{0,199}", re.ASCII)
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
 LONGEST_PROMPT = 100_000
 """Characters of a prompt."""
 
@@ -93,6 +93,6 @@ def check_text(library: PromptLibrary, prompt: str, text: str) -> None:
     Raises:
         InputError: If it misses or adds a ``{{name}}``, is empty, or is too long.
     """
-    if not text.strip() or len(text) > LONGEST_PROMPT or _UNKEPT.search(text):
+    if not text.strip() or len(text) > LONGEST_PROMPT or storable(text) != text:
         raise InputError(f"prompt {prompt!r}: give a text of 1 to {LONGEST_PROMPT} characters of Unicode")
     draft_of(library.get(prompt, library.versions(prompt)[-1]), text)

@@ -7,6 +7,8 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field
 
+from loopwright.database.values import storable
+
 DEEPEST = 64
 """Lists and objects within each other."""
 LARGEST = 2**63
@@ -36,7 +38,7 @@ def keepable(value: Any, depth: int = 0) -> Any:
         for inner in cast("list[Any]", value):
             keepable(inner, depth + 1)
     elif isinstance(value, str):
-        if any("\ud800" <= character <= "\udfff" or character == "\0" for character in value):
+        if storable(value) != value:
             raise ValueError("a text holds half of a surrogate pair, or NUL")
     elif isinstance(value, float):
         if not math.isfinite(value):

@@ -13,8 +13,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -97,13 +97,11 @@ class ProcrastinateJobs:
     async def open(self, served: Served) -> None:
         """Make the tables where they are missing, begin to beat, and listen."""
         self._served = served
-        try:
+        with self._usable():
             await asyncio.to_thread(self._prepare)
             await self._connector.open_async()
             if served.queues:
                 self._worker = await self._manager.register_worker()
-        except (psycopg.Error, ConnectorException) as error:
-            raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
         beating = (self._pulse, "heartbeat"), (self._listen, "listening")
         self._tasks = [asyncio.create_task(each(), name=f"{name} of jobs") for each, name in beating]
 
@@ -115,10 +113,8 @@ class ProcrastinateJobs:
             task_kwargs=args,
         )  # fmt: skip
         with suppress(AlreadyEnqueued):
-            try:
+            with self._usable():
                 await self._manager.defer_job_async(row)
-            except ConnectorException as error:
-                raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
 
     async def claim(self) -> Job:
         """Wait for the next job."""
@@ -159,15 +155,12 @@ class ProcrastinateJobs:
 
     async def cancel(self, run_id: str) -> bool:
         """Take the waiting job of a run away, or tell who works on it."""
-        try:
-            rows = await self._manager.list_jobs_async(queueing_lock=run_id)
-            told = False
-            for row in rows:
+        told = False
+        with self._usable():
+            for row in await self._manager.list_jobs_async(queueing_lock=run_id):
                 number = cast("int", row.id)
                 if not await self._manager.cancel_job_by_id_async(number, delete_job=True):
                     told |= await self._manager.cancel_job_by_id_async(number, abort=True)
-        except ConnectorException as error:
-            raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
         return not told
 
     async def list(self) -> Sequence[Job]:
@@ -184,6 +177,13 @@ class ProcrastinateJobs:
         await self._connector.close_async()
 
     # Inside
+
+    @contextmanager
+    def _usable(self) -> Generator[None]:
+        try:
+            yield
+        except (psycopg.Error, ConnectorException) as error:
+            raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
 
     async def _fetched(self) -> Row | None:
         try:
@@ -300,7 +300,7 @@ class ProcrastinateJobs:
 
     def _prepare(self) -> None:
         schema = self._address.schema
-        with psycopg.connect(**self._address.libpq(schema), connect_timeout=10) as connection:
+        with psycopg.connect(**self._address.libpq(schema)) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{schema} tables"])
             made = connection.execute("SELECT to_regclass(%s)", [f"{schema}.procrastinate_jobs"]).fetchone()
             if made and made[0] is None:

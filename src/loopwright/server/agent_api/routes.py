@@ -58,13 +58,23 @@ class History(BaseModel):
     before: Place | str | None = None
 
 
-class Update(BaseModel):
+class At(BaseModel):
+    """Where in a thread something is to begin."""
+
+    checkpoint: Place | None = None
+    checkpoint_id: str | None = None
+
+    @property
+    def at(self) -> str | None:
+        """The checkpoint; None for the last."""
+        return self.checkpoint_id or (self.checkpoint.checkpoint_id if self.checkpoint else None)
+
+
+class Update(At):
     """A change of a thread's state."""
 
     values: AnyGiven = None
     as_node: str | None = None
-    checkpoint: Place | None = None
-    checkpoint_id: str | None = None
 
 
 class Order(BaseModel):
@@ -83,7 +93,7 @@ REFUSED = {
 """What a run cannot be asked for with -> what to do instead."""
 
 
-class NewRun(BaseModel):
+class NewRun(At):
     """A run that a client asks for; what is not here (tags, metadata, a configuration) is passed over."""
 
     assistant_id: str
@@ -95,8 +105,6 @@ class NewRun(BaseModel):
     on_disconnect: Literal["cancel", "continue"] = "continue"
     interrupt_before: list[str] | str | None = None
     interrupt_after: list[str] | str | None = None
-    checkpoint: Place | None = None
-    checkpoint_id: str | None = None
     webhook: Any = None
     after_seconds: Any = None
     context: Any = None
@@ -110,11 +118,6 @@ class NewRun(BaseModel):
             raise InputError("a command can only resume here: change the state with update_state before it")
         if self.at and self.command:
             raise InputError("a command answers the last state of a thread: give it no checkpoint")
-
-    @property
-    def at(self) -> str | None:
-        """The state that it begins with."""
-        return self.checkpoint_id or (self.checkpoint.checkpoint_id if self.checkpoint else None)
 
     @property
     def changes(self) -> RunChanges:
@@ -263,9 +266,7 @@ async def get_state_of(thread_id: ThreadId, checkpoint_id: str, threads: AllThre
 @router.post("/threads/{thread_id}/state")
 async def update_state(thread_id: ThreadId, asked: Update, threads: AllThreads) -> dict[str, Any]:
     """Change its state."""
-    at = asked.checkpoint_id or (asked.checkpoint.checkpoint_id if asked.checkpoint else None)
-    made = await threads.update(thread_id, asked.values, asked.as_node, at)
-    return {"checkpoint": made}
+    return {"checkpoint": await threads.update(thread_id, asked.values, asked.as_node, asked.at)}
 
 
 @router.post("/threads/{thread_id}/history")
