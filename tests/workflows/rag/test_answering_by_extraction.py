@@ -40,9 +40,10 @@ SHEDS = passage(
     "Sheds", "Sheds have doors. Sheds are locked at night. Sheds: Ada Holm has the keys. There are 14 sheds."
 )
 PRICES = [
-    replace(passage(f"Prices {year}", f"A tent costs {of} pounds."), document_id=f"/prices-{year}.md")
+    replace(passage(f"Prices {year}", f"A tent costs {of} pounds."), document_id=f"/2020/{year}{'a' * 12}/{year}05.md")
     for year, of in (("2023", 20), ("2024", 25))
 ]
+NOTES = replace(passage("notes", "Wifi password: hunter2\nPrinter: 2nd floor"), heading="Wifi password: hunter2")
 ENGLISH = [HANDBOOK, INJECTED, CURIE]
 THAI = [
     passage("กรุงเทพมหานคร", "กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย ก่อตั้งเมื่อ พ.ศ. 2325 มีประชากรประมาณ 10 ล้านคน"),
@@ -81,11 +82,11 @@ GUIDE = """\
 Ropes are ordered from the yard. They come in two lengths,
 which the table names.
 
-```console {skip}
+    ```console {skip}
 $ rope order --length 20
 
 ordered
-```
+	```
 
 | Rope | Length |
 |---|---|
@@ -136,11 +137,10 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
         ("Where was Marie Curie born?", ENGLISH, "Warsaw"),
         ("When was Marie Curie born?", ENGLISH, "7 November 1867"),
         ("In what year was Marie Curie born?", ENGLISH, "1867"),
-        ("What did Marie Curie discover?", ENGLISH, "polonium"),
         ("Who discovered polonium?", ENGLISH, "Marie Curie"),
         ("When is paper collected?", [WASTE], "Wednesday"),
-        ("What does a tent cost?", PRICES, "25"),
-        ("What did a tent cost in 2023?", PRICES[::-1], "20"),
+        ("What does a tent cost?", PRICES, "25 pounds. [1]"),
+        ("What did a tent cost in 2023?", PRICES[::-1], "20 pounds. [1]"),
         ("Which weighs more, the Tourer 7 or the Volt 3?", BICYCLES, "24 kilograms"),
         ("เมืองหลวงของประเทศไทยคืออะไร", THAI, "กรุงเทพมหานคร"),
         ("กรุงเทพมหานครก่อตั้งเมื่อใด", THAI, "พ.ศ. 2325"),
@@ -151,6 +151,8 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
         ("北京的人口是多少？", CHINESE, "2189万"),
         ("鲁迅什么时候出生？", CHINESE, "1881年9月25日"),
         ("鲁迅出生在哪里？", CHINESE, "浙江绍兴"),
+        ("भारत की राजधानी क्या है?", [passage("भारत", "भारत की राजधानी नई दिल्ली है।")], "नई दिल्ली"),
+        ("What is the wifi password?", [NOTES], "hunter2"),
     ],
 )
 def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence], short: str) -> None:
@@ -267,7 +269,7 @@ def test_the_entry_of_a_contents_does_not_hide_what_it_points_to() -> None:
 def test_a_short_name_means_the_longer_names_that_begin_with_it() -> None:
     known = lexicon_of([passage("A", "Install app[postgres]."), passage("B", "PostgreSQL is gone: runs wait.")])
     assert asked_words("postgres is gone", known)["postgr"].forms.keys() >= {"postgr", "postgresql"}
-    assert asked_words("the runs", known)["run"].forms.keys() == {"run"}
+    assert asked_words("the runs", known)["run"].forms.keys() == {"run"} and "在庫" in asked_words("在庫です", known)
     named = lexicon_of([passage("A", "zorp runs")] * 99 + [passage("B", "zorp has a zorpgui")])
     assert asked_words("zorp", named)["zorp"].weight < asked_words("zorpgui", named)["zorpgui"].weight / 2
     assert asked_words("Who runs? Install app", known)["app"].weight == asked_words("app", known)["app"].weight / 2

@@ -59,6 +59,9 @@ def test_what_nothing_bears_out_is_left_out_and_counted() -> None:
     assert answer.removed_citations == 4
     assert all_hold(answer, [ALIEN, SCOTT])
     assert not grade_answer("What is Alien?", answer).supported
+    both = cite('Alien is a film [1] "Alien is a 1979 film". It was directed by Ridley Scott [1].', [ALIEN])
+    assert [each.quote for each in both.citations] == ["Alien is a 1979 film", "It was directed by Ridley Scott."]
+    assert len(sentence_spans("Am 3. Mai 2024 ist zu. यह है। वह है।")) == 3
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,6 @@ def test_a_quote_excuses_no_other_check(draft: str) -> None:
     "draft",
     [
         "The documents do not mention a delay; Alien was directed by Ridley Scott [1].",
-        "No answers were given by Alien, a film [1].",
         "No answers were given by Alien.",
     ],
 )
@@ -147,15 +149,10 @@ def test_every_rule_ends_on_a_repeated_piece(piece: str) -> None:
     assert sentence_spans(text)[0][0] == 0
     assert as_markdown(text).startswith("x")
     assert cite(text, evidence).citations == ()
-    assert extract_answer("How many days?", evidence).confidence <= 1
+    assert extract_answer(f"How many days are Alpha and Beta both {text}!", evidence).confidence <= 1
     assert entity_key(text).startswith("x")
     assert all(len(mention.name) <= 200 for mention in find_mentions(text))
 
 
 def test_a_long_title_in_a_long_text_is_no_name() -> None:
     assert find_mentions(long("x "), title=f"{long('x ')}y") == []
-
-
-def test_a_long_question_about_both_ends() -> None:
-    evidence = [Evidence(id=name, title=name, text=f"{name} is a city.") for name in ("Alpha", "Beta")]
-    assert extract_answer(f"Are Alpha and Beta both {long('a')}!", evidence).confidence <= 1

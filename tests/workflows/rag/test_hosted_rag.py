@@ -14,6 +14,7 @@ from loopwright.retrieval.records import Evidence, Filter
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.rag import RAGConfig, Services
+from loopwright.workflows.rag.http import _ingested
 from loopwright.workflows.rag.sources.sample import sample_folder, sample_store
 from loopwright.workflows.rag.workflow import RagWorkflow
 
@@ -80,9 +81,13 @@ async def test_a_web_source_is_cited_with_its_address(store):
     assert any(told.message == "Searching the web…" for told in done.told)
 
 
-async def test_only_the_documents_asked_for_count(tmp_path):
-    with open_store("memory") as empty:
-        hosted = RagWorkflow(Services.of(RAGConfig(), store=empty))
+async def test_a_table_that_is_sent_again_replaces_the_old_one_and_only_the_documents_asked_for_count(tmp_path):
+    with open_store("memory") as other:
+        hosted = RagWorkflow(Services.of(RAGConfig(), store=other))
+        for rows in ("id,name\n1,Oslo\n2,Bergen\n", "id,name\n1,Oslo\n"):
+            (tmp_path / "places.csv").write_text(rows)
+            _ingested(hosted.services, {tmp_path / "places.csv": "places.csv"}, ())
+        assert [document.title for document in other.documents()] == ["Oslo"]
         run = hosted.run({"question": OPENED, "where": {"tags": ["a"], "after": "2024-02-01"}}, {}, "r")
         assert run.graph_input["where"].tags == ("a",)
         assert run.graph_input["where"].after.isoformat() == "2024-02-01T00:00:00+00:00"

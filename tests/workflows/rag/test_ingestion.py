@@ -166,10 +166,6 @@ def test_the_two_sides_of_a_triple_are_entities(store, tmp_path):
     ]
     assert ingest([make_jsonl(tmp_path / "triples.jsonl", triples)], store).stored == 2
     assert {"arden mills", "paper clips", "orion group"} <= entities(store)
-    assert [passage.text for each in store.documents() for passage in store.passages_of(each.id)] == [
-        "Arden Mills supplies paper clips.",
-        "Arden Mills is not owned by Orion Group.",
-    ]
 
 
 def test_a_failing_store_stops_it_and_what_was_stored_stays(tmp_path):

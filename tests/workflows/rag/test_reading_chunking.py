@@ -12,7 +12,7 @@ from documents import CHINESE, THAI, make_pdf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopwright.workflows.rag.answer.units import header_in, shown, units_of
+from loopwright.workflows.rag.answer.units import shown, units_of
 from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
 from loopwright.workflows.rag.sources.reading.chunking import words_in
 from loopwright.workflows.rag.sources.reading.layout import Layout
@@ -135,6 +135,6 @@ def test_of_a_table_that_is_cut_the_header_goes_with_each_part(bars: tuple[str, 
     later = [each for each in parts if each.text.lstrip("| ").startswith("Gull")]
     assert len(later) > 2 and all(each.heading == "Harbour > Boat | Length | Berth" for each in later)
     assert all(read.text[each.start : each.end] == each.text for each in parts)
-    told = shown(later[1].text, units_of(later[1].text, header_in(later[1].heading)))
+    told = shown(later[1].text, units_of(later[1].text, later[1].heading))
     assert told.startswith("| Boat | Length | Berth |\n| --- | --- | --- |\n| Gull")
     assert told.count("Gull") == later[1].text.count("Gull")

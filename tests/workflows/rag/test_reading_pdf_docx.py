@@ -114,7 +114,8 @@ def test_controls_insertions_and_deletions(tmp_path: Path):
     changed = member(path, MAIN).replace(
         b"<w:t>MARK</w:t></w:r></w:p>",
         b"<w:t>one</w:t><w:tab/><w:t>two</w:t></w:r><w:ins><w:r><w:t> added</w:t></w:r></w:ins>"
-        b"<w:del><w:r><w:delText>gone</w:delText><w:t>gone too</w:t></w:r></w:del></w:p>"
+        b"<w:del><w:r><w:delText>gone</w:delText><w:t>gone too</w:t></w:r></w:del><w:moveFrom><w:r><w:t>moved</w:t></w:r>"
+        b"</w:moveFrom><w:r><w:rPr><w:vanish/></w:rPr><w:t>unseen</w:t></w:r></w:p>"
         b"<w:sdt><w:sdtContent><w:p><w:r><w:t>control</w:t></w:r></w:p></w:sdtContent></w:sdt>",
     )
     (document,) = read_source(repack(path, {MAIN: changed}))

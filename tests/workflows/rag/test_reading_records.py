@@ -202,13 +202,13 @@ def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
 
 
 def test_lists_in_an_object_hold_records_and_the_rest_is_one(tmp_path: Path):
-    value = {"kept_by": "Ina", "dogs": [{"name": "Fly", "finds": 9}, {"breed": "collie"}], "closed": [{"day": "1 May"}]}
+    value = {"kept_by": "Ina", "dogs": [{"name": "Fly", "finds": 9}, {"age": 3}], "a": {"closed": [{"day": "1 May"}]}}
     found, problems = read(written(tmp_path, "kennel_list.json", json.dumps(value)))
     assert not problems
     assert [(key_of(each), each.title, each.sections[0].headings, each.text) for each in found] == [
         ("dogs.1", "Fly", ("kennel list", "dogs"), "name: Fly\nfinds: 9"),
-        ("dogs.2", "kennel list", ("kennel list", "dogs"), "breed: collie"),
-        ("closed.1", "kennel list", ("kennel list", "closed"), "day: 1 May"),
+        ("dogs.2", "kennel list", ("kennel list", "dogs"), "age: 3"),
+        ("a.closed.1", "kennel list", ("kennel list", "a.closed"), "day: 1 May"),
         ("rest", "kennel list", ("kennel list",), "kept_by: Ina"),
     ]
     whole = {"title": "A talk", "text": "It is long.", "comments": [{"by": "Bo"}]}

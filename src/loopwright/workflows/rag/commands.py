@@ -208,12 +208,13 @@ def chat(
     with _services(config, store, where) as services:
         for question in typed():
             try:
-                result, draft = _asked(question, services, history=list(history), where=where)
+                result, draft = _asked(question, services, history=history, where=where)
             except LoopwrightError as error:
                 print(f"loopwright: {one_line(error)}", file=sys.stderr)
                 continue
             _print(result, draft)
-            history += [question, result.answer.text]
+            # No more turns are read, and long ones are refused.
+            history = [*history[-12:], question, result.answer.text[:2000]]
 
 
 def _asked(question: str, services: Services, shows: bool = True, **options: Any) -> tuple[RagResult, str]:

@@ -89,9 +89,9 @@ async def _keep(context: Context, path: Path, given: UploadFile) -> None:
 
 
 def _ingested(services: Services, kept: dict[Path, str], tags: tuple[str, ...]) -> IngestReport:
-    config = services.config.rag
+    size = services.config.rag.ingest.passage_words
     with _store(services) as store:
-        report = read_in(list(kept), store, tags=tags, embedder=services.embedder, size=config.ingest.passage_words)
+        report = read_in(list(kept), store, tags=tags, embedder=services.embedder, size=size, prune=True)
     names = {path.resolve().as_posix(): name for path, name in kept.items()}
     problems = [
         UnreadDocument(_named(each.name, names), _without_paths(each.problem, names)) for each in report.problems

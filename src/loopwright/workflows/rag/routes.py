@@ -40,10 +40,11 @@ def wish_after_grading(state: GraphState) -> AfterGrading:
 def wish_after_answer(state: GraphState) -> AfterAnswer:
     """The wish alone: what the verdicts say of the answer; without verdicts it is the end.
 
-    It is the end too where even the web had nothing: that came after the last search for something relevant.
+    It is the end too where even the web had nothing, but for a question that went there before the documents.
     """
     grade: AnswerGrade | None = state.get("answer_grade")
-    nothing = state.get("web_searched") and not (state.get("documents") or state.get("earlier_documents"))
+    last = state.get("web_searched") and state.get("route") != "web_search"
+    nothing = last and not (state.get("documents") or state.get("earlier_documents"))
     if grade is None or nothing or (grade.supported and grade.useful):
         return "useful"
     return "not_useful" if grade.supported else "not_supported"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import UNSPACED, fold, terms
-from loopwright.workflows.rag.answer.sentences import sentence_spans
+from loopwright.workflows.rag.answer.sentences import STOPS, sentence_spans
 from loopwright.workflows.rag.question.words import ASKING_WORDS, has_unspaced, informative_terms, names
 from loopwright.workflows.rag.schemas import Answer, Citation, Sentence
 
 _MARK = r"(?:\[\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*\]|【\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*】)"
+_STOP = f"[.!?{STOPS}]"
 _MARKS = re.compile(rf"(?<!\s)\s*+{_MARK}(?:\s*{_MARK})*")
-_MARKS_AFTER = re.compile(rf"(?P<stop>(?<![.!?。！？])[.!?。！？]++[\"”’」』]*+)(?P<marks>\s*+{_MARK}(?:\s*{_MARK})*)")
+_MARKS_AFTER = re.compile(rf"(?P<stop>(?<!{_STOP}){_STOP}++[\"”’」』]*+)(?P<marks>\s*+{_MARK}(?:\s*{_MARK})*)")
 _INNER_QUOTE = re.compile(r"[\"“「]([^\"“”「」]{12,400})[\"”」]")
 _NO_ANSWER = re.compile(
     r"(?:(?:sorry|therefore|thus|so|hence)[, ]*)*"
@@ -24,7 +25,8 @@ _NO_ANSWER = re.compile(
     r"|ich wei(?:ß|ss) es nicht|je ne sais pas|no lo s[eé])\b|ไม่ทราบ|ฉันไม่รู้|我不知道|不知道|无法回答)"
     r"[^.!?。！？]*[.!?。！？]*"
 )
-_QUOTE_AFTER = re.compile(rf"(?P<mark>{_MARK})(?P<stop>[.!?。]?)[\s:]*[\"“「](?P<quote>[^\"“”「」]{{2,600}})[\"”」]")
+_QUOTE_AFTER = re.compile(rf"(?P<mark>{_MARK})(?P<stop>{_STOP}?)[\s:]*[\"“「](?P<quote>[^\"“”「」]{{2,600}})[\"”」]")
+_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:([.,'’])\d{3}(?:\1\d{3})*)(?!\d)")
 _HOLDS_ALONE = 0.5
 _HOLDS_TOGETHER = 0.25
 _LEAST_INNER = 4
@@ -87,10 +89,11 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
     removed = 0
     for start, end in sentence_spans(draft):
         numbers = _numbers(draft[start:end])
-        text = re.sub(r"(?<!\s)\s++([.!?,;:。！？，])", r"\1", _MARKS.sub("", draft[start:end])).strip()
+        text = re.sub(rf"(?<!\s)\s++([.!?,;:，{STOPS}])", r"\1", _MARKS.sub("", draft[start:end])).strip()
         if not any(map(str.isalnum, text)):
             continue
-        cited = _bound(text, numbers, evidence, quotes, listed)
+        given = [(number, quote) for place, number, quote in quotes if start <= place < end]
+        cited = _bound(text, numbers, evidence, given, listed)
         removed += len(numbers) - len(cited)
         if cited:
             kept.append(Sentence(text=text, citations=tuple(dict.fromkeys(cited))))
@@ -131,20 +134,21 @@ def best_quote(sentence: str, evidence: Evidence) -> tuple[int, int, float]:
 
 
 def numbers_in(text: str) -> set[str]:
-    """The numbers of a text in digits, without separators of thousands, so that 1,000 and 1000 are one."""
-    return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", fold(text))))
+    """The numbers of a text in digits, of which 1,000, 1.000 and 1000 are one, and so are 9 and 09, 2,5 and 2.5."""
+    whole = _THOUSANDS.sub(lambda match: re.sub(r"\D", "", match[0]), fold(text))
+    plain = re.sub(r"(?<![,\d])(\d+),(\d\d?)(?!,?\d)", r"\1.\2", whole)
+    return {number.lstrip("0") or "0" for number in re.findall(r"\d+(?:\.\d+)?", plain)}
 
 
-def _without_quotes(draft: str) -> tuple[str, dict[int, list[str]]]:
-    """The draft without the quotes that stand after its marks, and the quotes by the number of their passage."""
-    quotes: dict[int, list[str]] = {}
-
-    def taken(match: re.Match[str]) -> str:
-        for number in re.findall(r"\d+", match["mark"]):
-            quotes.setdefault(int(number), []).append(match["quote"].strip(" .…"))
-        return match["mark"] + match["stop"]
-
-    return _QUOTE_AFTER.sub(taken, draft), quotes
+def _without_quotes(draft: str) -> tuple[str, list[tuple[int, int, str]]]:
+    """The draft without the quotes after its marks; of each quote where its mark stands, its passage, its words."""
+    quotes: list[tuple[int, int, str]] = []
+    kept, end = "", 0
+    for match in _QUOTE_AFTER.finditer(draft):
+        kept += draft[end : match.start()] + match["mark"]
+        quotes += [(len(kept) - 1, number, match["quote"].strip(" .…")) for number in _numbers(match["mark"])]
+        kept, end = kept + match["stop"], match.end()
+    return kept + draft[end:], quotes
 
 
 def _numbers(sentence: str) -> list[int]:
@@ -155,26 +159,23 @@ def _bound(
     text: str,
     numbers: Sequence[int],
     evidence: Sequence[Evidence],
-    quotes: Mapping[int, Sequence[str]],
+    quotes: Sequence[tuple[int, str]],
     listed: CitationList,
 ) -> list[int]:
     """The new numbers of the citations that hold."""
     several = len(set(numbers)) > 1
-    cited = [evidence[number - 1] for number in numbers if 1 <= number <= len(evidence)]
-    known = {term for each in cited for term in terms(f"{each.title} {each.heading} {each.text}")}
+    cited = [(number, evidence[number - 1]) for number in numbers if 1 <= number <= len(evidence)]
+    known = {term for _, each in cited for term in terms(f"{each.title} {each.heading} {each.text}")}
     named = {term for name in names(text) for term in terms(name)} - ASKING_WORDS
     # What the sentence names and counts must stand in what it cites, whatever else it shares with it.
     wanted = set(informative_terms(text))
-    counted = {number for each in cited for number in numbers_in(f"{each.title} {each.heading} {each.text}")}
+    counted = {number for _, each in cited for number in numbers_in(f"{each.title} {each.heading} {each.text}")}
     if not numbers_in(text) <= counted or not named <= known:
         return []
     kept: list[int] = []
-    for number in numbers:
-        if not 1 <= number <= len(evidence):
-            continue
-        passage = evidence[number - 1]
+    for number, passage in cited:
         start, end, share = best_quote(text, passage)
-        given = quotes.get(number, [])
+        given = [quote for of, quote in quotes if of == number]
         places = [place for quote in given if (place := verify_quote(quote, passage.text, whole_words=True))]
         inner = [quote for quote in _INNER_QUOTE.findall(text) if len(quote.split()) >= _LEAST_INNER]
         misquoted = (given and not places) or any(verify_quote(quote, passage.text) is None for quote in inner)

@@ -14,7 +14,7 @@ from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.answer.citations import CitationList, joined
-from loopwright.workflows.rag.answer.units import Unit, header_in, plain_text, shown, units_of
+from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, wanted
 from loopwright.workflows.rag.question.words import has_unspaced, subjects
@@ -43,7 +43,11 @@ _RIVAL = 0.6
 _RIVAL_ROW = 0.7
 _NEXT = 1500
 _OLD = 0.85
-_DATE = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?:-\d\d)*(?!\d)")
+_DATE = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?:[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?[0-3]\d)?)?(?!\d)")
+# What came over HTTP lies in a folder that is called by the hash of its name.
+_HASH = re.compile(r"/[0-9a-f]{16}(?=/[^/]+$)")
+# "Deadline: 31 March", "The zoo closes at 5 pm.": a heading that says something of what it names.
+_TELLS = re.compile(r"[.!。]$|:\s+\S")
 # Fitted on which run of a passage holds the answer: how much a run says counts beside what it shares of what is asked.
 _MORE = 0.24
 _CODE = 200
@@ -76,19 +80,14 @@ class _Quote:
     """The words of the question that the quote, or the headings above it, has in some form."""
 
     @property
-    def start(self) -> int:
-        """Where the quote begins in its text, in characters."""
-        return self.units[0].start
-
-    @property
-    def end(self) -> int:
-        """Where it ends there."""
-        return self.units[-1].end
+    def span(self) -> tuple[int, int]:
+        """Where the quote begins and ends in its text, in characters."""
+        return self.units[0].start, self.units[-1].end
 
     @property
     def text(self) -> str:
         """The words as they stand there."""
-        return self.evidence.text[self.start : self.end]
+        return self.evidence.text[slice(*self.span)]
 
 
 def extract_answer(
@@ -114,7 +113,7 @@ def extract_answer(
         -_MOST_LOGIT if math.isnan(each) else max(-_MOST_LOGIT, min(_MOST_LOGIT, each)) for each in logits
     ]
     words = asked_words(question, lexicon)
-    words |= wanted(question) if words else {}
+    words = {**words, **wanted(question)} if words else {}
     order, gains = _ranked(words, evidence, lexicon, logits)
     groups = _composed(words, evidence, order, gains)
     quotes = [group[0] for group in groups]
@@ -176,8 +175,9 @@ def _ranked(
 
 def _older(words: Mapping[str, Asked], evidence: Sequence[Evidence], gains: Sequence[float]) -> set[int]:
     """The passages of files of whose name there is a later one, or one of the asked year, that fits nearly as well."""
-    years = {term for term in words if _DATE.fullmatch(term)}
-    dated = [(_DATE.sub("", file), (_DATE.search(file) or [""])[0]) for file in map(_file, evidence)]
+    years = {term for term in words if len(term) == 4 and _DATE.match(term)}
+    files = [_HASH.sub("", _file(each)) for each in evidence]
+    dated = [(_DATE.sub("", file), re.sub(r"\D", "", (_DATE.findall(file) or [""])[-1])) for file in files]
     every = [(name, date if not years or date[:4] in years else "") for name, date in dated]
 
     def is_older(place: int) -> bool:
@@ -257,7 +257,7 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
     )
     return Sentence(
         text="\n\n".join(said for _, said in placed if said),
-        citations=tuple(listed.add(quote.evidence, quote.start, quote.end) for quote, _ in placed),
+        citations=tuple(listed.add(quote.evidence, *quote.span) for quote, _ in placed),
     )
 
 
@@ -289,21 +289,18 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
 
 def _beside_text(passage: Evidence) -> list[str]:
     """What says less than sentences do: code, and what only points to another page, as the entries of a contents."""
-    told = [(unit.kind, passage.text[unit.start : unit.end]) for unit in _units(passage)]
+    told = [(unit.kind, passage.text[unit.start : unit.end]) for unit in units_of(passage.text, passage.heading)]
     return [text for kind, text in told if kind == "code" or _POINTS.match(text)]
-
-
-def _units(passage: Evidence) -> tuple[Unit, ...]:
-    return units_of(passage.text, header_in(passage.heading))
 
 
 def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     """The run of units with the most weight of the question that is short enough, as long as it can be."""
     text = passage.text
     headings = {fold(each) for each in (passage.title, *passage.heading.split(" > "))}
-    every = _units(passage) or (Unit(0, len(text)),)
+    every = units_of(text, passage.heading) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
-    units = [unit for unit in every if fold(plain_text(text[unit.start : unit.end])) not in headings] or every
+    said = {unit: plain_text(text[unit.start : unit.end]) for unit in every}
+    units = [unit for unit in every if _TELLS.search(said[unit]) or fold(said[unit]) not in headings] or every
     # What answers a question, or stands under a heading, says it of what that asks or names.
     before = ["", *(text[unit.start : unit.end] if unit.leads else "" for unit in units)]
     found = [

@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+STOPS = "。！？।॥۔؟"
+"""What ends a sentence of Chinese, Japanese, Hindi, Arabic and Urdu, with a space after it or without."""
+
 _THAI = re.compile("[\u0e00-\u0e7f]")
 _THAI_LENGTH = 60
 # A line at least so long was broken because it was full, even where a capital follows.
-_FULL_LINE, _SURELY_FULL = 50, 80
+FULL_LINE, _SURELY_FULL = 50, 80
 # What says whether a sentence ends lies near: with all of a long text at each line it would take quadratic time.
 _AROUND = 200
 _ITEM = re.compile(r"(?:[-*•]|\d+[.)]) ")
 _NUMBERED = re.compile(r"\n[ \t]*\d{1,3}$")
-_BREAK = re.compile(r"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[。！？!?]++(?!\[)[」』”’）)]*|[。！？]|\n\s*\n|\n")
+_BREAK = re.compile(rf"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[!?{STOPS}]++(?!\[)[」』”’）)]*|[{STOPS}]|\n\s*\n|\n")
+# "am 3. Mai 2024".
+_DAY = re.compile(r"(?<!\d)\d\d?$")
+_MONTH = re.compile(r"(?:J[aä]n|Feb|März|Apr|Mai|Ju[nl]i|Aug|Sept|Okt|Nov|Dez)(?:uar|ner|ruar|il|ust|ember|ober)?\b")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"
     r"|ca|c|approx|est|Inc|Ltd|Co|Corp|dept|Dept|Mt|Ft|Ave|Blvd|al|viz|incl|[Ee]\.g|[Ii]\.e|etc|lit|b|d|r|né|née|Nr|bzw|z\.B"
@@ -24,8 +30,8 @@ _ABBREVIATION = re.compile(
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Split a text into sentences.
 
-    Periods after initials, abbreviations and inside numbers do not end a sentence. Chinese and Japanese sentences
-    end at their full stops. Thai has none: its sentences end at line breaks, and at a space once they are long enough.
+    Periods after initials, abbreviations and inside numbers do not end a sentence. Other scripts have full
+    stops of their own. Thai has none: its sentences end at line breaks, and at a space once they are long enough.
 
     Returns:
         Start and end of each sentence in characters, in order, without white space around it.
@@ -61,7 +67,7 @@ def _line_ends_sentence(text: str, start: int, end: int) -> bool:
     if after[:1].islower():
         return False
     length = len(before) - before.rfind("\n") - 1
-    return length < (_FULL_LINE if after[:1] in "`(\"'“" else _SURELY_FULL)
+    return length < (FULL_LINE if after[:1] in "`(\"'“" else _SURELY_FULL)
 
 
 def _is_no_end(text: str, start: int, end: int) -> bool:
@@ -73,7 +79,7 @@ def _is_no_end(text: str, start: int, end: int) -> bool:
     if text[start] != ".":
         return False
     last = text[max(0, start - 12) : start]
-    if _NUMBERED.search(last):
+    if _NUMBERED.search(last) or (_DAY.search(last) and _MONTH.match(after)):
         return True
     # "in the U.S. The" ends a sentence, "U.S. Navy" does not: what follows an abbreviation decides.
     if not _ABBREVIATION.search(last):
@@ -90,7 +96,7 @@ def _thai_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     left = start
     for match in re.finditer(r"\s+", text[start:end]):
         position = start + match.start()
-        thai_around = _THAI.match(text[position - 1 : position]) and _THAI.match(text[start + match.end() :][:1])
+        thai_around = _THAI.match(text[position - 1 : position]) and _THAI.match(text, start + match.end())
         if position - left >= _THAI_LENGTH and thai_around:
             yield left, position
             left = start + match.end()

@@ -10,18 +10,16 @@ from html import unescape
 from itertools import groupby
 from typing import Literal
 
-from loopwright.workflows.rag.answer.sentences import sentence_spans
+from loopwright.workflows.rag.answer.sentences import FULL_LINE, sentence_spans
 
 Kind = Literal["text", "code", "row"]
 """How a unit is shown: as text, within a fence, as the row of a table."""
 MOST_LINES = 16
 """Lines of code that are quoted together; longer blocks are cut, where there are some at empty lines."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 _BARRED = re.compile(r"\s*\|(.*)\|\s*")
 _RULER = re.compile(r"[|\s:+=-]*-{3,}[|\s:+=-]*")
-# A line at least so long was broken because it was full.
-_FULL_LINE = 50
 _LINE_BREAK = re.compile(r"[ \t]*\n(?![ \t]*(?:\n|[-*+•>#|] ?|\d+[.)] ))[ \t]*")
 # Marks of headings and quotes; images; labels and fences of directives, as Sphinx and its kin write them in Markdown.
 _MARKUP = re.compile(
@@ -53,22 +51,17 @@ class Unit:
     """Whether it says little without the next: a question of a FAQ, a heading, what ends with a colon."""
 
 
-def header_in(heading: str) -> str:
-    """The header of the table that a passage begins within, which stands last among its headings; empty if in none."""
-    last = heading.rpartition(" > ")[2]
-    return last if has_cells(last) else ""
-
-
 @lru_cache(maxsize=256)
-def units_of(text: str, header: str = "") -> tuple[Unit, ...]:
+def units_of(text: str, heading: str = "") -> tuple[Unit, ...]:
     """Split a passage into its units, in order; fences, rulers and what has no words are no part of any.
 
-    The header is that of rows with which the passage begins, where it is not in the passage itself.
+    The header of rows with which the passage begins stands last among its headings, where it is not in the passage.
 
     A passage may begin within a block of code, or end within one: then its first or last fence has no partner. Kept for
     a while, since a question asks for those of a passage more than once.
     """
     found: list[Unit] = []
+    header = last if has_cells(last := heading.rpartition(" > ")[2]) else ""
     lines = _lines(text)
     fences = [(number, match) for number, line in enumerate(lines) if (match := _FENCE.fullmatch(text[slice(*line)]))]
     inside = bool(len(fences) % 2 and not fences[0][1][2].strip())
@@ -117,7 +110,7 @@ def _running(text: str, units: Sequence[Unit]) -> str:
         place = start + gap.start()
         if text[:place].endswith("‐"):
             return ""  # as manual pages part words; the hyphen stays, since it may be the word's own
-        return " " if place - text.rfind("\n", 0, place) > _FULL_LINE and place not in ends else gap[0]
+        return " " if place - text.rfind("\n", 0, place) > FULL_LINE and place not in ends else gap[0]
 
     return plain_text(_LINE_BREAK.sub(joined, text[start:end]))
 

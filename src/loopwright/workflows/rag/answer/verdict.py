@@ -70,8 +70,7 @@ def grade_answer(question: str, answer: Answer) -> AnswerGrade:
         return AnswerGrade(supported=True, useful=False, reason="the passages do not answer the question")
     supported = bool(answer.sentences) and not answer.left_out
     if answer.confidence:
-        sure = answer.confidence >= ANSWERED
-        problem = "" if sure else "the passages fit, but it is not sure that they answer"
+        problem = "" if answer.confidence >= ANSWERED else "the passages fit, but it is not sure that they answer"
     else:
         new = set(informative_terms(answer.text)) - set(terms(question))
         problem = "" if new or numbers_in(answer.short) else "it only repeats the question"

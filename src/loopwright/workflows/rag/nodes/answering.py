@@ -46,8 +46,7 @@ async def answer_generation(state: GraphState, services: Services) -> dict[str, 
     grade: AnswerGrade | None = state.get("answer_grade")
     unsupported = grade.unsupported if grade and not grade.supported else ()
     chat = services.chat(NODE)
-    small = services.is_small(NODE)
-    if chat is None or small or not evidence:
+    if chat is None or services.is_small(NODE) or not evidence:
         answer = await asyncio.to_thread(_quoted, state, evidence, services)
         if chat is not None and answer.confidence >= ANSWERED:
             answer = await _with_short_answer(chat, state, answer, services)
@@ -55,8 +54,7 @@ async def answer_generation(state: GraphState, services: Services) -> dict[str, 
         if earlier is not None and earlier.confidence > answer.confidence:
             # Another search may lead away from what was found before.
             answer = earlier
-        note = state.get("web_note")
-        if answer.abstained and note:
+        if answer.abstained and (note := state.get("web_note")):
             answer = answer.model_copy(update={"text": f"{answer.text} {note}"})
         _tell(answer.text)
     else:
@@ -107,8 +105,7 @@ async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Ans
 
 def evidence_for(state: GraphState) -> list[Evidence]:
     """What an answer is written and graded from: what was found first, by the question's own words, then the rest."""
-    found = [*(state.get("earlier_documents") or []), *(state.get("documents") or [])]
-    return unique(found)
+    return unique([*(state.get("earlier_documents") or []), *(state.get("documents") or [])])
 
 
 async def _written(

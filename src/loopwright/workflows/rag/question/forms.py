@@ -10,10 +10,10 @@ from functools import lru_cache
 from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Evidence
-from loopwright.retrieval.text import UNSPACED, fold, terms
+from loopwright.retrieval.text import LETTER, UNSPACED, fold, terms
 from loopwright.workflows.rag.question.words import IN_PARENTHESES, informative_terms, without_particles
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(f"{LETTER}+")
 # "company's", "they're"; of "don't" the negation stays.
 _ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
 _WORD_AND_NUMBER = re.compile(r"\b(?:([^\W\d_]{2,})(\d+)|(\d+) ?([^\W\d_]+))\b")
@@ -58,8 +58,6 @@ class Asked:
     """What it says: its rarity in the documents (BM25's idf, at most 6) times its rarity in English."""
     forms: Mapping[str, float]
     """Term -> how surely it means the word, from 0 to 1: the word itself, its likely spelling, its compounds."""
-    known: bool
-    """Whether some form of it stands in the documents."""
     rarity: float
     """Its rarity in English alone, which does not depend on how many documents there are."""
 
@@ -69,7 +67,8 @@ def lexicon_of(evidence: Sequence[Evidence]) -> Lexicon:
     return Lexicon([TermCounts(each) for each in evidence])
 
 
-def asked_words(question: str, lexicon: Lexicon) -> dict[str, Asked]:
+@lru_cache(maxsize=16)  # the same question is weighed for each of many passages
+def asked_words(question: str, lexicon: Lexicon) -> Mapping[str, Asked]:
     """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing."""
     found: dict[str, Asked] = {}
     # Of a chat it is not sure what a question refers to: where it has words of its own, these say more.
@@ -90,7 +89,7 @@ def wanted(question: str) -> dict[str, Asked]:
     forms = {kind: {kind} for kind, (asking, _) in _KINDS.items() if re.search(rf"(?i:\b(?:{asking})\b)", question)}
     if (many := _HOW_MANY.search(question)) and (counted := _counted(many.groups())):
         forms["<counted>"] = counted
-    return {kind: Asked(_WANTED, dict.fromkeys(of, 1.0), known=True, rarity=0.0) for kind, of in forms.items()}
+    return {kind: Asked(_WANTED, dict.fromkeys(of, 1.0), rarity=0.0) for kind, of in forms.items()}
 
 
 def kinds_in(text: str) -> set[str]:
@@ -127,8 +126,7 @@ def _corrected(word: str, lexicon: Lexicon) -> str:
     folded, english = fold(word), english_words()
     if not folded.isalpha() or len(folded) < 3 or folded in english or any(map(lexicon.knows, terms(folded))):
         return word
-    most = 1 if len(folded) < 5 else 2
-    near = _nearest(folded, english.keys(), most)
+    near = _nearest(folded, english.keys(), 1 if len(folded) < 5 else 2)
     known = [(distance, -english[other], other) for other, distance in near if lexicon.knows(terms(other)[0])]
     return min(known)[2] if known else word
 
@@ -138,19 +136,18 @@ def other_forms(words: Mapping[str, Asked]) -> list[str]:
     return [form for asked in words.values() for form, closeness in asked.forms.items() if closeness < 1]
 
 
-@lru_cache(maxsize=128)  # the same question is weighed for each of many passages
 def _asked(word: str, term: str, lexicon: Lexicon) -> Asked:
     if lexicon.knows(term):
         # The longer names that begin with it are rarer, and make it say no more.
         forms = {term: 1.0, **_longer(word, term, lexicon)}
-        return Asked(_weight(word, term, lexicon), forms, known=True, rarity=_rarity(word))
+        return Asked(_weight(word, term, lexicon), forms, _rarity(word))
     forms = _forms(word, term, lexicon)
     # A correction says what the corrected word says, not what the unknown one would; of a stem English knows nothing.
     english = english_words()
     said = [_weight(form if form in english and word not in english else word, form, lexicon) for form in forms]
     weight = max(said, default=_weight(word, term, lexicon))
     # What no passage of a sample has may stand in the others.
-    return Asked(weight, {term: 1.0, **forms}, known=bool(forms), rarity=_rarity(word))
+    return Asked(weight, {term: 1.0, **forms}, _rarity(word))
 
 
 def _rarity(word: str) -> float:
@@ -171,8 +168,7 @@ def _forms(word: str, term: str, lexicon: Lexicon) -> dict[str, float]:
         return forms
     known = [each for each in lexicon.terms if len(each) > 2 and each.isalpha()]
     if word not in english_words():
-        most = 1 if len(word) < 5 else 2
-        near = _nearest(term, known, most)[:8]
+        near = _nearest(term, known, 1 if len(word) < 5 else 2)[:8]
         forms |= {form: _CORRECTED for form, distance in near if distance == near[0][1]}
     if len(word) > 4:
         for form in known:

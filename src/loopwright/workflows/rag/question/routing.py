@@ -56,9 +56,8 @@ def web_query(question: str) -> str | None:
     match = _WEB.match(text)
     if match is not None:
         rest = match["rest"].strip() or (match["inner"] or "").strip()
-        return (
-            "" if fold(rest.strip(" ?.!。？")) in ("it", "that", "this", "for it", "for me", "up", "please") else rest
-        )
+        nothing = fold(rest.strip(" ?.!。？")) in ("it", "that", "this", "for it", "for me", "up", "please")
+        return "" if nothing else rest
     match = _WEB_AFTER.match(text)
     return None if match is None else match["rest"].strip(" ,;:–-")
 
@@ -78,7 +77,7 @@ def _answers() -> dict[str, list[str]]:
 
 
 def _direct(question: str) -> str | None:
-    text = _plain(question)
+    text = " ".join(re.sub(r"[?!.,;:。，！？、…~\"]+", " ", fold(question)).split())
     matching = (
         answer for answer, patterns in _answers().items() if any(_plain_match(pattern, text) for pattern in patterns)
     )
@@ -91,7 +90,3 @@ def _plain_match(pattern: str, text: str) -> bool:
     return bool(
         re.fullmatch(f"{address}(?:{fold(pattern)})(?: (?:loopwright|assistant|bot|friend|please|sir|madam))?", text)
     )
-
-
-def _plain(question: str) -> str:
-    return " ".join(re.sub(r"[?!.,;:。，！？、…~\"]+", " ", fold(question)).split())

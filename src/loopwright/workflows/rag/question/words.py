@@ -18,6 +18,7 @@ ASKING_WORDS = STOP_WORDS | frozenset(
 )
 """English words that ask or connect, and so say nothing of what is looked for."""
 
+_KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
 # Longer ones first, so that "什么时候" is not left as "时候".
 _PARTICLES = re.compile(
     "|".join(
@@ -59,8 +60,8 @@ def has_unspaced(text: str) -> bool:
 
 
 def without_particles(text: str) -> str:
-    """A text without Thai and Chinese question words and particles; other languages are left as they are."""
-    if not has_unspaced(text):
+    """A text without Thai and Chinese question words and particles; other languages, as Japanese, stay as they are."""
+    if not has_unspaced(text) or _KANA.search(text):
         return text
     return " ".join(_PARTICLES.sub(" ", text).split()) or text
 

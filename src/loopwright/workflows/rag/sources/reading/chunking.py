@@ -47,11 +47,6 @@ def words_in(text: str) -> int:
     return max(least, spaced + ceil(han / _HAN_PER_WORD) + ceil(syllabic / _SYLLABIC_PER_WORD))
 
 
-def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
-    """The paragraphs between two places, which empty lines separate, without white space around them."""
-    yield from _between(text, start, end, _PARAGRAPH_GAP)
-
-
 def sentences(text: str, start: int, end: int) -> Iterator[Span]:
     """The sentences and lines between two places, without white space around them."""
     for left, right in sentence_spans(text[start:end]):
@@ -108,7 +103,7 @@ SIZE = 120
 _REST = 3
 # A fenced block is kept whole up to so many times the size of a passage.
 _CODE = 3
-_FENCE = re.compile(r"^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
 
 
 def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, ...]:
@@ -156,7 +151,7 @@ def _parts(document: ReadDocument, size: int) -> Iterator[tuple[tuple[str, ...],
         )
     else:
         for section in document.sections:
-            around = [*paragraphs(document.text, section.start, section.end)]
+            around = [*_between(document.text, section.start, section.end, _PARAGRAPH_GAP)]
             for start, end in _packed(document.text, section, size):
                 yield (*section.headings, *_header(document.text, around, start)), section.page, start, end
 
@@ -164,7 +159,7 @@ def _parts(document: ReadDocument, size: int) -> Iterator[tuple[tuple[str, ...],
 def _header(text: str, paragraphs: Sequence[Span], start: int) -> list[str]:
     """The header of the table that a part begins within: without it, its cells say nothing."""
     begin, end = paragraphs[max(0, bisect_right(paragraphs, (start, -1)) - 1)]
-    if not begin < start < end or not has_cells(text[start : text.find("\n", start)]):
+    if not begin < start < end or not has_cells(text[start : start + 500].partition("\n")[0]):
         return []
     header = header_of([line for line in text[begin : min(end, begin + 2000)].splitlines() if has_cells(line)])
     return [" ".join(" | ".join(cells_of(header)).split())] if header else []
@@ -206,7 +201,7 @@ def _whole(text: str, parts: Iterable[Span], size: int) -> Iterator[Span]:
 
 def _units(text: str, section: Section, size: int) -> Iterator[Span]:
     """Paragraphs, of longer ones sentences, of longer sentences pieces."""
-    for paragraph in _whole(text, paragraphs(text, section.start, section.end), size):
+    for paragraph in _whole(text, _between(text, section.start, section.end, _PARAGRAPH_GAP), size):
         words = words_in(text[slice(*paragraph)])
         if words <= size or (words <= size * _CODE and _FENCE.search(text[slice(*paragraph)])):
             yield paragraph

@@ -27,7 +27,9 @@ _PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 # What wraps blocks without being one: content controls, insertions, custom XML.
 _WRAPPERS = {qn("w:sdt"), qn("w:sdtContent"), qn("w:ins"), qn("w:customXml"), qn("w:smartTag")}
 # A drawing's text is there twice, the second time for programs that do not know drawings.
-_LEFT_OUT = {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", qn("w:del"), qn("w:pPr")}
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_LEFT_OUT = {_FALLBACK, qn("w:del"), qn("w:moveFrom"), qn("w:pPr")}
+_HIDDEN = f"{qn('w:rPr')}/{qn('w:vanish')}"
 _SHOWN = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-", _PARAGRAPH: "\n"}
 _TEXT = qn("w:t")
 
@@ -108,17 +110,22 @@ def _rows(table: Any) -> Iterator[str]:
 
 
 def _text(element: Any) -> str:
-    """The text of a paragraph or cell, without what was deleted from it."""
+    """The text of a paragraph or cell, without what was deleted from it, moved elsewhere or hidden."""
     parts: list[str] = []
     waiting = list(reversed(element))
     while waiting:
         node = waiting.pop()
         if node.tag == _TEXT:
             parts.append(node.text or "")
-        elif node.tag not in _LEFT_OUT:
+        elif node.tag not in _LEFT_OUT and not _is_hidden(node):
             parts.append(_SHOWN.get(node.tag, ""))
             waiting += reversed(node)
     return "".join(parts)
+
+
+def _is_hidden(node: Any) -> bool:
+    hidden = node.find(_HIDDEN)
+    return hidden is not None and hidden.get(qn("w:val")) not in ("0", "false", "off")
 
 
 # Below this no ratio is dangerous, and templates compress well.

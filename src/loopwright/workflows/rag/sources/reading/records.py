@@ -130,21 +130,31 @@ def _document(source: Source, number: str, value: object, rows: bool) -> ReadDoc
 def _records(value: object) -> Iterator[tuple[str, object]]:
     """The records of a JSON value, each with its key.
 
-    A list holds records. So does each list of objects in an object without ``text``; what else the object says is one
-    more record.
+    A list holds records. So does each list of objects in an object without ``text``, and in those within it; what else
+    the object says is one more record.
     """
     fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     value = inner if isinstance(inner := fields.get("documents"), list) else value
     if isinstance(value, list):
         yield from ((str(place), record) for place, record in enumerate(cast(list[Any], value), 1))
         return
-    lists = {name: each for name, each in fields.items() if "text" not in fields and _is_list_of_objects(each)}
+    flat = {} if "text" in fields else dict(_flat(fields))
+    lists = {name: each for name, each in flat.items() if _is_list_of_objects(each)}
     for name, records in lists.items():
         yield from ((f"{name}.{place}", record) for place, record in enumerate(records, 1))
     if not lists:
         yield "1", value
-    elif rest := {name: each for name, each in fields.items() if name not in lists}:
+    elif rest := {name: each for name, each in flat.items() if name not in lists}:
         yield "rest", rest
+
+
+def _flat(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields of an object and of those within it that have no ``text``, by their names joined by dots."""
+    for name, inner in fields.items():
+        if isinstance(inner, dict) and "text" not in inner:
+            yield from _flat(cast(dict[str, Any], inner), f"{above}{name}.")
+        else:
+            yield above + name, inner
 
 
 def _is_list_of_objects(value: object) -> bool:
