@@ -118,9 +118,11 @@ def test_an_import_loses_no_graph_that_reading_found(check, files):
     made = "def make():\n    h = StateGraph(State)\n    h.add_node('work', work)\n    h.add_edge(START, 'work')\n"
     made += "    h.add_edge('work', 'work')\n    return h.compile()\n"
     files(graph=LINE + made, factory=HEAD.partition("g = ")[0] + made, use="from factory import make\napp = make()\n")
-    for words, name in (("graph.py", "graph.py:make"), ("factory.py", "factory.py:make"), ("use.py", "use.py:app")):
-        done = check(words, "--import")
-        assert (done.returncode, f"unbounded {name}" in done.stdout) == (1, True), done
+    files(unread=LINE + made.replace("'work', 'work')\n    return", "'work', input())\n    return"))
+    for name in ("graph.py:make", "factory.py:make", "use.py:app", "unread.py:make"):
+        done = check(name.partition(":")[0], "--import")
+        said = "not read" if name.startswith("unread") else "unbounded"
+        assert (done.returncode, f"{said} {name}" in done.stdout) == (1, True), done
 
 
 def test_files_of_the_same_name_and_of_packages_are_imported_apart(check, files, tmp_path):

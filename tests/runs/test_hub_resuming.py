@@ -1,14 +1,21 @@
-"""Runs that go on, after an error, a cancel, a question, a shutdown; and runs beyond the limit, which wait their turn."""
+"""Runs that go on, after an error, a cancel, a question, a shutdown; runs that wait their turn; and streams that are left."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import sys
 from pathlib import Path
+from typing import Any, TypedDict
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
+from langgraph.types import RetryPolicy
+from shapes import graph
 
+from loopwright import astream, bounded
+from loopwright.engine.events.schema import NodeStarted
 from loopwright.errors import InputError
 from loopwright.runs import reading, states
 from loopwright.runs.schemas import RunLimits
@@ -212,3 +219,36 @@ async def test_a_question_that_was_answered_in_line_is_asked_again_after_a_shutd
         await until(lambda: hub.store.get(asking.id).status == "waiting")
         record = await hub.until_ended((await hub.resume(asking.id, answer="yes")).id)
         assert (record.status, record.outcome.answer) == ("finished", "yes after 1")
+
+
+class State(TypedDict, total=False):
+    asked: str
+
+
+@pytest.fixture
+def complaints(monkeypatch) -> list[Any]:
+    """What Python could raise nowhere."""
+    found: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", found.append)
+    return found
+
+
+@pytest.mark.parametrize("retry", [None, RetryPolicy(max_attempts=2)])
+def test_a_stream_that_is_closed_in_the_middle_has_ended_by_then(complaints, retry):
+    async def wait(state: State) -> State:
+        await asyncio.sleep(3600)
+        return state
+
+    app = bounded(graph("START-wait wait-END", State, wait={"action": wait, "retry_policy": retry}))
+
+    async def leave_early() -> list[Any]:
+        events = astream(app, {"asked": "x"})
+        async for event in events:
+            if isinstance(event, NodeStarted) and event.node == "wait":
+                break
+        await events.aclose()
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    assert asyncio.run(leave_early()) == []
+    gc.collect()
+    assert complaints == []

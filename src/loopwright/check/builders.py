@@ -92,6 +92,7 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if handler is not None:
         handled = _node(handler, given, graph, name)
         node.handler_words = handled.words
+        node.parent = either(node.parent, handled.parent)
         node.functions = (*node.functions, *handled.functions)
         node.unread = node.unread or handled.unread
     if other := graph.nodes.get(name):  # LangGraph takes a name once: one of two ways adds this one
@@ -138,8 +139,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             node.unread = node.unread if methods else f"{action.of.name} is run, and no __call__ of it was found"
         case Chain(parts=parts):
             for part in [_node(part, given, graph, name) for part in parts]:
-                _add(node, part.words, part.parent, part.functions)
-                node.graph = node.graph or part.graph
+                _add(node, part, graph, name)
                 node.unread = part.unread  # what the last one returns counts
         case Made(of=of) if of.rpartition(".")[2] == "ToolNode":
             read_tools(node, action.options.get("tools", action.given[0] if action.given else UNKNOWN), given.call)
@@ -152,18 +152,20 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             elif not of.startswith("loopwright."):
                 graph.assumptions[f"{of} is no graph and returns no Command with a goto"] = None
             for part in [_node(value, given, graph, name) for value in handed(action)]:
-                _add(node, part.words, part.parent, part.functions)
-                node.graph = node.graph or part.graph
+                _add(node, part, graph, name)
                 node.unread = node.unread or part.unread  # which of them runs, it decides
         case _:
             node.unread = "what it runs was not found"
     return node
 
 
-def _add(node: FoundNode, words: Nodes, parent: Nodes, functions: tuple[FunctionValue, ...]) -> None:
+def _add(node: FoundNode, part: FoundNode, graph: FoundGraph, name: str) -> None:
     """Add what a part of a node runs to what the node runs."""
-    node.words, node.parent = either(node.words, words), either(node.parent, parent)
-    node.functions += functions
+    if node.graph and part.graph and node.graph is not part.graph:
+        graph.miss(part.place, f"node {name!r} is one of several graphs")
+    node.graph = node.graph or part.graph
+    node.words, node.parent = either(node.words, part.words), either(node.parent, part.parent)
+    node.functions += part.functions
 
 
 def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain | GraphValue]:
@@ -184,18 +186,15 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
     doubts: list[ast.expr] = []
     words = source.command_words(action.node, action.values, action.fixed, doubts)
-    if words is None:
-        node.shown |= source.sent_words(action.node, action.values, action.fixed, commands=True)
-    else:
-        node.shown |= words
+    node.shown |= source.sent_words(action.node, action.values, action.fixed, commands=True) if words is None else words
     parent = parent_words(action.node, action.values, action.fixed)
     if call.project.jumps_out:
         reach = call.project.reach(call.file)
         words = either(words, reach.of(action.node).inside)  # what it calls may jump out, too
         parent = either(parent, reach.of(action.node, own=False).own)
-    if words is None and node.parent == NOWHERE and parent == NOWHERE and not call.project.jumps:
-        words = NOWHERE
-    _add(node, words, parent, (action,))
+    node.parent, jumps = either(node.parent, parent), call.project.jumps or source.jumps_in(action.node, action.values)
+    node.words = either(node.words, NOWHERE if words is None and node.parent == NOWHERE and not jumps else words)
+    node.functions += (action,)
     annotated = return_annotation(action, call)
     if isinstance(annotated, Words) and annotated.command:
         node.declared = (*node.declared, *(str(text_of(word)) for word in annotated.words))
@@ -268,34 +267,34 @@ def set_conditional_entry_point(graph: FoundGraph, given: Arguments) -> None:
 
 
 def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map: Any) -> None:
+    as_it_is = isinstance(path, FunctionValue) and not path.given  # of others, LangGraph reads no annotation
     start, path = text_of(start), member(path, "__call__") if isinstance(path, InstanceValue) else path
     path = path.entered() if isinstance(path, FunctionValue) else path
     if start is None:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
     functions = (path,) if isinstance(path, FunctionValue) else ()
     sent = NOWHERE.union(*(source.sent_words(each.node, each.values, each.fixed) for each in functions))
-    if isinstance(path_map, list | dict) and not isinstance(path_map, SetValue):
-        targets = [*path_map.values()] if isinstance(path_map, dict) else path_map
-        if not all(text_of(target) is not None for target in targets):
+    if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
+        known = [*path_map.values()] if isinstance(path_map, dict) else path_map
+        listed = isinstance(known, list) and not isinstance(known, SetValue)
+        if not listed or not all(text_of(target) is not None for target in known):
             return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
-        mapped = {str(target): str(target) for target in targets}
+        mapped = {str(target): str(target) for target in known}
         graph.routes.append(FoundRoute(given.place, start, mapped, declared=True, sent=sent, functions=functions))
         return None
-    if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
-        return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
-    words, declared = router_words(path, given.call)
+    words, declared = router_words(path, given.call, as_it_is)
     targets = None if words is None else {word: word for word in sorted(words)}
     graph.routes.append(FoundRoute(given.place, start, targets, declared, sent, functions))
 
 
-def router_words(path: Any, call: Calls) -> tuple[frozenset[str] | None, bool]:
-    """What a router can return, None for anything, and whether an annotation declares it."""
+def router_words(path: Any, call: Calls, as_it_is: bool) -> tuple[frozenset[str] | None, bool]:
+    """What a router can return, None for anything, and whether its annotation declares it, given as it is."""
     if isinstance(path, Symbol) and path.rpartition(".")[2] == "tools_condition":
         return frozenset({TOOLS, END}), True
     if not isinstance(path, FunctionValue):
         return None, False
     annotated = return_annotation(path, call)
-    if isinstance(annotated, Words) and not annotated.command:
+    if isinstance(annotated, Words) and not annotated.command and as_it_is:
         return frozenset(str(text_of(word)) for word in annotated.words), True
     return None if path.unread else source.returned_words(path.node, path.values, path.fixed), False
 
@@ -320,5 +319,5 @@ METHODS: dict[str, Callable[[FoundGraph, Arguments], None]] = {
 }  # fmt: skip
 """The methods that change a builder."""
 
-HARMLESS = frozenset({"validate", "get_graph"})
-"""Methods of a builder that change nothing."""
+HARMLESS = frozenset({"validate", "get_graph", "set_node_defaults"})
+"""Methods of a builder that change nothing, unless they are given an error handler."""

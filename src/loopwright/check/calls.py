@@ -6,7 +6,7 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,7 +37,7 @@ from loopwright.check.values import (
     unknown,
 )
 from loopwright.engine.proof.changes import SHARED, changes_in
-from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol, own_nodes, parameters, positional
+from loopwright.engine.proof.source import COMMAND, LOOKING, SEND, UNKNOWN, Symbol, own_nodes, parameters, positional
 from loopwright.errors import GraphError
 
 DEEPEST = 12
@@ -46,13 +46,10 @@ DEEPEST = 12
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
 
-_LOOKING = frozenset({
-    "len", "print", "str", "repr", "bool", "isinstance", "any", "all", "set", "dict", "type", "id", "iter", "sum",
-    "max", "min", "map", "filter", "enumerate", "zip", "list", "tuple", "sorted", "reversed",
-})  # fmt: skip
+_LOOKING = LOOKING | {"type", "id", "iter", "map", "filter"}
 """Builtins that leave a list or table as it is."""
 
-HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify", "builtins.str"})
+HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify"})
 """Functions that may be given a builder and do not change it."""
 
 _FALLBACKS = "langchain_core.runnables.RunnableWithFallbacks"
@@ -73,6 +70,8 @@ class Calls(ABC):
         self.graphs: list[FoundGraph] = []
         self.called: set[Any] = set()
         """The functions that were called; of methods, with the class of their object, too."""
+        self.handed = set[ast.AST]()
+        """The functions that were handed to what may call them with other arguments."""
         self.classes: dict[ast.AST, ClassValue] = {}
         self.left = WORK
         self.kept: list[GraphValue] = []
@@ -82,6 +81,7 @@ class Calls(ABC):
         self._owner: Any = None
         self._following: list[ast.AST] = []
         self._branch: tuple[int, ...] = ()
+        self._branches = 0
 
     @abstractmethod
     def run(self, statements: Sequence[ast.stmt], frame: Frame) -> Any:
@@ -147,6 +147,14 @@ class Calls(ABC):
             case _:
                 return self._builtin(getattr(node.func, "id", ""), node, given, frame)
 
+    def aside(self, node: ast.expr, frame: Frame) -> Any:
+        """The value of a part of an expression that may not be reached: a branch, as those of an ``if``."""
+        self._branches += 1
+        around, self._branch = self._branch, (*self._branch, self._branches)
+        value = evaluate(node, frame, self)
+        self._branch = around
+        return value
+
     def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         """What a builtin makes of what is known; any other function may do anything with what it is given."""
         named = name or getattr(node.func, "attr", "")
@@ -162,8 +170,7 @@ class Calls(ABC):
             return around
         of, me = self.classes.get(frame.parent.node) if frame.parent else None, next(iter(frame.names.values()), None)
         if name == "super" and of and isinstance(me, InstanceValue):
-            order = {id(each): each for each in reversed([*me.of.order()])}
-            behind = (*takewhile(lambda each: each is not of, order.values()),)[::-1]
+            behind = (*dropwhile(lambda each: each.node is not of.node, me.of.order()),)[1:]
             return InstanceValue(replace(of, bases=behind, members={}), self.trail, me.names, me)
         hidden = any(name in scope.names for scope in frame.scopes())
         made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
@@ -225,9 +232,10 @@ class Calls(ABC):
 
     def _object(self, of: ClassValue, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         """What calling a class makes."""
-        if any(base == Symbol(f"langgraph.graph.{name}") for base in of.bases for name in MAKERS):
+        order = of.order()
+        if any(Symbol(f"langgraph.graph.{name}") in each.bases for each in order for name in MAKERS):
             graph = self._graph(node, frame)
-            if any(isinstance(value, FunctionValue) for value in of.members.values()):
+            if any(isinstance(value, FunctionValue) for each in order for value in each.members.values()):
                 graph.refuse(given.place, f"{of.name} changes how a StateGraph is built")
             return GraphValue(graph)
         if of.is_enum:
@@ -241,6 +249,9 @@ class Calls(ABC):
             made.names |= {} if given.complete and of.is_plain else dict.fromkeys(fields, UNKNOWN)
             made.names |= zip(fields, given.given if given.complete else (), strict=False)
             made.names |= given.named
+            for hook in ("__post_init__", "__attrs_post_init__", "model_post_init"):
+                if isinstance(method := member(made, hook), FunctionValue):
+                    self._inline(method, None)
             self._unknown(node, given)
         return made
 
@@ -269,6 +280,9 @@ class Calls(ABC):
             else:
                 make(kind, given, graph)
             return GraphValue(graph, compiled=kind not in ("create_supervisor", "create_swarm", "other"))
+        asked = given.given[0] if last == "iscoroutinefunction" and given.given else None
+        if isinstance(asked, FunctionValue) and not (asked.decorators or asked.unread):
+            return isinstance(asked.node, ast.AsyncFunctionDef)
         passed = given.given[0] if last in PASSED_THROUGH and given.given else None
         if last == "partial" and isinstance(passed, FunctionValue):
             places = zip(_places(passed), given.given[1:], strict=False)
@@ -289,6 +303,7 @@ class Calls(ABC):
                     fill(value)
             looks = name in HARMLESS_CALLS or (name in _LOOKING and isinstance(value, Grip) and not value.method)
             if isinstance(value, FunctionValue):  # it may be run there
+                self.handed.add(value.node)
                 if builders_in(value):
                     self._inline(replace(value, given=()), None)
                 continue
@@ -330,7 +345,7 @@ class Calls(ABC):
                 method(value.graph, given)
             else:
                 value.graph.refuse(given.place, f"{name}() is given * or ** arguments")
-        elif name not in HARMLESS:
+        elif name not in HARMLESS or not given.complete or given.take(None, "error_handler") is not None:
             value.graph.refuse(given.place, f"{name}() may change it")
         return value
 
@@ -367,7 +382,10 @@ class Calls(ABC):
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
         yields = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
         if deep or yields or node in self._following:
-            return UNKNOWN if given is None else self._handed_on(function, given)
+            # What it may do to a builder that it is given or names is not known.
+            for graph in builders_in(*given.given, *given.named.values(), *named_in(function)) if given else ():
+                graph.refuse(given.place, f"{function.name}() is not followed that far")
+            return UNKNOWN
         if given and given.starred:
             for graph in builders_in(*given.given, *given.named.values()):
                 graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
@@ -382,12 +400,6 @@ class Calls(ABC):
         finally:
             self._following.pop()
 
-    def _handed_on(self, function: FunctionValue, given: Arguments) -> Any:
-        """A call that is not followed: what it may do to a builder that it is given or names is not known."""
-        for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
-            graph.refuse(given.place, f"{function.name}() is not followed that far")
-        return UNKNOWN
-
     def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame) -> None:
         """Note what changes the nodes and edges of builders past their methods, or by one that is not known."""
         for graph in builders_in(changed):
@@ -398,23 +410,21 @@ class Calls(ABC):
         """The builders that a method may change which is not known, or whose owner is not."""
         if isinstance(owner, InstanceValue) and function is UNKNOWN:
             return [*owner.names.values()]
-        unseen = owner is UNKNOWN and method in METHODS
-        return [held for held in self.kept if held.graph.place.file == frame.file] if unseen else owner
+        unseen, main = owner is UNKNOWN and method in METHODS, isinstance(getattr(self._owner, "node", None), ast.If)
+        held = [held for held in self.kept if held.graph.place.file == frame.file]
+        # The names of the part that only a direct run reaches are the module's: functions see them.
+        return [*held, *(self._owner.names.values() if main else ())] if unseen else owner
 
 
 def _of_compiled(value: GraphValue, name: str, given: Arguments) -> Any:
     """What a method of a compiled graph returns."""
     if name == "with_config" and value.graph.steps is None:
-        value.graph.steps = _step_limit(given)
+        config = given.take(0, "config")
+        limit = config.get("recursion_limit") if isinstance(config, dict) else given.take(None, "recursion_limit")
+        value.graph.steps = limit if isinstance(limit, int) else None
     if name.startswith("attach_"):
         value.graph.refuse(given.place, f"{name}() changes the compiled graph")
     return value if name in ("with_config", "with_retry") else UNKNOWN
-
-
-def _step_limit(given: Arguments) -> int | None:
-    config = given.take(0, "config")
-    limit = config.get("recursion_limit") if isinstance(config, dict) else given.take(None, "recursion_limit")
-    return limit if isinstance(limit, int) else None
 
 
 def _places(function: FunctionValue) -> list[str]:

@@ -94,11 +94,7 @@ def _asked(
                 yield f"counter `{key}`", function
             elif key in written and all(_is_rest(*each) for each in written[key]):
                 yield f"counter `len({key})`", function
-            elif (
-                key in written
-                and not _goes_on(asking, cycle)
-                and all(_is_raised(value, giving) for _, value, giving in written[key])
-            ):
+            elif key in written and not _goes_on(asking, cycle) and all(_is_raised(*each[1:]) for each in written[key]):
                 yield f"flag `{key}`", function
 
 
@@ -200,15 +196,13 @@ def _is_rest(key: str, value: ast.expr | None, function: FunctionValue, seen: Se
             called = [node for node in own_nodes(function.node) if isinstance(node, ast.Attribute)]
             taken = any(getattr(node.value, "id", "") == name and node.attr in ("pop", "popleft") for node in called)
             values = [] if name in seen else _values(function.node, name)
-            return name in seen or (
-                values != []
-                and all(
-                    (taken and key in _keys(each, function))
-                    or _is_guarded(each, function)
-                    or _is_rest(key, each, function, (*seen, name))
-                    for each in values
-                )
+            rests = (
+                (taken and key in _keys(each, function))
+                or _is_guarded(each, function)
+                or _is_rest(key, each, function, (*seen, name))
+                for each in values
             )
+            return name in seen or (values != [] and all(rests))
         case ast.Call(func=ast.Name(id="list" | "set" | "sorted"), args=[whole, *_]):
             return _is_rest(key, whole, function, seen)
         case ast.BinOp(op=ast.Sub(), left=whole):
@@ -294,13 +288,8 @@ def _used(function: FunctionValue) -> Iterator[Any]:
             case ast.Attribute(value=owner, attr=name):
                 held, of_state = function.around(owner), getattr(owner, "id", "") == function.state
                 unknown = held is UNKNOWN and (of_state or _is_outside(owner, function))  # one of these, if any
-                kinds = (
-                    [held.of]
-                    if isinstance(held, InstanceValue)
-                    else classes
-                    if unknown and not hasattr(dict, name)
-                    else []
-                )
+                others = classes if unknown and not hasattr(dict, name) else []
+                kinds = [held.of] if isinstance(held, InstanceValue) else others
                 methods = (each for of in kinds if isinstance(each := of.find(name), FunctionValue))
                 yield from (each if of_state else replace(each, bound=held) for each in methods)
             case _:
@@ -406,10 +395,8 @@ def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
             parts: Sequence[ast.expr] = [node.subject]
             inner: Sequence[ast.AST] = [pattern] if pattern is whole else []
             match pattern:
-                case ast.MatchSequence(patterns=items):
-                    parts, inner = (
-                        (node.subject.elts, items) if isinstance(node.subject, ast.Tuple | ast.List) else ((), ())
-                    )
+                case ast.MatchSequence(patterns=inner):
+                    parts = node.subject.elts if isinstance(node.subject, ast.Tuple | ast.List) else ()
                 case ast.MatchMapping(keys=keys, patterns=inner) | ast.MatchClass(kwd_attrs=keys, kwd_patterns=inner):
                     parts = [ast.Subscript(node.subject, ast.Constant(str(getattr(key, "value", key)))) for key in keys]
                 case _:

@@ -45,7 +45,7 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 MOST_NUMBERS = 100
 """More numbers in a row than these are not counted out: what they number is hardly written down here."""
 
-_BUILTINS = {"str": Symbol("builtins.str"), "Exception": UNKNOWN}
+_BUILTINS = {"str": Symbol("builtins.str"), "__import__": Symbol("importlib.import_module")}
 
 
 def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
@@ -105,10 +105,12 @@ def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
             return _comprehension(node, frame, call)
         case ast.IfExp(test=test, body=body, orelse=other):
             known = truth(test, frame, call)
-            parts = [body, other] if known is None else [body if known else other]
-            return same([evaluate(part, frame, call) for part in parts])
+            if known is None:
+                return same([call.aside(part, frame) for part in (body, other)])
+            return evaluate(body if known else other, frame, call)
         case ast.BoolOp(op=op, values=parts):
-            return _decided(isinstance(op, ast.Or), [evaluate(part, frame, call) for part in parts])
+            values = [evaluate(parts[0], frame, call), *(call.aside(part, frame) for part in parts[1:])]
+            return _decided(isinstance(op, ast.Or), values)
         case None:
             return None
         case _:

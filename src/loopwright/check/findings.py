@@ -26,7 +26,7 @@ _BUILDING = re.compile(
 )
 """What a line says that may make a graph; functions without such a line, or a call of one with it, are not followed."""
 
-_EXACTLY = ". --import reads it exactly"
+EXACTLY = ". --import reads it exactly"
 """What to do about a graph that is not read, if an import of its file makes it."""
 
 _NAMED, _RENAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), re.compile(r"\b(\w+) as (\w+)")
@@ -90,24 +90,19 @@ class Checker:
             return []
         frame = self.reader.module(path)
         self.reader.left = WORK
-        read: list[tuple[ast.AST, list[tuple[str, FoundGraph]]]] = [(source.tree, [*self._named(frame, "", None)])]
+        read: list[tuple[ast.AST, str, FoundGraph]] = [(source.tree, *each) for each in self._named(frame, "", None)]
         instances: dict[ast.AST | None, InstanceValue] = {}
         for node, around in functions_in(source.tree, frame):
-            if self._builds(node, path) and node not in self.reader.called:
-                read.append((node, [*self._read(node, around, frame, instances)]))
+            if self._builds(node, path) and node not in self.reader.called - self.reader.handed:
+                read += ((node, *each) for each in self._read(node, around, frame, instances))
         for node in [each for each in ast.walk(source.tree) if each in self.reader.classes]:
-            read.append((node, [*self._inherited(self.reader.classes[node], instances)]))
+            read += ((node, *each) for each in self._inherited(self.reader.classes[node], instances))
         for node in source.tree.body:
             if isinstance(node, ast.If) and asks_for_main(node.test):
-                read.append((node, [*self._root(node, frame, None)]))
+                read += ((node, *each) for each in self._root(node, frame, None))
         # What a function makes that another one calls and bounds is told there.
-        bounded = {graph.origin.site for graph in self.reader.graphs if graph.origin}
-        named = [
-            (name, graph)
-            for node, graphs in read
-            for name, graph in graphs
-            if graph.site not in bounded or node not in self.reader.called
-        ]
+        bounded, called = {graph.origin.site for graph in self.reader.graphs if graph.origin}, self.reader.called
+        named = [(name, graph) for node, name, graph in read if graph.site not in bounded or node not in called]
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
@@ -121,14 +116,17 @@ class Checker:
                 source = self.project.open(path)
                 texts = [*enumerate(source.text.split("\n"), 1)]
                 lines += (number for number, line in texts if _BUILDING.search(line))
-                names |= {
-                    node.name for node in source.tree.body if isinstance(node, _NAMED) and self._builds(node, path)
-                }
                 held = {name for other in self.project.imports(path) for name in self._builders(other)[1]}
                 names |= {name for name in held if name in source.text or "import *" in source.text}
-                names |= {alias for name, alias in _RENAMED.findall(source.text) if name in names}
-                called = re.compile(rf"\b({'|'.join(names)})[(.]") if names else _BUILDING
-                lines[:] = (number for number, line in texts if _BUILDING.search(line) or called.search(line))
+                renamed = _RENAMED.findall(source.text)
+                names |= {alias for name, alias in renamed if name in names or _BUILDING.fullmatch(name)}
+                own = [node for node in source.tree.body if isinstance(node, _NAMED)]
+                while True:  # what calls them makes a graph, and what calls that
+                    names |= (fresh := {node.name for node in own if self._builds(node, path)} - names)
+                    called = re.compile(rf"\b({'|'.join(names)})[(.]") if names else _BUILDING
+                    lines[:] = (number for number, line in texts if _BUILDING.search(line) or called.search(line))
+                    if not fresh:
+                        break
         return self._building[path]
 
     def _builds(self, node: Any, path: Path) -> bool:
@@ -173,7 +171,7 @@ class Checker:
             yield from self._shared(of, instances, node)
             bound = instances[around.node]
             scope = Frame(around.node, around.file, around.name, frame)
-        if node not in self.reader.called:
+        if node not in self.reader.called - self.reader.handed:
             yield from self._root(node, scope, bound)
 
     def _root(self, node: ast.AST, around: Frame, bound: Any) -> Iterator[tuple[str, FoundGraph]]:
@@ -244,7 +242,7 @@ class Checker:
             replace(
                 finding,
                 place=self._shown(finding.place),
-                why=finding.why + (_EXACTLY if exact and finding.rule == "graph-not-read" else ""),
+                why=finding.why + (EXACTLY if exact and finding.rule == "graph-not-read" else ""),
             )
             for finding in findings
             if not (self._is_silenced(graph.place) or self._is_silenced(finding.place))

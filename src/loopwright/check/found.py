@@ -190,8 +190,9 @@ class FoundGraph:
             seen = node.shown if node.words is None else node.words
             words = seen - {*node.declared} if node.declared else node.words
             found += _jumps(name, words, "command", anywhere, node.place)
-            if not node.declared and node.graph is not None:
-                found += _jumps(name, node.graph.parent_words(), "command", anywhere, node.place)
+            out = node.graph.parent_words() if node.graph else NOWHERE
+            out = (out or NOWHERE) - {*node.declared} if node.declared else out
+            found += _jumps(name, out, "command", anywhere, node.place)
             found += _jumps(name, node.handler_words, "handler", anywhere, node.place)
         return found
 

@@ -26,11 +26,15 @@ from loopwright.check.proving import WHOLE, Finding, cycle_finding, handlers_in,
 from loopwright.check.targets import split_target
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
+from loopwright.engine.proof.reach import LIBRARIES, file_of
 from loopwright.engine.proof.read import builder_of, read_topology
 from loopwright.engine.proof.verify import check_shape, verify
 from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
+
+_BEFORE, _ROOTS = frozenset(sys.modules), set[str]()
+"""The modules that no check has imported, and the folders that checked ones lie in."""
 
 
 def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
@@ -101,6 +105,11 @@ def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise GraphError(f"there is no file {path}")
     root, name = _root_and_name(path)
+    for each, module in [*sys.modules.items()]:  # another project may use the same names
+        file, others = file_of(module), tuple(_ROOTS - {str(root)})
+        if each not in _BEFORE and file.startswith(others) and not file.startswith(LIBRARIES):
+            del sys.modules[each]
+    _ROOTS.add(str(root))
     sys.path.insert(0, str(root))
     if "." in name:  # in a package, whose relative imports must work
         return _import(partial(importlib.import_module, name), str(path))

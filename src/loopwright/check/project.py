@@ -87,8 +87,6 @@ class SourceFile:
         return frozenset(number for number, line in enumerate(self.text.split("\n"), 1) if IGNORE in line)
 
 
-_IMPORT_INSIDE = re.compile(r"^[ \t]+(?:from[ \t]+(\.*)([\w.]*)[ \t]+import|import[ \t]+([\w.]+))", re.MULTILINE)
-"""An import that is indented."""
 _MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
 """What a cell says that may matter to a graph."""
 _MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) (?!\s*=).*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")
@@ -153,9 +151,7 @@ class Project:
             self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
             self.jumps_out = self.jumps_out or ("Command" in file.text and bool(jumping_out(file.tree)))
             self.resets = self.resets or bool(_COUNTS.search(file.text))
-            # What its functions import when they run may make Commands, too.
-            imported = _IMPORT_INSIDE.findall(file.text)
-            waiting += filter(None, (self.find(one or other, len(dots), opened) for dots, one, other in imported))
+            waiting += self.imports(opened)  # what its functions import when they run may make Commands, too
         if isinstance(found := self._files[path.absolute()], GraphError):
             raise found
         return found
@@ -201,7 +197,9 @@ class Project:
             starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
         else:
             around = (at for at in importer.parents if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
-            starts = [importer.parent, *self.roots, package_root(importer), *around]
+            # Two folders may each have an ``app``: the one that the importer lies in comes first.
+            roots = sorted(self.roots, key=lambda root: not importer.absolute().is_relative_to(root.absolute()))
+            starts = [importer.parent, *roots, package_root(importer), *around]
         parts = module.split(".") if module else []
         own = (*parts[:1],)
         for start in dict.fromkeys(starts):

@@ -74,11 +74,7 @@ class Proof:
     """What else is worth saying."""
 
     def verdict(self, partial: bool) -> tuple[Verdict, tuple[Finding, ...]]:
-        """What is known, and what is wrong.
-
-        Args:
-            partial: Whether more may be added to the graph.
-        """
+        """What is known, and what is wrong; `partial` where more may be added to the graph."""
         if self.problem:
             return "not read", (self.problem,)
         lost = {} if partial or self.unread else self.lost

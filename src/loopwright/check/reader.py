@@ -8,10 +8,12 @@ to is marked with the line.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -80,7 +82,6 @@ class Reader(Calls):
         self.modules: dict[Path, Frame] = {}
         self.read: dict[ast.AST, Frame] = {}
         self.failed: dict[Path, GraphError] = {}
-        self._branches = 0
         self._may_have_left = False
 
     # Scopes
@@ -207,6 +208,7 @@ class Reader(Calls):
         def reading(*statements: ast.stmt, names: Iterable[str] = (), held: Any = UNKNOWN) -> Callable[[], Left]:
             return partial(self._captured, names, held, statements, frame, returned)
 
+        doubted = list[Any]()
         match node:
             case ast.If(test=test, body=body, orelse=other):
                 known = False if asks_for_main(test) else truth(test, frame, self)
@@ -217,8 +219,9 @@ class Reader(Calls):
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 held = [self._entered(item, frame) for item in items]
                 suppresses = any(isinstance(value, Made) and value.of == "contextlib.suppress" for value in held)
-                caught = [partial(self._caught, body, _nothing, frame)] if suppresses else []
+                caught = [partial(self._caught, body, _nothing, frame, doubted)] if suppresses else []
                 left = self._either([reading(*body), *caught], frame)
+                self._forget_names(doubted, frame)
                 for value in held:
                     self._special(value, "exit")
                 return left
@@ -227,8 +230,9 @@ class Reader(Calls):
                 | ast.TryStar(body=body, handlers=handlers, orelse=other, finalbody=final)
             ):
                 entered = (reading(*each.body, names=stored(each)) for each in handlers)
-                caught = [partial(self._caught, body, handler, frame) for handler in entered]
+                caught = [partial(self._caught, body, handler, frame, doubted) for handler in entered]
                 left = self._either([reading(*body, *other), *caught], frame)
+                self._forget_names(doubted, frame)
                 for statement in body:  # without an optional package there is no graph: it is as if it were there
                     if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(KNOWN_PACKAGES):
                         self._import(statement, frame)
@@ -238,7 +242,9 @@ class Reader(Calls):
             case ast.Match(subject=subject, cases=cases):
                 held = unknown(evaluate(subject, frame, self))
                 bodies = (
-                    reading(*_guarded(case), *case.body, names=_stored_in(case.pattern), held=held) for case in cases
+                    reading(*map(ast.Expr, guards), *case.body, names=_stored_in(case.pattern), held=held)
+                    for case in cases
+                    for guards in [[case.guard] if case.guard else []]  # it runs before the body
                 )
                 return self._either([_nothing, *bodies], frame)
             case _:
@@ -321,10 +327,14 @@ class Reader(Calls):
         other = None if left == "break" else self._sequence(node.orelse, frame, returned)
         return left if left == "return" or left == "raise" else other
 
-    def _caught(self, body: Sequence[ast.stmt], handler: Callable[[], Left], frame: Frame) -> Left:
+    def _caught(self, body: Sequence[ast.stmt], handler: Callable[[], Left], frame: Frame, doubted: list[Any]) -> Left:
         """Read what follows when some statement of a body failed: what they gave names is done or not."""
         self._forget_names(body, frame)
-        return handler()
+        left, given = handler(), Counter(name for node in body for name in _stored_in(node))
+        # A name that the body alone gives values, one after the other, may have kept the first.
+        again = (name for name in given if given[name] > 1 and name not in frame.names and left is None)
+        doubted += (ast.Name(name, ast.Store()) for name in again)
+        return left
 
     def _forget_names(self, nodes: Sequence[ast.AST], frame: Frame) -> None:
         """Take what statements give values, other than graphs, for unknown."""
@@ -393,14 +403,21 @@ class Reader(Calls):
             frame.imported.add(name)
             if name == "*" and isinstance(node, ast.ImportFrom):
                 inner = self._project_module(node.module or "", node.level, frame)
-                held = {key: value for key, value in inner.names.items() if key[0] != "_"} if inner else {}
+                names = inner.names if inner else {}
+                public = iterated(names.get("__all__")) or [key for key in names if key[0] != "_"]
+                held = {key: self._taken(inner, key) for key in names if key in public} if inner else {}
                 held |= {key: symbol(f"{node.module}.{key}") for key in _STARRED.get(node.module or "", ())}
                 frame.names |= held
                 frame.imported |= held.keys()
                 continue
             if isinstance(node, ast.Import):
-                whole = alias.name if alias.asname else name
-                frame.names[name] = self._project_module(whole, 0, frame) or symbol(whole)
+                wholes = [*accumulate(alias.name.split("."), "{}.{}".format)]
+                found = [self._project_module(whole, 0, frame) for whole in wholes]
+                for whole, owner, inner in zip(wholes[1:], found, found[1:], strict=False):
+                    if owner and inner:  # as Python does it
+                        owner.names.setdefault(whole.rpartition(".")[2], inner)
+                at = -1 if alias.asname else 0
+                frame.names[name] = found[at] or symbol(wholes[at])
             else:
                 frame.names[name] = self._imported(node, alias.name, frame)
 
@@ -408,21 +425,23 @@ class Reader(Calls):
         module = node.module or ""
         inner = self._project_module(module, node.level, frame)
         if inner is not None and name in inner.names:
-            return inner.look_up(name)
+            return inner.look_up(name) if node.names[0].asname else self._taken(inner, name)
         nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
         if nested is not None:
             return nested
         return UNKNOWN if inner is not None else symbol(f"{'.' * node.level}{module}.{name}")
 
+    def _taken(self, module: Frame, name: str) -> Any:
+        """What an import takes from a module, where another file may have given it another value before."""
+        value = module.look_up(name)
+        fixed = isinstance(value, GraphValue | FunctionValue | ClassValue | Frame)
+        return value if fixed or not may_change(module, name, self.project) else unknown(value)
+
     def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
-        if name == "importlib.import_module" and (module := _only_text(given)):
+        alone = given.complete and len(given.given) == 1 and not given.named
+        if name == "importlib.import_module" and alone and (module := text_of(given.given[0])):
             return self._project_module(module, 0, frame) or symbol(module)
         return super()._known(name, node, given, frame)
-
-    def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
-        if name == "__import__" and (module := _only_text(given)):
-            return self._project_module(module, 0, frame) or symbol(module)
-        return super()._builtin(name, node, given, frame)
 
     def _project_module(self, module: str, level: int, frame: Frame) -> Frame | None:
         if not level and (module == "loopwright" or f"{module}.".startswith(KNOWN_PACKAGES)):
@@ -433,19 +452,9 @@ class Reader(Calls):
         return None
 
 
-def _only_text(given: Arguments) -> str | None:
-    """The one argument of a call, if that is a known text."""
-    return text_of(given.given[0]) if given.complete and len(given.given) == 1 and not given.named else None
-
-
 def _stored_in(node: ast.AST) -> list[str]:
     """The names that a piece of the syntax gives values."""
     return [name for inner in ast.walk(node) for name in stored(inner)]
-
-
-def _guarded(case: ast.match_case) -> list[ast.stmt]:
-    """What a case asks for beside its pattern, as a statement: it runs before the body."""
-    return [ast.copy_location(ast.Expr(case.guard), case.guard)] if case.guard else []
 
 
 def asks_for_main(test: ast.expr) -> bool:

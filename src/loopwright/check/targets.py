@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.findings import EXACTLY, CheckedGraph, Checker
 from loopwright.check.project import NOTEBOOK
 from loopwright.errors import GraphError, LoopwrightError, unknown_name_message
 
@@ -102,7 +102,9 @@ def _only(name: str, graphs: Iterable[CheckedGraph], place: str) -> list[Checked
 
 
 def _cycles(graph: CheckedGraph) -> set[tuple[str, ...]]:
-    return {finding.cycle for finding in graph.findings if finding.cycle}
+    """The cycles of a graph; an empty one stands for what was not read and no import of its file makes."""
+    unmade = [each for each in graph.findings if each.rule == "graph-not-read" and not each.why.endswith(EXACTLY)]
+    return {finding.cycle for finding in graph.findings if finding.cycle or finding in unmade}
 
 
 def _check_file(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -24,6 +25,9 @@ PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges", 
 """What a builder keeps its graph in."""
 
 _CONSTANTS = {"START": START, "END": END}
+
+_GIVEN_NOTHING = re.compile(r"\b(ClassVar|KW_ONLY|init=False)\b")
+"""What the line of a dataclass's attribute says that is no argument."""
 
 _PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "NamedTuple", "Protocol", "TypedDict", "object")
 """Bases that give an object no values of their own."""
@@ -196,6 +200,8 @@ def _settled(value: Any) -> Any:
             bare = "graph" not in options and "**" not in options
             no_goto = bare and of == COMMAND and "goto" not in options
             return source.Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
+        case ClassValue() if value.is_plain and value.find("__new__") is UNKNOWN:
+            return source.Jump(frozenset())  # what it makes goes nowhere
         case _:
             return value
 
@@ -209,7 +215,10 @@ def may_change(owner: Any, name: str, project: Project) -> bool:
 def may_differ(owner: Any, name: str, value: Any, project: Project) -> bool:
     """Whether an attribute that has a value now may have another one, or other items, when the program runs."""
     changes = isinstance(owner, Frame | ClassValue | InstanceValue) and may_change(owner, name, project)
-    return changes or (isinstance(value, list | dict) and SHARED in project.changes(name))
+    # Of several ``__init__`` of an object, one may give it another value after one before it had it read.
+    several = isinstance(owner, InstanceValue) and sum("__init__" in each.members for each in owner.of.order()) > 1
+    again = several and isinstance(value, str | list | dict) and BEGUN in project.changes(name)
+    return changes or again or (isinstance(value, list | dict) and SHARED in project.changes(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,21 +240,18 @@ class ClassValue:
 
     def find(self, name: str) -> Any:
         """An attribute or method, of its own or of a base."""
-        if name in self.members:
-            return self.members[name]
-        found = (base.find(name) for base in self.bases if isinstance(base, ClassValue))
-        return next((value for value in found if value is not UNKNOWN), UNKNOWN)
+        return next((each.members[name] for each in self.order() if name in each.members), UNKNOWN)
 
-    def order(self) -> Iterator[ClassValue]:
-        """Itself and its bases; of one that comes twice, Python takes the last."""
-        yield self
-        for base in self.bases:
-            yield from base.order() if isinstance(base, ClassValue) else ()
+    def order(self) -> list[ClassValue]:
+        """Itself and its bases, as Python looks through them: one that comes twice has its last place."""
+        every = [self, *(each for base in self.bases if isinstance(base, ClassValue) for each in base.order())]
+        return [*{id(each): each for each in reversed(every)}.values()][::-1]
 
     def fields(self) -> list[str]:
         """Its annotated attributes in order, those of its bases first: what a dataclass is given."""
         around = [name for base in self.bases if isinstance(base, ClassValue) for name in base.fields()]
-        own = [item.target for item in self.node.body if isinstance(item, ast.AnnAssign)] if self.node else []
+        items = [item for item in self.node.body if isinstance(item, ast.AnnAssign)] if self.node else []
+        own = [item.target for item in items if not _GIVEN_NOTHING.search(ast.unparse(item))]
         return [*dict.fromkeys([*around, *(target.id for target in own if isinstance(target, ast.Name))])]
 
     @property

@@ -59,11 +59,7 @@ def explained(error: Exception, name: str) -> StoreError:
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether the connection is of no more use.
-
-    Args:
-        error: What SQLAlchemy, a driver or the system raised.
-    """
+    """Whether the connection is of no more use, by what SQLAlchemy, a driver or the system raised."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.Error):
         return False

@@ -145,11 +145,7 @@ def node_of(metadata: dict[str, Any]) -> str | None:
 
 
 def shown_messages(texts: list[tuple[str, str]]) -> list[ModelMessage]:
-    """Messages as they are shown: without keys, and bounded in number and length.
-
-    Args:
-        texts: The role and the text of each.
-    """
+    """Messages, each its role and text, as they are shown: without keys, and bounded in number and length."""
     most = TEXT if sum(len(text) for _role, text in texts) <= ALL_TEXT else SHORT
     left_out = len(texts) - MESSAGES
     if left_out > 0:

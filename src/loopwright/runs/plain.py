@@ -128,11 +128,7 @@ def is_shortened(value: Any) -> bool:
 
 
 def message_text(message: BaseMessage) -> str:
-    """A message's text; parts that are no text in words.
-
-    Args:
-        message: A message to or from a chat model.
-    """
+    """A message's text; parts that are no text in words."""
     content: Any = message.content
     if isinstance(content, str):
         return content

@@ -91,7 +91,8 @@ def _edges(graph: Any) -> tuple[set[tuple[str, str]], Counter[Any], dict[str, An
 
 def _count(graph: Any, named: Any, sent: Any, start: str, level: Any, detour: Any, most: Any) -> Any:
     """How often each node can run, in how many supersteps; and the edges along which the witness does not hold."""
-    joins, waits = graph.builder.waiting_edges, {n for n, spec in graph.builder.nodes.items() if spec.defer}
+    joins, nodes = graph.builder.waiting_edges, graph.builder.nodes
+    waits = {v for v in level if getattr(nodes.get(v.partition(":")[0]), "defer", False)}
     passes = {(loop.gate, loop.target): loop.name for loop in graph.loops}
     plain = {*named, *(sent.keys() - passes.keys()), *((u, end) for sources, end in joins for u in sources)}
     ways = [(*way, 0) for way in plain if way[1] != END]

@@ -331,7 +331,10 @@ class _Reading:
         helper = self.helper(call.func)
         if helper is None:
             if part is _Reading.gotos:
-                return self.doubt(call)
+                if isinstance(call.func, ast.Attribute) and call.func.attr in ("copy", "model_copy") and not call.args:
+                    return self.gotos(call.func.value)
+                plain = getattr(call.func, "id", "") == "dict" or self.values(call.func) == Jump(frozenset())
+                return set() if plain else self.doubt(call)
             if part is _Reading.words and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
                 table = ast.Subscript(call.func.value, ast.Constant(None), ast.Load())
                 return self.all_of((table, *call.args[1:]), _Reading.words)

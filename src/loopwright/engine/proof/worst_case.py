@@ -57,7 +57,7 @@ def worst_case(
         topology=topology,
         joins=joins,
         passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
-        deferred={node for node, spec in builder.nodes.items() if spec.defer},
+        deferred={node for node in topology.ways() if _waits(builder, node)},
         fan_out=fan_out,
     )
     count = counted.count(START)
@@ -86,6 +86,12 @@ def worst_case(
         assumptions=tuple(assumptions_of(builder, topology, fan_out, limits)),
         witness=count.why.model_copy(update={"closing": closing, "inner": dict(inner)}),
     )
+
+
+def _waits(builder: Builder, node: str) -> bool:
+    """Whether a node is deferred; a gate that goes on by source stands once more for each, as ``GATE:SOURCE``."""
+    spec = builder.nodes.get(node.partition(":")[0])
+    return spec is not None and spec.defer
 
 
 def _written(builder: Builder) -> dict[str, Any]:

@@ -129,11 +129,7 @@ def searchable(text: str) -> str:
 
 
 def row_of(run: RunRecord) -> dict[str, Any]:
-    """A run's columns, but its key and its graph.
-
-    Args:
-        run: The run; its children and tags are kept apart.
-    """
+    """A run's columns, but its key and its graph; its children and tags are kept apart."""
     told = run.model_dump(mode="json", exclude={"children", "tags"})
     texts = (run.title, *_texts(told["input"]), run.outcome.answer if run.outcome else "")
     return {

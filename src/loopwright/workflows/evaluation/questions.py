@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from loopwright.errors import InputError, unknown_name_message
+from loopwright.models.validation import problem_lines
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
@@ -98,7 +99,7 @@ def _question(line: str, where: str, fields: Collection[str], own: Collection[st
         question = Question.model_validate({**about, "input": given})
         _refuse_unknown("key of expected", question.expected.own, Expected.model_fields, own)
     except (ValueError, RecursionError) as error:
-        problem = _told(error) if isinstance(error, ValidationError) else str(error)
+        problem = "; ".join(problem_lines(error)) if isinstance(error, ValidationError) else str(error)
         need = f"give one JSON object a line with 'id', {_listed(fields)} and 'expected'"
         raise InputError(f"{where} is no question: {problem}; {need}") from error
     return question
@@ -113,7 +114,3 @@ def _refuse_unknown(kind: str, given: Mapping[str, Any], *known: Collection[str]
 
 def _listed(fields: Collection[str]) -> str:
     return ", ".join(map(repr, fields))
-
-
-def _told(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())

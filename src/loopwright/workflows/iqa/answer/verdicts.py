@@ -95,11 +95,7 @@ class Facts:
         return next((item for item in strong if value - IMPAIRMENT_LEVEL[item.severity] >= 1), None)
 
     def covers(self, names: tuple[str, ...]) -> bool:
-        """Whether the absence of a finding for these names means that there is no such distortion.
-
-        Args:
-            names: Canonical names; none stands for every distortion.
-        """
+        """Whether no finding for these canonical names (none for every one) means that there is no such distortion."""
         wanted = _with_kinds(names)
         if self.plan.plan.distortion_detection and self.evidence.distortion_set and not self._open(wanted):
             return True
