@@ -383,8 +383,9 @@ class Calls(ABC):
         yields = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
         if deep or yields or node in self._following:
             # What it may do to a builder that it is given or names is not known.
-            for graph in builders_in(*given.given, *given.named.values(), *named_in(function)) if given else ():
-                graph.refuse(given.place, f"{function.name}() is not followed that far")
+            if given:
+                for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
+                    graph.refuse(given.place, f"{function.name}() is not followed that far")
             return UNKNOWN
         if given and given.starred:
             for graph in builders_in(*given.given, *given.named.values()):
