@@ -97,13 +97,13 @@ def find(model: KnownModel) -> Weights | None:
 
 def first_here(role: Role, preferred: Callable[[str], bool] | None = None) -> str | None:
     """The first model of the catalogue for a role whose files are on this machine, whole, a preferred one before."""
-    for model in sorted(KNOWN.values(), key=lambda each: not (preferred and preferred(each.name))):
-        if model.role == role:
-            try:
-                if find(model) is not None:
-                    return model.name
-            except WeightsError as error:
-                logger.warning("not used: %s", error)
+    of_role = [model for model in KNOWN.values() if model.role == role]
+    for model in sorted(of_role, key=lambda each: not (preferred and preferred(each.name))):
+        try:
+            if find(model) is not None:
+                return model.name
+        except WeightsError as error:
+            logger.warning("not used: %s", error)
     return None
 
 

@@ -163,8 +163,9 @@ class Threads:
                         return await hub.resume(turns[0].id, answer=answer, changes=changes), before
                     if turns and turns[0].workflow != workflow:
                         raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
-                    # One that was cancelled while it waited left no state to go on from.
-                    if not turns or (await self._at(turns, None))[1].created_at is None:
+                    # One that was cancelled while it waited left no state to go on from; one that finished has one.
+                    done = turns and turns[0].status == "finished"
+                    if not (done or (turns and (await self._at(turns, None))[1].created_at)):
                         return await hub.start(workflow, given, run_id=turn, changes=changes), 0
                     return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
                 except InputError:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopwright.cli.words import AsJson, ConfigFile, shown_count, typed
-from loopwright.cli.words import visible as printable
+from loopwright.cli.words import AsJson, ConfigFile, shown_count, typed, visible
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError
 
@@ -173,7 +172,7 @@ async def _told(question: str, context: UserContext, services: Services) -> int:
     midway, code = False, 0
 
     def aside(text: str) -> None:
-        console.print(printable(text), style="dim", markup=False)
+        console.print(visible(text), style="dim", markup=False)
 
     async for event in astream_chat(question, user_context=context, services=services):
         if isinstance(event, told.Acknowledgment):
@@ -182,7 +181,7 @@ async def _told(question: str, context: UserContext, services: Services) -> int:
             aside(f"({event.strategy or 'nothing left to try'}) {event.message}")
         elif isinstance(event, told.Chunk):
             midway = True
-            print(printable(event.text), end="", flush=True)
+            print(visible(event.text), end="", flush=True)
         elif isinstance(event, told.NodeEnd) and event.node == GENERATE_RESPONSE and midway:
             midway = False
             print()

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopwright.cli.words import AsJson, ConfigFile, one_line, typed
-from loopwright.cli.words import visible as printable
+from loopwright.cli.words import AsJson, ConfigFile, one_line, typed, visible
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError, LoopwrightError
 
@@ -234,7 +233,7 @@ async def _followed(question: str, services: Services, streams: bool, options: A
             result = event
         elif streams and isinstance(event, TextStreamed):
             shown += event.text
-            print(printable(event.text), end="", flush=True)
+            print(visible(event.text), end="", flush=True)
         elif shown and isinstance(event, NodeFinished | NodeRetried | ModelFellBack):
             # The draft ends here; what a further attempt writes begins on a new line.
             print()
@@ -253,17 +252,17 @@ def _print(result: RagResult, draft: str) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     if result.queries and result.queries[0] != result.question:
-        faintly(f"understood as: {printable(result.queries[0])}")
+        faintly(f"understood as: {visible(result.queries[0])}")
     # In the answer, the citations that do not hold are gone from the draft.
-    answer = Text(printable(result.answer.text))
+    answer = Text(visible(result.answer.text))
     if draft.strip() != result.answer.text.strip():
         # What decides is found at a glance in a longer quote.
-        answer.highlight_words([printable(result.answer.short)] if result.answer.short else [], "bold")
+        answer.highlight_words([visible(result.answer.short)] if result.answer.short else [], "bold")
         console.print(answer)
     for citation in result.answer.citations:
-        faintly(f"[{citation.number}] {printable(_place_of(citation))}")
+        faintly(f"[{citation.number}] {visible(_place_of(citation))}")
         if f"[{citation.number}]" not in answer.plain:  # else it has just been read
-            quote = " ".join(printable(citation.quote).split())
+            quote = " ".join(visible(citation.quote).split())
             faintly(f'    "{quote[:_QUOTE_SHOWN]}{"..." * (len(quote) > _QUOTE_SHOWN)}"')
     if result.answer.removed_citations:
         faintly(f"{result.answer.removed_citations} citation(s) did not hold and were removed", "yellow")
@@ -301,7 +300,7 @@ def sources(store: Store = None, tag: Tags = None, config: ConfigFile = None, as
     for document in documents:
         date = document.date.date().isoformat() if document.date else "-"
         labels = "".join(f"  #{tag}" for tag in document.tags)
-        print(printable(f"{date}  {document.title}  {document.id}{labels}"))
+        print(visible(f"{date}  {document.title}  {document.id}{labels}"))
 
 
 @app.command()
