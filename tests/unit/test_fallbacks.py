@@ -131,7 +131,8 @@ def test_a_state_without_messages_needs_a_key_for_the_answer():
 async def test_the_model_is_asked_once_without_tools_and_with_every_call_closed(asynchronous):
     model = ScriptedChatModel("A loop goes round.")
     chosen = with_fallback(model, ScriptedChatModel()) if asynchronous else model
-    node = fallbacks.answer_without_tools(chosen.bind_tools([agent.search], tool_choice="any"))
+    bound = chosen.bind_tools([agent.search], tool_choice="any")
+    node = fallbacks.answer_without_tools(bound.with_retry().with_fallbacks([bound]) if asynchronous else bound)
     state = {"messages": OPEN, "stop_reason": stop()}
     update = await node.ainvoke(state) if asynchronous else node.invoke(state)
     (asked,) = model.calls

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableWithFallbacks
+from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
@@ -175,11 +176,14 @@ def _update(state: State, answer: AIMessage, messages: str, to: str | None) -> U
 
 
 def _without_tools(model: Runnable[Any, Any]) -> Runnable[Any, Any]:
-    if not isinstance(model, RunnableBinding):
+    if isinstance(model, RunnableWithFallbacks):
+        first, *others = map(_without_tools, model.runnables)
+        return model.model_copy(update={"runnable": first, "fallbacks": others})
+    if not isinstance(model, RunnableBindingBase):
         mapped = getattr(model, "mapped", None)  # a chain of models, each bound in its own way
         return model if mapped is None else mapped(_without_tools)
     kwargs = {name: value for name, value in model.kwargs.items() if name not in _TOOL_OPTIONS}
-    return RunnableBinding(bound=_without_tools(model.bound), kwargs=kwargs, config=model.config)
+    return model.model_copy(update={"bound": _without_tools(model.bound), "kwargs": kwargs})
 
 
 # What is read of the state

@@ -68,11 +68,7 @@ class UsageRecorder:
 
 
 def model_name(model: BaseChatModel) -> str:
-    """The name under which a model's usage is counted.
-
-    Returns:
-        Its configured name, or the name of its class if it has none.
-    """
+    """The name under which a model's usage is counted: the configured one, or that of its class."""
     for attribute in ("model_name", "model", "model_id"):
         value = getattr(model, attribute, None)
         if isinstance(value, str) and value:

@@ -34,11 +34,7 @@ def sees(model: BaseChatModel) -> bool:
 
 
 def image_side(model: BaseChatModel) -> int:
-    """The longest side of an image that a model is sent.
-
-    Returns:
-        Pixels, as its `ModelSpec` says, else `IMAGE_SIDE`.
-    """
+    """The longest side of an image that a model is sent, in pixels: as its `ModelSpec` says, else `IMAGE_SIDE`."""
     declared = (model.metadata or {}).get(IMAGE_SIDE_KEY)
     return declared if isinstance(declared, int) else IMAGE_SIDE
 

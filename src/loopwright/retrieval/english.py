@@ -6,7 +6,7 @@ import math
 from functools import cache
 from importlib import resources
 
-import Stemmer
+from loopwright.retrieval.text import stem
 
 _LIST = "frequency_dictionary_en_82_765.txt"
 _SAYS_NOTHING = 5.0
@@ -47,7 +47,6 @@ def share(term: str) -> float:
 
 @cache
 def _stems() -> dict[str, int]:
-    stem = Stemmer.Stemmer("english").stemWord
     found: dict[str, int] = {}
     for word, count in english_words().items():
         key = stem(word)

@@ -205,12 +205,12 @@ class Retriever:
 
     @property
     def lexicon(self) -> Lexicon:
-        """How common each term is in the store.
+        """How common each term is in the store, as the last search saw it: what grades and reads weighs the same.
 
         Raises:
             StoreError: If the store fails.
         """
-        return self._current().lexicon
+        return (self._derived or self._current()).lexicon
 
     def _current(self) -> Derived:
         revision = self._store.revision()

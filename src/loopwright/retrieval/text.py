@@ -42,7 +42,7 @@ def terms(text: str) -> list[str]:
             size = 2 if _IDEOGRAPHS.match(run) else 3
             found += [run[i : i + size] for i in range(max(1, len(run) - size + 1))]
         else:
-            found.append(_stem(run))
+            found.append(stem(run))
     return found
 
 
@@ -66,5 +66,6 @@ def fold(text: str) -> str:
 
 
 @lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """The stem of a folded word, as an English one."""
     return Stemmer.Stemmer("english").stemWord(word)

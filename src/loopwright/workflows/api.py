@@ -344,7 +344,8 @@ class Workflow(ABC, Generic[S]):
             if isinstance(message, AIMessage) and message.text.strip()
         ]
         written = [value for value in details.values() if isinstance(value, str) and value.strip()]
-        return Outcome(answer=(said or written or [""])[-1], details=to_jsonable_python(details, fallback=str))
+        plain = to_jsonable_python(details, bytes_mode="base64", fallback=str)
+        return Outcome(answer=(said or written or [""])[-1], details=plain)
 
     def uncitable(self, names: Sequence[str]) -> Sequence[str]:
         """Those of the citations that an evaluation expects which this workflow can never make, as far as it knows."""

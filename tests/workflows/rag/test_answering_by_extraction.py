@@ -163,7 +163,7 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
     assert "[1]" in answer.text
     texts = {each.id: each.text for each in evidence}
     assert all(texts[each.evidence_id][each.start : each.end] == each.quote for each in answer.citations)
-    grade = grade_answer(question, answer)
+    grade = grade_answer(answer)
     assert grade.supported
     assert grade.useful or not question.isascii()  # pieces of words are never as sure as words
 
@@ -185,7 +185,7 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
 )
 def test_it_is_not_called_an_answer_where_nothing_answers(question: str, evidence: list[Evidence]) -> None:
     answer = extract_answer(question, evidence)
-    assert not grade_answer(question, answer).useful
+    assert not grade_answer(answer).useful
     says = "The documents do not answer" if answer.abstained else "The documents may not answer"
     assert answer.text.startswith(says) and not answer.short
 
@@ -220,7 +220,7 @@ def test_public_questions_are_read_from_their_passages() -> None:
         known = [known.casefold() for known in each["answers"] if known.casefold() not in ("yes", "no")]
         named += bool(known)
         held += any(answer_text in answer.text.casefold() for answer_text in known)
-        assert grade_answer(each["question"], answer).supported
+        assert grade_answer(answer).supported
     assert held >= 0.9 * named
 
 

@@ -49,6 +49,8 @@ def test_a_quote_may_differ_only_in_white_space_and_typography() -> None:
     assert verify_quote("是首都", "北京是首都。") == (2, 5)
     assert verify_quote("a b", "x a\n b y") == (2, 6)
     assert verify_quote("a.c", "abc a.c") == (4, 7)
+    assert verify_quote("file: café, port", "the ﬁle: cafe\u0301, **po\u00adrt**") == (4, 23)
+    assert verify_quote("a cafe", "a café", whole_words=True) is None
 
 
 def test_what_nothing_bears_out_is_left_out_and_counted() -> None:
@@ -58,9 +60,11 @@ def test_what_nothing_bears_out_is_left_out_and_counted() -> None:
     assert answer.left_out == ("Bananas are yellow.", "Alien came out in 1999.", "Nobody said this.")
     assert answer.removed_citations == 4
     assert all_hold(answer, [ALIEN, SCOTT])
-    assert not grade_answer("What is Alien?", answer).supported
+    assert not grade_answer(answer).supported
     both = cite('Alien is a film [1] "Alien is a 1979 film". It was directed by Ridley Scott [1].', [ALIEN])
     assert [each.quote for each in both.citations] == ["Alien is a 1979 film", "It was directed by Ridley Scott."]
+    assert not cite("1. Alien is a film [1].\n2. Ridley Scott directed it [1].", [ALIEN]).left_out
+    assert cite("3. It was directed by Ridley Scott [1].", [ALIEN]).left_out
     assert len(sentence_spans("Am 3. Mai 2024 ist zu. यह है। वह है।")) == 3
 
 
@@ -83,15 +87,9 @@ def test_a_quote_excuses_no_other_check(draft: str) -> None:
     assert answer.left_out and not answer.abstained
 
 
-@pytest.mark.parametrize(
-    "draft",
-    [
-        "The documents do not mention a delay; Alien was directed by Ridley Scott [1].",
-        "No answers were given by Alien.",
-    ],
-)
-def test_a_draft_that_answers_does_not_abstain(draft: str) -> None:
-    assert not cite(draft, [ALIEN]).abstained
+def test_a_draft_that_answers_does_not_abstain() -> None:
+    assert not cite("The documents do not mention a delay; Ridley Scott directed Alien [1].", [ALIEN]).abstained
+    assert not cite("No answers were given by Alien.", [ALIEN]).abstained
 
 
 @pytest.mark.parametrize("draft", ["", "I don't know.", "I don't know", "ไม่ทราบ", "我不知道。", "[1]"])

@@ -13,6 +13,7 @@ from loopwright.models import ModelRegistry
 from loopwright.retrieval.records import Evidence, Filter
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.api import Workflow
 from loopwright.workflows.rag import RAGConfig, Services
 from loopwright.workflows.rag.http import _ingested
 from loopwright.workflows.rag.sources.sample import sample_folder, sample_store
@@ -38,6 +39,10 @@ async def test_nothing_that_people_see_says_where_the_files_lie(hosted):
     assert "bridge.md::0" in seen
     assert str(sample_folder().parent) not in seen
     assert json.loads(json.dumps(done.saved())) == done.saved()
+
+
+def test_bytes_in_a_state_are_told_in_base64(hosted):
+    assert Workflow.outcome(hosted, {"query": b"\xff"}).details == {"query": "_w=="}
 
 
 async def test_hops_are_told_as_progress(store):

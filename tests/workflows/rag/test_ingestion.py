@@ -16,6 +16,7 @@ from ingesting import contents, fresh, in_new_process, ingest_with_little_room, 
 from loopwright.errors import StoreError
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
+from loopwright.workflows.rag.commands import _documents_named
 from loopwright.workflows.rag.sources import IngestReport, UnreadDocument, fill_vectors, ingest
 
 ADA = "Ada Lovelace was born in London. Ada Lovelace worked with Charles Babbage."
@@ -108,6 +109,8 @@ def test_file_names_that_are_not_utf8(store, tmp_path):
     assert ingest([folder], store).stored == 2
     assert [document.id for document in store.documents()] == ids
     assert ingest([folder], store, prune=True).skipped == 2
+    assert _documents_named(os.fsdecode(paths[0]))[1] == ids[1]
+    assert _documents_named("/x/C") == ("/x/C", "/x/C", "/x/C/")  # and not what lies in "/x/C#"
     assert list(store.digests()) == ids
     os.unlink(paths[0])
     assert ingest([folder], store, prune=True).deleted == 1

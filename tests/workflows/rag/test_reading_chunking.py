@@ -18,23 +18,7 @@ from loopwright.workflows.rag.sources.reading.chunking import words_in
 from loopwright.workflows.rag.sources.reading.layout import Layout
 
 _WORDS = st.sampled_from(
-    [
-        "word",
-        "Tower",
-        "end.",
-        "Stop!",
-        "Dr.",
-        "a",
-        "\n",
-        "\n\n",
-        "\t",
-        "กรุงเทพ",
-        "中文。",
-        "x" * 90,
-        "é",
-        "...",
-        "(one)",
-    ]
+    [*"word Tower end. Stop! Dr. a กรุงเทพ 中文。 é ... (one)".split(), "\n", "\n\n", "\t", "x" * 90]
 )
 _TEXTS = st.lists(_WORDS, max_size=60).map(" ".join) | st.text(max_size=300)
 

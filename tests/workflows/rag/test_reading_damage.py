@@ -88,17 +88,7 @@ def test_any_bytes_under_any_name(whole: Path, name: str, data: bytes):
 def test_a_folder_is_walked_in_order(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     root = tmp_path / "root"
     outside = tmp_path / "outside"
-    for name in (
-        "b.md",
-        "a/z.TXT",
-        "a/b/c.pdf",
-        "a.txt",
-        ".hidden.md",
-        ".git/x.md",
-        "image.png",
-        "noextension",
-        "ไทย.md",
-    ):
+    for name in "b.md a/z.TXT a/b/c.pdf a.txt .hidden.md .git/x.md image.png noextension ไทย.md".split():
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("x")

@@ -151,7 +151,7 @@ def test_html_is_what_a_reader_sees(tmp_path: Path):
     assert document.title == "The page"
     assert document.text == (
         "Main thing\n\nFirst boldparagraph\nsecond line\n\nTable\n\nCity | People\nกรุงเทพ | 8 000\n\none\ntwo\n\n"
-        f"a\n   b\n\n{CHINESE}"
+        f"```\na\n   b\n```\n\n{CHINESE}"
     )
     assert headings(document) == [("Main thing",), ("Main thing", "Table")]
 
@@ -159,8 +159,9 @@ def test_html_is_what_a_reader_sees(tmp_path: Path):
 def test_html_declared_encodings(tmp_path: Path):
     page = f'<meta charset="windows-874"><p>{THAI}</p>'
     assert read(tmp_path / "thai.html", page.encode("cp874")).text == THAI
-    wrong = f'<meta charset="us-ascii"><p>{THAI}</p>'
-    assert read(tmp_path / "wrong.htm", wrong.encode()).text == THAI
+    for wrong in ("us-ascii", "utf-16"):
+        page = f'<meta charset="{wrong}"><p>{THAI}</p>'.encode()
+        assert read(tmp_path / "wrong.htm", page + b" " * (len(page) % 2)).text == THAI
     unknown = f'<meta charset="klingon"><p>{CHINESE}</p>'
     assert read(tmp_path / "unknown.htm", unknown.encode()).text == CHINESE
     assert read(tmp_path / "wide.html", f"<p>{THAI}</p>".encode("utf-16")).text == THAI

@@ -115,6 +115,8 @@ def test_other_objects_become_lines(tmp_path: Path):
         ('[{"text": "x"}, {"id": 7, "text": "y"}]', ["1", "7"]),
         ('{"documents": [{"text": "x"}, {"text": "y"}], "version": 3}', ["1", "2"]),
         ('{"documents": "none", "a": 1}', ["1"]),
+        ('{"a": 1, "documents": ["pass", "slip"]}', ["1"]),
+        ('{"documents": [], "people": [{"name": "Ada"}]}', ["people.1"]),
     ],
 )
 def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):

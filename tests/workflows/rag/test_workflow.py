@@ -6,15 +6,17 @@ import asyncio
 from typing import Any
 
 import pytest
-from knowledge import BRIDGES, kept, rag
+from knowledge import BRIDGES, kept, passage_of, rag
 from langgraph.checkpoint.memory import InMemorySaver
 from search_server import closed_port, searching
 
 from loopwright.engine.events.schema import NodeRetried, TextStreamed
 from loopwright.errors import CheckpointError, NodeFailed, StoreError
+from loopwright.models import with_fallback
 from loopwright.retrieval.records import Filter
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.rag import RagResult, Services, ask, astream_ask, build_graph
+from loopwright.workflows.rag.nodes import answer_generation
 
 DESIGNER = "Who designed the Tower Bridge?"
 
@@ -200,6 +202,10 @@ async def test_the_answer_comes_piece_by_piece():
     assert len(pieces) > 1
     assert "".join(pieces) == "Horace Jones designed it [1]."
     assert isinstance(events[-1], RagResult)
+    down = always(ConnectionError("down"), model_name="big")
+    services = rag(BRIDGES, answer_generation=with_fallback(down, always("Jones [1].", model_name="small")))
+    await answer_generation({"question": DESIGNER, "documents": [passage_of(BRIDGES[0])]}, services)
+    assert [*services.usage.entries()] == [("answer_generation", "small")]
 
 
 # Found by reviews

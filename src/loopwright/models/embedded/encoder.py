@@ -42,17 +42,14 @@ class OnnxEmbedder:
         return self._vectors([self._before_passage + text for text in texts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a query, with the prefix that the model expects before one.
-
-        Returns:
-            Its vector [dimensions].
-        """
+        """Embed a query, with the prefix that the model expects before one: a vector [dimensions]."""
         return self._vectors([self._before_query + text])[0]
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for row, (tokens, mask) in enumerate(self._graph.outputs(texts)):
-            vectors[row] = _pooled(tokens, mask, self._pooling)
+            vector = tokens[0] if self._pooling == "cls" else tokens[mask == 1].mean(axis=0)
+            vectors[row] = vector / np.linalg.norm(vector)
         return vectors
 
 
@@ -69,11 +66,6 @@ def open_embedder(name: str) -> OnnxEmbedder:
         WeightsError: If it is unknown, not here, not for embeddings, or damaged.
     """
     return OnnxEmbedder(resolve(name, "embedding"))
-
-
-def _pooled(tokens: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling) -> NDArray[np.float32]:
-    vector = tokens[0] if pooling == "cls" else tokens[mask == 1].mean(axis=0)
-    return vector / np.linalg.norm(vector)
 
 
 class OnnxReranker:
@@ -100,10 +92,8 @@ class OnnxReranker:
         Returns:
             A logit for each passage [texts], in order; higher is more relevant.
         """
-        scores = np.empty(len(texts), dtype=np.float32)
-        for row, (logits, _) in enumerate(self._graph.outputs([(query, text) for text in texts])):
-            scores[row] = logits[0]
-        return scores
+        outputs = self._graph.outputs([(query, text) for text in texts])
+        return np.array([logits[0] for logits, _ in outputs], dtype=np.float32)
 
 
 def open_reranker(name: str) -> OnnxReranker:

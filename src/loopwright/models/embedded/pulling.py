@@ -51,7 +51,9 @@ def pull(model: KnownModel, *, endpoint: str | None = None) -> Weights:
             part.replace(place / file.name)
         shutil.rmtree(place / _PARTIAL, ignore_errors=True)
     except OSError as error:
-        raise WeightsError(_storage_problem(model, place, error)) from None
+        fix = "Make room" if error.errno in _FULL else "Check its permissions"
+        told = f"{model.name} cannot be stored in {place}: {error.strerror or error}. {fix}, or set LOOPWRIGHT_MODELS."
+        raise WeightsError(told) from None
     return Weights(model, {file.name: place / file.name for file in model.files})
 
 
@@ -102,8 +104,3 @@ def _download(model: KnownModel, published: Published, file: WeightFile, partial
         f"{model.name}: {file.remote} of {published.repository} could not be downloaded: {problem}. Try again (what is "
         f"here already is kept), or put the file into {partial.parent} as {file.name}."
     )
-
-
-def _storage_problem(model: KnownModel, place: Path, error: OSError) -> str:
-    fix = "Make room" if error.errno in _FULL else "Check its permissions"
-    return f"{model.name} cannot be stored in {place}: {error.strerror or error}. {fix}, or set LOOPWRIGHT_MODELS."

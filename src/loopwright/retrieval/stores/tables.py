@@ -132,11 +132,7 @@ def counted(connection: Connection, name: str) -> int:
 
 
 def count_up(connection: Connection, name: str, by: int = 1) -> int:
-    """Raise a counter, in a transaction that writes.
-
-    Returns:
-        Its value before.
-    """
+    """Raise a counter, in a transaction that writes; gives its value before."""
     value = COUNTER.c.value
     raised = update(COUNTER).where(COUNTER.c.name == name).values(value=value + by).returning(value)
     return connection.execute(raised).scalar_one() - by
@@ -228,16 +224,12 @@ def _passage_row(passage: Passage, key: int, document: int, place: int, entities
         "text": passage.text,
         "title": passage.title,
         "heading": passage.heading,
-        "title_key": _key(passage.title),
+        "title_key": bounded(entity_key(passage.title)),
         "entities": json.dumps(list(dict.fromkeys(map(bounded, entities))), ensure_ascii=False),
         "page": passage.page,
         "starts": passage.start,
         "ends": passage.end,
     }
-
-
-def _key(name: str) -> str:
-    return bounded(entity_key(name))
 
 
 def bounded(text: str) -> str:

@@ -51,16 +51,18 @@ class _Reply(BaseModel):
 
 class _JsonSearch:
     name: ClassVar[str]
+    home: ClassVar[str] = ""
+    """Where it answers unless an address is configured."""
     hints: Mapping[int, str]
     """Status -> what it means there and how to mend it."""
 
-    def __init__(self, settings: SearchSettings, url: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, settings: SearchSettings, headers: Mapping[str, str] | None = None) -> None:
         """Get ready; nothing is sent.
 
         Raises:
             ConfigError: If the address is unusable.
         """
-        self._url = _search_url(url, self.name)
+        self._url = _search_url(settings.url or self.home, self.name)
         self._most, self._seconds = settings.max_results, settings.timeout
         # Compressed replies are not asked for: a small one can unpack to gigabytes. httpx hides a key in its repr.
         self._headers = httpx.Headers({"User-Agent": "loopwright", "Accept-Encoding": "identity", **(headers or {})})
@@ -162,14 +164,6 @@ class SearxngSearch(_JsonSearch):
         429: "its limiter allows no more requests for now",
     }
 
-    def __init__(self, settings: SearchSettings) -> None:
-        """Get ready; nothing is sent.
-
-        Raises:
-            ConfigError: If the address is unusable.
-        """
-        super().__init__(settings, settings.url or "")
-
     @property
     def _who(self) -> str:
         return f"SearXNG at {_shown(self._url).removesuffix('/search')}"
@@ -197,6 +191,7 @@ class TavilySearch(_JsonSearch):
     """Asks Tavily, by ``POST {url}/search``. The key is in no message and no ``repr``."""
 
     name = "tavily"
+    home = "https://api.tavily.com"
 
     def __init__(self, settings: SearchSettings) -> None:
         """Read the key; nothing is sent.
@@ -212,7 +207,7 @@ class TavilySearch(_JsonSearch):
             433: "the pay-as-you-go limit of this API key is reached",
         }
         headers = {"Authorization": f"Bearer {_read_key(variable)}"}
-        super().__init__(settings, settings.url or "https://api.tavily.com", headers)
+        super().__init__(settings, headers)
 
     def _request(self, query: str, count: int) -> dict[str, Any]:
         return {"method": "POST", "url": self._url, "json": {"query": query, "max_results": min(count, 20)}}

@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 
 MEGABYTE = 1024 * 1024
 """Bytes in a megabyte, as the messages count them."""
+# What stands between a file with records and the key of one; other names may hold the sign themselves.
+_RECORD = re.compile(r"(?:(?<=\.csv)|(?<=\.json)|(?<=\.jsonl)|(?<=\.ndjson))#", re.IGNORECASE)
 # How Python gives bytes of a file name that are not UTF-8 (PEP 383), and how an id shows them.
 _RAW_BYTE = re.compile("[\udc80-\udcff]")
 _SHOWN_BYTE = re.compile("%([89A-F][0-9A-F])")
@@ -63,6 +65,12 @@ def log_problem(problem: ReadingProblem) -> None:
 def document_id(path: Path) -> str:
     """The document id of a file: its path with forward slashes; bytes that are not UTF-8 are written as ``%FF``."""
     return _RAW_BYTE.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", path.as_posix())
+
+
+def file_and_key(id: str) -> tuple[str, str]:
+    """The file that an id names, and of a record in it the key; a "#" in the path is a part of it."""
+    file, *key = _RECORD.split(id, maxsplit=1)
+    return file, "".join(key)
 
 
 def possible_paths(id: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ import typer
 from loopwright.cli.words import AsJson, ConfigFile, one_line, typed, visible
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError, LoopwrightError
+from loopwright.workflows.files.source import document_id, file_and_key
 
 if TYPE_CHECKING:
     from loopwright.retrieval.records import Filter
@@ -89,8 +90,10 @@ def _documents_named(source: str) -> tuple[str, ...]:
         raise InputError("a document's name is empty; `loopwright rag sources` lists them")
     if "://" in source:
         return (source,)
-    path = Path(source).expanduser().resolve().as_posix()
-    return (source, path, f"{path}#", f"{path}/")
+    path = document_id(Path(source).expanduser().resolve())
+    records = f"{path}#"
+    # Beside a folder "C" may lie a folder "C#".
+    return (source, path, f"{path}/", *([records] if file_and_key(records)[0] == path else ()))
 
 
 @contextmanager

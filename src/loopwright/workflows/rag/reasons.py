@@ -18,10 +18,7 @@ def asked_of(state: GraphState) -> str:
 
 def unique(found: Iterable[Evidence]) -> list[Evidence]:
     """Evidence without what comes again, in the order of its first coming."""
-    first: dict[str, Evidence] = {}
-    for evidence in found:
-        first.setdefault(evidence.id, evidence)
-    return [*first.values()]
+    return [*{evidence.id: evidence for evidence in found}.values()]
 
 
 def retries(state: GraphState) -> tuple[int, int]:

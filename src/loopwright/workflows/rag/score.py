@@ -8,6 +8,7 @@ from pathlib import PurePath
 from loopwright.workflows.api import Outcome
 from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.evaluation.scores import answer_scores, citation_scores
+from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.schemas import Answer
 
 
@@ -39,7 +40,7 @@ def score(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
 
 def names_of(document: str) -> tuple[str, ...]:
     """What a document may be called: its id, its own id in a file of many, the file, and the file's name."""
-    path, _, key = document.partition("#")
+    path, key = file_and_key(document)
     return document, key, path, PurePath(path).name
 
 

@@ -32,6 +32,7 @@ from loopwright.workflows.api import (
     WorkflowInput,
 )
 from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.config import RAGConfig, RAGSection
 from loopwright.workflows.rag.graph import BACKEND, GENERATION, TRANSFORMATION, build_graph
 from loopwright.workflows.rag.nodes import NODES
@@ -355,8 +356,8 @@ def _without_folders(value: Any) -> Any:
 
 
 def _file_name(identity: str) -> str:
-    path, mark, key = identity.partition("#")
-    return f"{PurePath(path).name}{mark}{key}" if PurePath(path).is_absolute() else identity
+    file = file_and_key(identity)[0]
+    return PurePath(file).name + identity[len(file) :] if PurePath(file).is_absolute() else identity
 
 
 def ask(question: str, **options: Unpack[AskOptions]) -> RagResult:

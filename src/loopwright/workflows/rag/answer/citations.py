@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import UNSPACED, fold, terms
+from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.answer.sentences import STOPS, sentence_spans
 from loopwright.workflows.rag.question.words import ASKING_WORDS, has_unspaced, informative_terms, names
 from loopwright.workflows.rag.schemas import Answer, Citation, Sentence
@@ -34,10 +36,14 @@ _NOT_BORNE_OUT = "The documents do not bear out an answer to this."
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("“”„‟«»″", '"'),
-        **dict.fromkeys("‘’‚‛′`", "'"),
+        **dict.fromkeys("‘’‚‛′", "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
     }
 )
+# What a quote need not repeat: soft hyphens, and Markdown's marks of emphasis and code.
+_UNSEEN = "\u00ad*`"
+# Between the digits of a number; an ordinary space may also stand between two numbers.
+_NARROW = str.maketrans(dict.fromkeys("\u00a0\u2009\u202f", "'"))
 
 
 @dataclass(slots=True)
@@ -87,13 +93,16 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
     kept: list[Sentence] = []
     left_out: list[str] = []
     removed = 0
+    # The numbers of a list, which count up, claim nothing.
+    items = [*map(int, re.findall(r"^[ \t]*(\d{1,3})[.)]\s", draft, re.MULTILINE))]
+    item = r"^\d{1,3}[.)]\s+" if len(items) > 1 and items == [*range(1, len(items) + 1)] else "^"
     for start, end in sentence_spans(draft):
         numbers = _numbers(draft[start:end])
         text = re.sub(rf"(?<!\s)\s++([.!?,;:，{STOPS}])", r"\1", _MARKS.sub("", draft[start:end])).strip()
         if not any(map(str.isalnum, text)):
             continue
         given = [(number, quote) for place, number, quote in quotes if start <= place < end]
-        cited = _bound(text, numbers, evidence, given, listed)
+        cited = _bound(re.sub(item, "", text), numbers, evidence, given, listed)
         removed += len(numbers) - len(cited)
         if cited:
             kept.append(Sentence(text=text, citations=tuple(dict.fromkeys(cited))))
@@ -122,12 +131,19 @@ def joined(sentences: Sequence[Sentence], between: str = " ") -> str:
     return between.join(map(marked, sentences))
 
 
+def is_row(evidence: Evidence) -> bool:
+    """Whether a passage is the row of a table, which has its name above it; a record with a text of its own has not."""
+    return bool(evidence.heading and file_and_key(evidence.document_id)[1])
+
+
 def best_quote(sentence: str, evidence: Evidence) -> tuple[int, int, float]:
     """The sentence of a passage that bears another sentence out best."""
     wanted, titled = set(informative_terms(sentence)), set(terms(evidence.title))
+    # A row is one statement, whatever the number of its fields.
+    spans = [(0, len(evidence.text))] if is_row(evidence) else sentence_spans(evidence.text)
     scored = [
         (len(wanted & {*terms(evidence.text[start:end]), *titled}) / (len(wanted) or 1), -start, end)
-        for start, end in sentence_spans(evidence.text)
+        for start, end in spans
     ]
     share, negative_start, end = max(scored, default=(0.0, 0, 0))
     return -negative_start, end, share
@@ -135,7 +151,7 @@ def best_quote(sentence: str, evidence: Evidence) -> tuple[int, int, float]:
 
 def numbers_in(text: str) -> set[str]:
     """The numbers of a text in digits, of which 1,000, 1.000 and 1000 are one, and so are 9 and 09, 2,5 and 2.5."""
-    whole = _THOUSANDS.sub(lambda match: re.sub(r"\D", "", match[0]), fold(text))
+    whole = _THOUSANDS.sub(lambda match: re.sub(r"\D", "", match[0]), fold(text.translate(_NARROW)))
     plain = re.sub(r"(?<![,\d])(\d+),(\d\d?)(?!,?\d)", r"\1.\2", whole)
     return {number.lstrip("0") or "0" for number in re.findall(r"\d+(?:\.\d+)?", plain)}
 
@@ -165,11 +181,12 @@ def _bound(
     """The new numbers of the citations that hold."""
     several = len(set(numbers)) > 1
     cited = [(number, evidence[number - 1]) for number in numbers if 1 <= number <= len(evidence)]
-    known = {term for _, each in cited for term in terms(f"{each.title} {each.heading} {each.text}")}
+    sources = [f"{each.title} {each.heading} {each.text}" for _, each in cited]
+    known = {term for source in sources for term in terms(source)}
     named = {term for name in names(text) for term in terms(name)} - ASKING_WORDS
     # What the sentence names and counts must stand in what it cites, whatever else it shares with it.
     wanted = set(informative_terms(text))
-    counted = {number for _, each in cited for number in numbers_in(f"{each.title} {each.heading} {each.text}")}
+    counted = {number for source in sources for form in (source, fold(source)) for number in numbers_in(form)}
     if not numbers_in(text) <= counted or not named <= known:
         return []
     kept: list[int] = []
@@ -190,7 +207,7 @@ def _bound(
 
 
 def verify_quote(quote: str, text: str, *, whole_words: bool = False) -> tuple[int, int] | None:
-    """Find a quote in a text, whatever the white space and the shape of quotation marks and dashes; case counts.
+    """Find a quote in a text, whatever the white space and how characters are written or marked; case counts.
 
     Returns:
         Where it stands: ``text[start:end]`` are the source's own characters. None if it does not stand there, or if the
@@ -198,10 +215,7 @@ def verify_quote(quote: str, text: str, *, whole_words: bool = False) -> tuple[i
     """
     if not any(character.isalnum() for character in quote):
         return None
-    exact = _find(quote.strip(), text, whole_words)
-    if exact >= 0:
-        return exact, exact + len(quote.strip())
-    wanted = " ".join(quote.translate(_PLAIN).split())
+    wanted = _plain(quote)[0].strip()
     plain, places = _plain(text)
     start = _find(wanted, plain, whole_words)
     return None if start < 0 else (places[start], places[start + len(wanted) - 1] + 1)
@@ -217,7 +231,8 @@ def _find(wanted: str, text: str, whole_words: bool) -> int:
 
 def _inside_word(text: str, place: int) -> bool:
     around = text[max(0, place - 1) : place + 1]
-    return 0 < place < len(text) and around.isalnum() and not UNSPACED.search(around)
+    inside = unicodedata.combining(around[-1:] or " ") or (around.isalnum() and not UNSPACED.search(around))
+    return 0 < place < len(text) and bool(inside)
 
 
 def _plain(text: str) -> tuple[str, list[int]]:
@@ -225,10 +240,9 @@ def _plain(text: str) -> tuple[str, list[int]]:
     kept: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
-        if character.isspace():
-            if kept and kept[-1] == " ":
-                continue
-            character = " "
-        kept.append(character.translate(_PLAIN))
-        places.append(place)
+        if character in _UNSEEN or (character.isspace() and kept[-1:] == [" "]):
+            continue
+        parts = " " if character.isspace() else unicodedata.normalize("NFKD", character.translate(_PLAIN))
+        kept += parts
+        places += [place] * len(parts)
     return "".join(kept), places

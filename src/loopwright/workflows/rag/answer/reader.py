@@ -13,7 +13,8 @@ import numpy as np
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import fold, terms
-from loopwright.workflows.rag.answer.citations import CitationList, joined
+from loopwright.workflows.files.source import file_and_key
+from loopwright.workflows.rag.answer.citations import CitationList, is_row, joined
 from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, wanted
@@ -132,7 +133,7 @@ def extract_answer(
     listed = CitationList()
     sure = confidence >= ANSWERED
     # What only comes nearest is short, or a table would be shown whole.
-    groups = [group[:QUOTES] if not sure and _is_row(group[0].evidence) else group for group in groups]
+    groups = [group[:QUOTES] if not sure and is_row(group[0].evidence) else group for group in groups]
     leads = [LEAD, *([LEAD if sure else LEAD // 2] * QUOTES)]
     sentences = tuple(_sentence(words, group, listed, lead) for group, lead in zip(groups, leads, strict=False))
     # Beside what is sure only what says more of what is asked, or is compared; the others are there to be looked at.
@@ -225,21 +226,15 @@ def _beside(place: int, evidence: Sequence[Evidence], gains: Sequence[float]) ->
     """The other passages of a file that fit nearly as well as one, best first; then those that stand next to it."""
     first = evidence[place]
     same = [n for n, each in enumerate(evidence) if n != place and _file(each) == _file(first)]
-    is_row = _is_row(first)
-    least = gains[place] * (_RIVAL_ROW if is_row else _RIVAL)
+    least = gains[place] * (_RIVAL_ROW if is_row(first) else _RIVAL)
     rivals = sorted((n for n in same if gains[n] >= least), key=lambda n: -gains[n])
-    apart = {n: abs(evidence[n].start - first.start) for n in same if not is_row}
+    apart = {n: abs(evidence[n].start - first.start) for n in same if not is_row(first)}
     return list(dict.fromkeys([*rivals, *sorted((n for n in apart if apart[n] <= _NEXT), key=lambda n: apart[n])]))
-
-
-def _is_row(evidence: Evidence) -> bool:
-    """Whether a passage is the row of a table, which has its name above it; a record with a text of its own has not."""
-    return bool(evidence.heading) and "#" in evidence.document_id
 
 
 def _file(evidence: Evidence) -> str:
     """What a passage is quoted together with: its document, or the table of a row."""
-    return evidence.document_id.partition("#")[0] if _is_row(evidence) else evidence.document_id or evidence.id
+    return file_and_key(evidence.document_id)[0] if is_row(evidence) else evidence.document_id or evidence.id
 
 
 def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: CitationList, lead: int) -> Sentence:
@@ -249,7 +244,7 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
     beside a row; the rest stands in their citations.
     """
     leads = [
-        _lead(words, quote, lead if quote is group[0] else lead // 2) if adds or _is_row(quote.evidence) else ""
+        _lead(words, quote, lead if quote is group[0] else lead // 2) if adds or is_row(quote.evidence) else ""
         for quote, adds in zip(group, _added(words, group), strict=True)
     ]
     placed = sorted(
@@ -369,14 +364,15 @@ def _signs(question: str, words: Mapping[str, Asked], first: _Quote) -> list[flo
     """What speaks for an answer, each from 0 to 1; a likely form of a word counts in part.
 
     How much of the question, and of what it says of that which it names, whichever is less, one sentence of the first
-    quote holds under its headings: of "how old is Ada King" a sentence with the name alone says nothing. How many and
-    how rare words the quote holds in all.
+    quote, or the whole of a row, holds under its headings: of "how old is Ada King" a sentence with the name alone
+    says nothing. How many and how rare words the quote holds in all.
     """
     # What is no name is too little to go by where words are pieces of two or three characters.
     named = set[str]() if has_unspaced(question) else {term for name in subjects(question) for term in terms(name)}
     weights = {term: asked.weight for term, asked in words.items()}
     said = {term: weight for term, weight in weights.items() if term not in named}
-    sentences = [_closeness(words, found | first.above) for found in first.found]
+    parts = [set[str]().union(*first.found)] if is_row(first.evidence) else first.found
+    sentences = [_closeness(words, found | first.above) for found in parts]
     rarities = {term: asked.rarity for term, asked in words.items()}
     return [
         max(min(_sum(of, held) / (sum(of.values()) or 1.0) for of in (weights, said or weights)) for held in sentences),

@@ -62,7 +62,7 @@ def units_of(text: str, heading: str = "") -> tuple[Unit, ...]:
     """
     found: list[Unit] = []
     header = last if has_cells(last := heading.rpartition(" > ")[2]) else ""
-    lines = _lines(text)
+    lines = [(line.start(), line.start() + len(line[0].rstrip())) for line in re.finditer("^.*$", text, re.MULTILINE)]
     fences = [(number, match) for number, line in enumerate(lines) if (match := _FENCE.fullmatch(text[slice(*line)]))]
     inside = bool(len(fences) % 2 and not fences[0][1][2].strip())
     begun, language = 0, ""
@@ -113,11 +113,6 @@ def _running(text: str, units: Sequence[Unit]) -> str:
         return " " if place - text.rfind("\n", 0, place) > FULL_LINE and place not in ends else gap[0]
 
     return plain_text(_LINE_BREAK.sub(joined, text[start:end]))
-
-
-def _lines(text: str) -> list[tuple[int, int]]:
-    lines = re.finditer("^.*$", text, re.MULTILINE)
-    return [(line.start(), line.start() + len(line[0].rstrip())) for line in lines]
 
 
 def _code(text: str, lines: Sequence[tuple[int, int]], language: str) -> Iterator[Unit]:

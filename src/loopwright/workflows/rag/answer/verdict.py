@@ -9,10 +9,8 @@ from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.protocols import Reranker
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import terms
-from loopwright.workflows.rag.answer.citations import numbers_in
 from loopwright.workflows.rag.answer.reader import ANSWERED, held_of, share_of
 from loopwright.workflows.rag.question.forms import asked_words, corrected, lexicon_of
-from loopwright.workflows.rag.question.words import informative_terms
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Grade
 
 _RELEVANT = 0.2
@@ -59,21 +57,18 @@ def relevance_from_logit(logit: float, evidence_id: str) -> Grade:
     return Grade(id=evidence_id, verdict=verdict, score=score, reason=f"the reranker's logit is {logit:.2f}")
 
 
-def grade_answer(question: str, answer: Answer) -> AnswerGrade:
+def grade_answer(answer: Answer) -> AnswerGrade:
     """Judge an answer by rules; that its quotes stand in their passages was seen to when it was made.
 
-    It is supported if it says something and nothing had to be left out, and useful if its quotes are sure to answer,
-    or if it says something that the question does not.
+    It is supported if it says something and nothing had to be left out, and useful where a chat model wrote it, or if
+    its quotes are sure to answer.
     """
     if answer.abstained:
         # It says nothing that needs support, and another attempt from the same passages would say the same.
         return AnswerGrade(supported=True, useful=False, reason="the passages do not answer the question")
     supported = bool(answer.sentences) and not answer.left_out
-    if answer.confidence:
-        problem = "" if answer.confidence >= ANSWERED else "the passages fit, but it is not sure that they answer"
-    else:
-        new = set(informative_terms(answer.text)) - set(terms(question))
-        problem = "" if new or numbers_in(answer.short) else "it only repeats the question"
+    unsure = 0 < answer.confidence < ANSWERED
+    problem = "the passages fit, but it is not sure that they answer" if unsure else ""
     reasons = ["" if supported else "the sources do not bear out all that it says", problem]
     return AnswerGrade(
         supported=supported, useful=not problem, unsupported=answer.left_out, reason="; ".join(filter(None, reasons))

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessageChunk
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
 from loopwright.engine.events.schema import TextStreamed, emit
+from loopwright.models.fallback import answering_name
 from loopwright.models.usage import model_name
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import untrusted_line
@@ -122,22 +123,18 @@ async def _written(
     text = services.prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))
     name = model_name(chat)
     options: dict[str, Any] = {"max_tokens": _SHORT} if short else {}
-    whole: BaseMessage | None = None
+    whole: AIMessageChunk | None = None
     try:
         async for piece in chat.astream(text, **options):
-            whole = piece if whole is None else _joined(whole, piece)
+            whole = piece if whole is None else whole + piece
             _tell("" if short else piece.text)
     except Exception:
         services.usage.record_failure(model=name, node=NODE)
         raise
     if whole is None:
         return ""
-    services.usage.record(whole, model=name, node=NODE)
+    services.usage.record(whole, model=answering_name(chat, whole), node=NODE)
     return whole.text
-
-
-def _joined(whole: BaseMessage, piece: BaseMessage) -> BaseMessage:
-    return whole + piece if isinstance(whole, AIMessageChunk) and isinstance(piece, AIMessageChunk) else piece
 
 
 def _tell(text: str) -> None:
@@ -167,7 +164,7 @@ async def generation_grading(state: GraphState, services: Services) -> dict[str,
     if services.chat("generation_grading") and not answer.abstained:
         grade = await _grade_by_model(question, answer, evidence, services)
     else:
-        grade = grade_answer(question, answer)
+        grade = grade_answer(answer)
     logger.info("the answer is supported: %s, useful: %s. %s", grade.supported, grade.useful, grade.reason)
     return {"answer_grade": grade, "status": status_of(answer, grade)}
 

@@ -89,12 +89,12 @@ def _grades_without_model(question: str, hop: str | None, found: Sequence[Eviden
         return []
     graph = any(evidence.origin == "graph" for evidence in found)
     lexicon = services.retriever.lexicon if graph else lexicon_of(found)
+    shared = [grade_passage(question, evidence, query=hop, lexicon=lexicon) for evidence in found]
     if services.reranker is None:
-        return [grade_passage(question, evidence, query=hop, lexicon=lexicon) for evidence in found]
+        return shared
     logits = relevance(services.reranker, question, found, lexicon)
     grades = [relevance_from_logit(logit, evidence.id) for logit, evidence in zip(logits, found, strict=True)]
     # A reranker that reads English only is no judge of another language, nor of a part of a question; shared words are.
-    shared = [grade_passage(question, evidence, query=hop, lexicon=lexicon) for evidence in found]
     return [other if own.verdict == "irrelevant" else own for own, other in zip(grades, shared, strict=True)]
 
 

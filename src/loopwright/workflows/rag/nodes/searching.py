@@ -32,8 +32,7 @@ async def knowledge_graph_retrieval(state: GraphState, services: Services) -> di
     k = services.config.rag.retrieval.k.of(state.get("complexity") or Complexity.ONE_HOP)
     if services.chat("nodes_and_edges_grading") is None:
         k = max(k, _READ)
-    retriever = await asyncio.to_thread(lambda: services.retriever)
-    found = await asyncio.to_thread(retriever.retrieve, query, k, where=state.get("where"))
+    found = await asyncio.to_thread(lambda: services.retriever.retrieve(query, k, where=state.get("where")))
     logger.info("%d passages found for %r", len(found), query)
     return {"retrieved": found, "grades": []}
 

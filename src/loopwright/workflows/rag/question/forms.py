@@ -102,6 +102,7 @@ def _counted(words: tuple[str, ...]) -> set[str]:
     return {f"<{term}>" for word in words if word for term in terms(word)}
 
 
+@lru_cache(maxsize=16)
 def corrected(question: str, lexicon: Lexicon) -> str:
     """A question with what is likely mistyped as the documents write it, for models that read whole words.
 

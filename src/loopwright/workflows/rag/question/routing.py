@@ -13,7 +13,7 @@ from loopwright.workflows.rag.schemas import Route
 _WEB = re.compile(
     r"^(?:(?:please|can you|could you|would you|go and)\s+)*"
     r"(?:(?:search|google|check|browse|query)(?: on)? (?:the )?(?:web|internet|online|net(?= for\b|\W*$))\b"
-    r"|(?:look|search|find)(?: up| for)?(?: (?P<inner>.{1,200}?))?(?: up)? (?:on the (?:web|internet)|online)\b"
+    r"|(?:look|search|find)(?: up| out| for)?(?: (?P<inner>.{1,200}?))?(?: up)? (?:on the (?:web|internet)|online)\b"
     r"|(?:do|run|make) a web ?search\b|web ?search\b"
     r"|such(?:e)? (?:im (?:internet|netz|web))|cherche(?:z)? sur (?:internet|le web)|busca(?:r)? en (?:internet|la web)"
     r"|(?:ช่วย)?(?:ค้นหา|ค้น|หา|เสิร์ช)(?:ใน|จาก|บน|ทาง)(?:เว็บ|อินเทอร์เน็ต|เน็ต|กูเกิล)"
@@ -24,10 +24,11 @@ _WEB = re.compile(
 # What is asked comes first, and the web in a clause of its own: "Can guests use the internet?" asks for none.
 _WEB_AFTER = re.compile(
     r"^(?P<rest>.{3,500}?)(?:(?:(?<=[,;:.?!–-])|\s(?:and|please))\s+(?:and |please )*"
-    r"(?:(?:search|check|look (?:it|this) up|use)\s+(?:on |in )?(?:the )?(?:web|internet|online)|on the web)"
+    r"(?:(?:search|check|look (?:it|this) up|(?<!and )use)\s+(?:on |in )?(?:the )?(?:web|internet|online)|on the web)"
     r"|,?\s+according to the (?:web|internet))\s*[?.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
+_EMPTY = ("", "it", "that", "this", "for it", "for me", "up", "please")
 _NOTHING = "What shall I search the web for?"
 
 
@@ -55,9 +56,8 @@ def web_query(question: str) -> str | None:
     text = " ".join(question.split())
     match = _WEB.match(text)
     if match is not None:
-        rest = match["rest"].strip() or (match["inner"] or "").strip()
-        nothing = fold(rest.strip(" ?.!。？")) in ("it", "that", "this", "for it", "for me", "up", "please")
-        return "" if nothing else rest
+        parts = ((match["inner"] or "").strip(), match["rest"].strip())
+        return " ".join(part for part in parts if fold(part.strip(" ?.!。？")) not in _EMPTY)
     match = _WEB_AFTER.match(text)
     return None if match is None else match["rest"].strip(" ,;:–-")
 

@@ -107,7 +107,4 @@ def subjects(question: str) -> list[str]:
 
 def unique(texts: Iterable[str]) -> list[str]:
     """Each text once, in order, whatever its case."""
-    kept: dict[str, str] = {}
-    for text in texts:
-        kept.setdefault(fold(text), text)
-    return list(kept.values())
+    return list({fold(text): text for text in texts}.values())

@@ -56,7 +56,9 @@ def read(source: Source) -> Iterator[ReadDocument]:
 def _markup(source: Source, data: bytes) -> str:
     """The page's characters: by the encoding that it declares, else as any text."""
     declared = EncodingDetector.find_declared_encoding(data, is_html=True)
-    if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\x00" not in data:
+    marked = data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data
+    # What could be read as ASCII, as its declaration was, is no UTF-16.
+    if declared and not marked and not declared.startswith(("utf-16", "utf-32")):
         # All bytes are Latin-1, which is declared by habit: they may be UTF-8, or what Windows adds to it.
         for encoding in ("utf-8", "cp1252") if declared in _LATIN else (declared,):
             with suppress(LookupError, UnicodeError):  # it may be one that does not exist or that it does not keep to
@@ -104,7 +106,8 @@ class _Page:
         if tag.name == "tr" and self._row(tag):
             return []
         if tag.name == "pre":
-            self._layout.paragraph(tag.get_text())
+            if (code := tag.get_text().strip("\n")).strip():
+                self._layout.paragraph(f"```\n{code}\n```")
             return []
         return [(tag.name,), *inside]
 

@@ -85,16 +85,11 @@ def _marks(text: str) -> list[Mark]:
     for token, content in pairwise(tokens):
         if token.type != "heading_open" or token.level or token.map is None:
             continue
-        name = _shown(inline, content.content)
+        parts = (child.content for each in inline.parseInline(content.content) for child in each.children or ())
+        name = " ".join("".join(parts).split())
         if not name:
             continue
         path = headings.enter(int(token.tag[1:]), name)
         begin, end = token.map
         marks.append(Mark(start=offsets[begin], body=min(offsets[end], len(text)), headings=path))
     return marks
-
-
-def _shown(inline: MarkdownIt, heading: str) -> str:
-    """A heading as it is shown, without marks."""
-    parts = (child.content for token in inline.parseInline(heading) for child in token.children or ())
-    return " ".join("".join(parts).split())

@@ -62,7 +62,8 @@ def _pages(source: Source, reader: PdfReader) -> Layout:
 
 def _joined(match: re.Match[str]) -> str:
     """A word that was parted at the end of a line; of two words that make none together the hyphen is their own."""
-    own = {match[1], match[2]} <= english_words().keys() and match[1] + match[2] not in english_words()
+    first, second = match[1].lower(), match[2].lower()
+    own = {first, second} <= english_words().keys() and first + second not in english_words()
     return match[1] + "-" * own + match[2]
 
 

@@ -134,7 +134,7 @@ def _records(value: object) -> Iterator[tuple[str, object]]:
     the object says is one more record.
     """
     fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
-    value = inner if isinstance(inner := fields.get("documents"), list) else value
+    value = inner if _is_list_of_objects(inner := fields.get("documents")) else value
     if isinstance(value, list):
         yield from ((str(place), record) for place, record in enumerate(cast(list[Any], value), 1))
         return
@@ -144,7 +144,7 @@ def _records(value: object) -> Iterator[tuple[str, object]]:
         yield from ((f"{name}.{place}", record) for place, record in enumerate(records, 1))
     if not lists:
         yield "1", value
-    elif rest := {name: each for name, each in flat.items() if name not in lists}:
+    elif any(_lines(rest := {name: each for name, each in flat.items() if name not in lists})):
         yield "rest", rest
 
 
