@@ -60,12 +60,15 @@ def test_hits_by_conditions_alone_are_in_order_of_time_and_the_rest_is_counted()
     assert "And 10 more" in draft.text
 
 
-def test_hits_that_break_a_condition_are_named_as_such_and_answer_only_in_part() -> None:
+def test_what_breaks_a_condition_or_is_not_there_is_said_and_answers_only_in_part() -> None:
     draft = list_answer(asked(topic="sourdough", day="2024-05-05"), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known())
     assert draft.status == "partial" and "on another day than asked" in draft.text
     both = {"sessions": [hit(SOURDOUGH, 0.9), hit(SUNDAY, 0.6)]}
     good = list_answer(asked(topic="sourdough", day="2024-05-05"), both, Known())
     assert (good.status, good.referenced_ids) == ("answered", ("sessions:31",))
+    note = "There is no room Hall 9"
+    draft = list_answer(asked(topic="sourdough", notes=[note]), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known())
+    assert draft.status == "partial" and draft.text.count(note) == 1
 
 
 @pytest.mark.parametrize(
@@ -73,12 +76,6 @@ def test_hits_that_break_a_condition_are_named_as_such_and_answer_only_in_part()
 )
 def test_the_status_goes_by_the_evidence(score: float, status: str) -> None:
     assert list_answer(asked(topic="bread"), {"sessions": [hit(OVENS, score)]}, Known()).status == status
-
-
-def test_what_the_conference_does_not_have_is_said_and_makes_it_partial() -> None:
-    note = "There is no room Hall 9"
-    draft = list_answer(asked(topic="sourdough", notes=[note]), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known())
-    assert draft.status == "partial" and draft.text.count(note) == 1
 
 
 def test_a_persons_sessions_are_listed_with_time_and_room() -> None:
@@ -105,6 +102,9 @@ def test_counts_ends_and_clashes_are_computed() -> None:
     assert computed("longest", hit(SOURDOUGH, 1.0)).startswith("The longest:")
     assert computed("clash", *two).startswith("Yes, they overlap:")
     assert computed("clash", hit(SOURDOUGH, 1.0), hit(SUNDAY, 1.0)).startswith("No, they do not clash")
+    known = Known(limit=1, outcomes=[outcome(1, [each]) for each in two])
+    whole = asked().model_copy(update={"operation": "clash", "parts": (asked(), asked())})
+    assert set(list_answer(whole, {"sessions": two}, known).referenced_ids) == {"sessions:17", "sessions:23"}
     assert "is longer, with 45 minutes" in computed("compare", *two)
     endless = (hit(each.record.model_copy(update={"end": None}), 1.0) for each in two)
     assert "does not say how long they take" in (told := computed("compare", *endless)) and "0 minutes" not in told
@@ -144,10 +144,13 @@ def judged(text: str, *ids: str, question: Question = TOPIC) -> Evaluation:
     return evaluate_answer(question, Draft(text=text, referenced_ids=ids), RESULTS)
 
 
-def test_a_good_answer_has_full_marks() -> None:
+def test_a_good_answer_has_full_marks_and_none_has_none() -> None:
     found = judged("**Bread without yeast** [sessions:17]: Sat 4 May, 10:00-10:45, Hall 2. Sourdough.", "sessions:17")
     assert (found.quality_score, found.faithfulness_score, found.confidence_score) == (1.0, None, 0.9)
     assert found.issues == ()
+    draft = list_answer(TOPIC, {"sessions": []}, Known(info=INFO))
+    found = evaluate_answer(TOPIC, draft, {"sessions": []})
+    assert (found.quality_score, found.confidence_score) == (0.0, 0.0)
 
 
 def test_what_is_missing_from_the_conference_must_be_said() -> None:
@@ -156,12 +159,6 @@ def test_what_is_missing_from_the_conference_must_be_said() -> None:
     told = judged("There is no room Hall 9. **Bread without yeast** [sessions:17]", "sessions:17", question=noted)
     assert silent.quality_score == pytest.approx(2 / 3)
     assert told.quality_score == 1.0
-
-
-def test_nothing_found_scores_low() -> None:
-    draft = list_answer(TOPIC, {"sessions": []}, Known(info=INFO))
-    found = evaluate_answer(TOPIC, draft, {"sessions": []})
-    assert (found.quality_score, found.confidence_score) == (0.0, 0.0)
 
 
 OWN = Evaluation(quality_score=0.2, confidence_score=0.7)

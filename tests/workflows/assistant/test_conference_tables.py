@@ -60,12 +60,12 @@ def test_an_exhibitor_is_the_same_from_every_file(tmp_path, name, content):
 
 
 def test_sessions_from_a_table(tmp_path):
-    content = """Title,Speakers,Date,Start,End,Room,Track,Language,Abstract,State
-Rye,Ana Só and Bo Li,2026-05-08,10:00,10:45,Oven,Grain,en,Why rye
-Night bake,Ana Só,2026-05-08,1:30 am,3:00 am,Oven,,,
-Rye,,2026-05-09,14:00,,Yard,,,Again
-Odd,,2026-05-09,soon,,Yard,,,
-Off,,2026-05-09,15:00,,Yard,,,,Cancelled
+    content = """Title,Speaker 1,Speaker 2,Date,Start,End,Room,Track,Language,Abstract,State
+Rye,"Ana Só (Mill, Oven)",Bo Li,2026-05-08,10:00 - 10:45,,Oven,Grain,en,Why rye
+Night bake,Bo Li and Cy Ma,,2026-05-08,1:30 am,3:00 am,Oven,,,
+Rye,,,2026-05-09,14:00,14:00,Yard,,,Again
+Odd,,,2026-05-09,soon,,Yard,,,
+Off,,,2026-05-09,15:00,,Yard,,,,Cancelled
 """
     schedule = read_schedule(written(tmp_path, "Bread Days.csv", content), time_zone="Europe/Lisbon")
     rye, night, again, odd = (record for record in schedule.records if record.table == Table.SESSIONS)
@@ -76,13 +76,32 @@ Off,,2026-05-09,15:00,,Yard,,,,Cancelled
     assert rye.end - rye.start == timedelta(minutes=45)
     assert night.start == datetime.fromisoformat("2026-05-09T01:30+01:00")
     assert night.values("day") == ("2026-05-08",)
-    assert again.end is None
+    assert again.end == again.start
     assert odd.start is None
     assert schedule.problems == (
         "Bread Days.csv, line 5: 'Odd': 'soon' is no time of day; write it as HH:MM; it was kept without a time",
         "Bread Days.csv, line 6: 'Off' is cancelled and was left out",
     )
-    assert [record.title for record in schedule.records if record.table == Table.SPEAKERS] == ["Ana Só", "Bo Li"]
+    assert (*rye.values("speaker"), *night.values("speaker")) == ("Ana Só (Mill, Oven)", "Bo Li", "Bo Li", "Cy Ma")
+
+
+ALL = {"sessions": [{"id": "1", "title": "Rye", "startsAt": "2026-05-08T10:00", "endsAt": "2026-05-08T10:45", "speakers": ["x-1", "x-2"], "roomId": 7}], "rooms": [{"id": 7, "name": "Oven"}], "speakers": [{"id": "x-1", "fullName": "Ana Só"}, {"id": "x-2", "firstName": "Bo", "lastName": "Li"}]}  # fmt: skip
+DAYS = {"rooms": [{"id": 7, "name": "Oven"}], **{day: [{"name": "Rye", "speaker": ["Ana Só", "Bo Li"], "room": "Oven", "day": "2026-05-08", "time": "10:00 - 10:45"}] for day in ("fri", "sat")}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", json.dumps(ALL)),
+        ("b.json", json.dumps(DAYS)),
+        ("c.csv", "Name,Talk title,Date/Time,Room\n" + "\n".join(f"{who},{title},2026-05-08 10:00-10:45,Oven" for who, title in (("Ana Só; Bo Li", "Rye"), ("Ana Só", "Oats and barley"), ("Bo Li", "Old oats")))),
+    ],
+)  # fmt: skip
+def test_a_session_is_the_same_from_every_shape_of_a_table(tmp_path, name, content):
+    rye, *others = read_schedule(written(tmp_path, name, content), time_zone="UTC").records
+    assert [str(at) for at in (rye.start, rye.end)] == [f"2026-05-08 {at}:00+00:00" for at in ("10:00", "10:45")]
+    assert rye.fields == {"day": ("2026-05-08",), "room": ("Oven",), "speaker": ("Ana Só", "Bo Li")}
+    assert name != "b.json" or others[0].title == "Rye"  # of the other day
 
 
 def test_columns_whose_names_say_nothing_are_told_by_what_they_hold(tmp_path, caplog):
@@ -155,16 +174,11 @@ def test_dates(text, expected):
     assert date_of(text) == expected
 
 
-@pytest.mark.parametrize("text", ["1/2/2025", "32.1.2025", "February", "", "tomorrow"])
-def test_what_is_no_date_is_refused(text):
-    with pytest.raises(ValueError):
-        date_of(text)
-
-
-@pytest.mark.parametrize("text", ["25:00", "9", "13pm", "noon"])
-def test_what_is_no_clock_is_refused(text):
-    with pytest.raises(ValueError):
-        clock_of(text)
+@pytest.mark.parametrize("text", ["1/2/2025", "32.1.2025", "February", "", "tomorrow", "25:00", "9", "13pm", "noon"])
+def test_what_is_no_date_and_no_clock_is_refused(text):
+    for read in (date_of, clock_of):
+        with pytest.raises(ValueError):
+            read(text)
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,7 @@ def should_retry(state: AssistantState) -> Literal["reflect_and_replan", "relax_
     """Wish and bound in one, as the requirement names it: which retry follows, if any.
 
     The wired graph has one of the two variants only, and its gate bounds the wish; with the default settings both agree
-    on every state.
-
-    Args:
-        state: Reads ``needs_retry``, which `check_results` writes with the bound in it.
+    on every state: ``needs_retry``, which `check_results` writes, has the bound in it.
     """
     if not state.get("needs_retry", False):
         return names.GENERATE_RESPONSE

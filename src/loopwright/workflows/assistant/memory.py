@@ -18,10 +18,7 @@ _WAIT = 30.0
 
 
 def open_memory(spec: str) -> Memory:
-    """Open the memory that a configuration line names.
-
-    Args:
-        spec: ``"memory"`` (until the process ends) or ``"sqlite:FILE"``. Missing folders are made.
+    """Open ``"memory"``, which keeps until the process ends, or ``"sqlite:FILE"``; missing folders are made.
 
     Raises:
         ConfigError: If it is none of these.
@@ -71,11 +68,7 @@ class Memory:
     """
 
     def __init__(self, path: Path) -> None:
-        """Keep in a file of SQLite.
-
-        Args:
-            path: The file; ``:memory:`` keeps until it is closed, and writes none.
-        """
+        """Keep in a file of SQLite; ``:memory:`` keeps until it is closed, and writes none."""
         from langgraph.store.sqlite import SqliteStore
 
         self._path = path

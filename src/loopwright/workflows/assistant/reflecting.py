@@ -41,16 +41,9 @@ def wish_after(
     query_results: Mapping[str, Sequence[Found]],
     config: AssistantSection,
 ) -> str | None:
-    """Say why another search would help; pure, and blind to how many are left.
+    """Say in a few words why another search would help; pure, and blind to how many are left.
 
-    Args:
-        question: What is asked for.
-        outcomes: What the queries of the last plan brought; empty if nothing was left to search.
-        query_results: Table -> all results so far, over all plans, best first.
-        config: How many results are enough.
-
-    Returns:
-        The reason, in a few words, or None: nothing was asked, what was found is good, or nothing could find more.
+    None where nothing was asked, what was found over all plans is good, or nothing could find more.
     """
     if not question.searches or not outcomes or question.operation in ("count", "most"):
         return None
@@ -207,17 +200,8 @@ def reflect(
 ) -> Reflection:
     """Look at what was searched and found, and plan what to search next; nothing is searched here.
 
-    Each pass widens by one named step that was not taken yet: see `steps`. What was excluded stays excluded.
-
-    Args:
-        question: What is asked for.
-        outcomes: What each query of the last plan brought.
-        attempts: Every plan so far, the last one included.
-        search: The conference and its words.
-        config: The usual threshold and limit, and how many results are enough.
-
-    Returns:
-        The plan, without any query that equals an earlier one in every parameter; without queries if nothing is left.
+    Each pass widens by one named step that was not taken yet: see `steps`. What was excluded stays excluded. No query
+    of the plan equals an earlier one in every parameter; it has none if nothing is left.
     """
     seen = _seen(outcomes)
     for step in steps(question, outcomes, search, config):
@@ -243,11 +227,7 @@ def reflect(
 def shown_search(
     question: Question, outcomes: Sequence[SearchOutcome], attempts: Sequence[Sequence[PlannedQuery]], search: Search
 ) -> dict[str, str]:
-    """The values of the prompt ``reflect_and_replan`` beside the question, each safe to put into it.
-
-    Returns:
-        ``topic``, ``filters``, ``tables``, ``vocabulary``, ``tried`` and ``near``.
-    """
+    """The values of the prompt ``reflect_and_replan`` beside the question, each safe to put into it."""
     counts = {outcome.query: len(outcome.hits) for outcome in outcomes}
     tried = [_shown_query(query, counts.get(query)) for plan in attempts for query in plan]
     seen = {found.record.id: found for outcome in outcomes for found in (*outcome.hits, *outcome.near_misses)}
@@ -334,15 +314,7 @@ def reflection_of(
 ) -> Reflection:
     """Turn a chat model's reply into a plan, and refuse what was searched before or searches for nothing.
 
-    Args:
-        reply: The reply.
-        question: What is asked for; its filters are the only ones.
-        attempts: Every plan so far.
-        own: The reflection by rules, which stands where nothing of the reply is left.
-        config: The usual threshold and limit.
-
-    Returns:
-        The plan; `own` with that in its reasoning if none of the queries could be taken.
+    The filters of the question are the only ones. The rules' `own` plan stands where nothing of the reply is left.
     """
     planned = [_planned(proposed, question, config) for proposed in reply.queries]
     queries = untried((each for each in planned if each.query_text or not each.filters.empty), attempts)

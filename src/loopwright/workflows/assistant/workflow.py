@@ -155,10 +155,6 @@ class AssistantWorkflow(Workflow[Services]):
     def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
         """Open the conference that is configured; where none is named and none was read, the sample.
 
-        Args:
-            config: The file of the configuration.
-            overrides: Values by dotted key over the file's.
-
         Raises:
             InputError: If the store holds no conference.
             StoreError: If the store that is named is not there.
@@ -185,11 +181,7 @@ class AssistantWorkflow(Workflow[Services]):
 
     @classmethod
     def sample(cls, config: AssistantConfig | None = None) -> Self:
-        """The same over the made-up conference that comes with the package, in a store in memory.
-
-        Args:
-            config: The configuration; its store is not used.
-        """
+        """The same over the made-up conference that comes with the package, in a store in memory."""
         services = Services.of(config or AssistantConfig())
         services.opened.entered("store", sample_store)
         return cls(services)
@@ -199,12 +191,9 @@ class AssistantWorkflow(Workflow[Services]):
         return [name for name in names if name not in self.services.search.catalogue.records]
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
-        """How right the records are that an answer cites.
+        """How right the records are that an answer cites, as ``sessions:12``.
 
-        Args:
-            expected: What is expected; citations are records, as ``sessions:12``. What is cited of a table in which
-                nobody judged records takes no place: ``tables``, by default those of the citations.
-            outcome: What came.
+        What is cited of a table in which nobody judged records takes no place: ``tables``, by default those expected.
         """
         if expected.citations is None:
             return {}

@@ -56,11 +56,6 @@ def evaluate_answer(question: Question, draft: Draft, query_results: Mapping[str
     and the conference does not have. The topic is met as far as the evidence of the best cited record goes, a condition
     as far as the cited records meet it, on average, the table if one of its records is cited, the last if the answer
     says so. Without any of these parts a question is met by any citation.
-
-    Args:
-        question: What was asked.
-        draft: The answer.
-        query_results: Table -> the hits that were put before its writer.
     """
     if not question.searches:
         return Evaluation(quality_score=1.0, confidence_score=1.0)

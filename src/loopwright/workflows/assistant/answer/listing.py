@@ -77,14 +77,8 @@ class Known:
 def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]], known: Known) -> Draft:
     """Answer with what was computed, or with the best hits, each with its mark, its time and place, and why it fits.
 
-    Args:
-        question: What was asked.
-        query_results: Table -> its hits, best first.
-        known: What else is known.
-
-    Returns:
-        The answer. It is ``answered`` only where a cited record fits all that was asked; where the nearest only come
-        near, that is said, and the status is ``partial`` or ``nothing_found``.
+    It is ``answered`` only where a cited record fits all that was asked; where the nearest only come near, that is
+    said, and the status is ``partial`` or ``nothing_found``.
     """
     if not question.searches:
         return _without_search(question, known)
@@ -131,7 +125,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     further = told[NEAREST:] if status != "answered" and not question.unread else []
     told = told[: len(told) - len(further)]
     after = [_further(further), _more(question, told, known) if status == "answered" else ""]
-    hits = [*hits, *told, *further]
+    hits = [*hits, *told, *further, *(each for outcome in known.outcomes for each in outcome.hits)]
     begin = " ".join(map(sentence, filter(None, head)))
     text = "\n\n".join([begin, *_groups(question, told, telling), *filter(None, after)])
     return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
@@ -146,13 +140,8 @@ def chosen(
 ) -> tuple[Status, list[Found]]:
     """How well the best hits fit what was asked, and which of them are told.
 
-    Args:
-        question: What was asked.
-        hits: What may be cited, the best first.
-        outcomes: What the last queries brought.
-        threshold: The score below which a hit only comes near.
-        near: What came near over all plans: told where nothing fits, and beside what fits where it has enough of the
-            best one's evidence.
+    What came near over all plans is told where nothing fits, and beside what fits where it has enough of the best one's
+    evidence.
     """
     fitting = [found for found in hits if not unmet(found.record, _all_asked(question))]
     best = max((found.score for found in fitting), default=0.0)

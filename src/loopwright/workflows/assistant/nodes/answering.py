@@ -168,11 +168,7 @@ class Telling:
         self._tell(certain)
 
     def end(self) -> str:
-        """Tell the rest.
-
-        Returns:
-            Everything that was told: the answer.
-        """
+        """Tell the rest, and give back everything that was told: the answer."""
         self._tell(self._kept.rstrip())
         return self._told
 

@@ -45,7 +45,7 @@ class PlanReply(BaseModel):
     counted: Literal["", "day", "room", "track", "speakers"] = ""
     """What is counted or has the most, if not sessions."""
     query_mode: QueryMode | None = None
-    """Whether the question, the person's profile, or both decide; null leaves it to the rules."""
+    """Whether the question or the person's profile decides; null leaves it to the rules."""
     tables: list[Table] = []
     """Where to look, the most important first."""
     topic: str = ""

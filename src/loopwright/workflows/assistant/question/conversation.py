@@ -8,18 +8,16 @@ from operator import itemgetter
 from typing import Literal, TypeAlias, get_args
 
 from loopwright.retrieval.text import STOP_WORDS, terms
-from loopwright.workflows.assistant.question.moments import MIDNIGHT, POSITIONS
-from loopwright.workflows.assistant.question.negation import cue_at
+from loopwright.workflows.assistant.question.moments import BY_NOW, COUNTS, MIDNIGHT, position_at
+from loopwright.workflows.assistant.question.negation import TIMES, cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
-from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Record, Slot, Table, Turn
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Record, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.sources.catalogue import span_of
 
-_TIMES: tuple[Slot, ...] = ("start", "end", "on")
 Beside: TypeAlias = Literal["after", "before", "during"]
 """How something lies in time to a session."""
-_ORDERED = words("things", "last") | POSITIONS.keys()
 _ONES = frozenset({"one", "ones"})
 _SHORT = 7
 _ON_RECORDS = ("count", "first", "last", "longest", "shortest")
@@ -31,11 +29,11 @@ _COMPARED = {stem + end: said for stem, said in _STEMS.items() for end in ("er",
 def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
     """Read a question with the turns before it."""
     before: Question | None = None
-    cited: list[Record] = []
+    cited = listed = list[Record]()
     records = reader.search.catalogue.records
     for turn in history:
         if turn.role == "user":
-            question = _next(turn.text, before, cited, reader)
+            question = _next(turn.text, before, cited, listed, reader)
             # What points at what was shown, asks for nothing else than before: "and on Sunday?" is of the same subject.
             filters = question.filters
             same = before is not None and (before.topic, before.filters.include) == (question.topic, filters.include)
@@ -43,17 +41,22 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
             before = question if before is None or (question.searches and not pointed) else before
         elif turn.referenced_ids:
             cited = [records[each] for each in turn.referenced_ids if each in records]
-    return _next(text, before, cited, reader)
+            listed = cited if len(cited) > 1 else listed
+    return _next(text, before, cited, listed, reader)
 
 
-def _next(text: str, before: Question | None, cited: Sequence[Record], reader: Reader) -> Question:
+def _next(text: str, before: Question | None, cited: list[Record], listed: list[Record], reader: Reader) -> Question:
     question = reader.read(text)
     if before is None or question.smalltalk:
         return question
     sentence = reader.last
+    if len(cited) == 1 and _ordinals(sentence, len(listed)):  # "the third one" - "and the second?"
+        cited = listed or cited
     # "Which has more places?" and "more about that" ask for no others.
     match = sentence.match
     idle = {n for n in range(len(sentence)) if match(n, ("more", "about")) or match(n - 1, ("has", "more"))}
+    mends = words("turns", "mends")  # "and Scratch?" corrects nothing
+    idle |= {n for n, each in enumerate(sentence.tokens) if each.word in mends and each.taken != "correction"}
     said = {each.word for n, each in enumerate(sentence.tokens) if n not in idle}
     rest = _content(sentence, reader)
     # "What do I have to bring?", of the one that was shown.
@@ -65,9 +68,9 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
     if question.operation == "outside":
         return question
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
-    elsewhere = any(span.condition.slot not in ("day", *_TIMES) for span in sentence.spans)
+    elsewhere = any(span.condition.slot not in TIMES for span in sentence.spans)
     on_records = question.operation in _ON_RECORDS and not rest and not elsewhere
-    on_those = on_records and not said & words("things", "sessions")
+    on_those = on_records and not said & {*words("things", "sessions"), *COUNTS}
     several = said & words("turns", "them") and not said & words("turns", "more")
     pointed = _kept(question, sentence, said, cited, before, reader)
     if cited and not pointed and not on_those:
@@ -85,13 +88,14 @@ def _next(text: str, before: Question | None, cited: Sequence[Record], reader: R
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
     """The words of a turn that can be a subject, without those that only join it to what was before."""
-    joining = words("turns", "opens corrects it person more after before what")
+    joining = words("turns", "opens corrects it person more after before what") - words("turns", "mends")
     asking = words("grammar", "speaking asking")
+    ordinals = _ordinals(sentence, 0)
     return [
         place
         for place in sentence.rest()
         if sentence.word(place) not in joining | asking | _COMPARED.keys()
-        and not (sentence.is_any(place, _ORDERED) and _ends_at(sentence, place + 1))
+        and place not in ordinals
         and reader.weight(sentence, place) >= SUBJECT
         and not reader.is_stray(sentence, place)
     ]
@@ -110,7 +114,7 @@ def _kept(
         length = 0 if sentence.word(place) in ("no", "nothing") else cue_at(sentence, place)
         end = next((other for other in range(place + 1, len(sentence)) if _ends_at(sentence, other)), len(sentence))
         behind = range(place + length, end)
-        ordinals = [POSITIONS[sentence.word(other)] for other in behind if sentence.is_any(other, POSITIONS)]
+        ordinals = [number for other in behind if (number := position_at(sentence, other)) is not None]
         points = bool(ordinals) or (said & _ONES and sentence.is_any(end, _ONES)) or bool(said & {"other"})
         points = points or (len(behind) == 1 and sentence.is_any(behind[0], words("turns", "it", "en")))
         if not length or not points or question.filters.include:
@@ -143,7 +147,7 @@ def _within(question: Question, before: Question) -> bool:
     """Whether a subject is asked for within the time that was told before: "I come on Sunday" - "what about Go?"."""
     bare = before.operation == question.operation == "find" and not before.topic and not question.filters.include
     slots = {each.slot for each in before.filters.include}
-    return bare and bool(slots) and slots <= {"day", *_TIMES}
+    return bare and bool(slots) and slots <= TIMES
 
 
 def _pointed(
@@ -151,20 +155,22 @@ def _pointed(
 ) -> Question | None:
     """A question about what was cited: one of them, its neighbours in the room, or others of its persons."""
     sessions = [record for record in cited if record.table is Table.SESSIONS] or list(cited)
-    ordinal = _ordinal(sentence, len(sessions))
+    places = _ordinals(sentence, len(sessions)).values()
+    named = [sessions[each] for each in dict.fromkeys(places) if each < len(sessions)]
     it, more = said & words("turns", "it"), said & words("turns", "more")
     person = said & words("turns", "person", "en" if sentence.language == "en" else "")
     slots = [span.condition for span in sentence.spans]
-    anchor = sessions[ordinal] if ordinal is not None and ordinal < len(sessions) else sessions[0]
+    anchor = (named or sessions)[0]
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
-    located = it or person or ordinal is not None or said & {"there", "in"}
+    located = it or person or places or said & {"there", "in"}
     if (after or earlier) and located and not rest and all(each.slot == "day" for each in slots):
         # "What's on now?" - "and after that?" asks for what is on anywhere.
         anywhere = before.operation == "now" and len(sessions) > 1 and not said & {"there", "room"}
         anchor = min(sessions, key=lambda each: each.end or datetime.max.replace(tzinfo=UTC)) if anywhere else anchor
         if anchor.start is None:
             return _about(question, [anchor])
-        room = [] if anywhere else [Condition(slot="room", values=anchor.values("room"), said="the same room")]
+        rooms = () if anywhere else anchor.values("room")
+        room = [Condition(slot="room", values=rooms, said="the same room")] if rooms else []
         when = around(anchor, "after" if after else "before")
         filters = Filters(include=(*when, *room), exclude=(_none_of([anchor]),))
         return _of_sessions(question, filters, operation="first" if after else "last")
@@ -172,21 +178,27 @@ def _pointed(
     missed = {"miss", "if"} <= said and said & {"there", *words("turns", "it", "en")}  # "what would I miss if ...?"
     at_once = at_once or missed
     if at_once and anchor.start:
-        asked = [each for each in question.filters.include if each.slot not in ("day", *_TIMES)]
+        asked = [each for each in question.filters.include if each.slot not in TIMES]
         exclude = (*question.filters.exclude, _none_of([anchor][: not asked]))
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
         # Of "the same time as the autism one" the last words name what was shown.
-        named = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
-        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in rest if place < named)
+        end = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
+        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in rest if place < end)
         return _of_sessions(question, filters, topic=topic)
+    if question.searches and (slot := _same(sentence)) and anchor.values(slot):
+        same = Condition(slot=slot, values=anchor.values(slot), said=f"the same {slot}")
+        exclude = (*question.filters.exclude, *([_none_of([anchor])] if more else []))
+        filters = Filters(include=(*question.filters.but(slot).include, same), exclude=exclude)
+        topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
+        return question.model_copy(update={"filters": filters, "topic": topic})
     behind = (span for span in sentence.spans if sentence.is_any(span.first - 1, words("turns", "it", "en")))
     kinds = {kind for span in behind for kind in span.condition.values}
     if those := [each for each in cited if not kinds.isdisjoint(each.values("type"))]:  # "that panel"
         return _about(question, those if said & words("turns", "them") - {"one"} else those[:1])
-    if not slots and not rest and (surpassing := _surpassing(sentence, said, sessions)):
+    if not slots and not rest and (surpassing := _surpassing(sentence, said, named if len(named) > 1 else sessions)):
         return _about(question, [surpassing])
-    if ordinal is not None and not slots and not rest:
-        return _about(question, [anchor]) if ordinal < len(sessions) else None
+    if places and not slots and not rest:
+        return _about(question, named) if named else None
     if it and (found := _of_it(question, sentence, said, rest, sessions, before)):
         return found
     own = () if sessions[0].table is Table.SESSIONS else (sessions[0].title,)
@@ -194,11 +206,24 @@ def _pointed(
     one = len(people) == 1 == len(sessions) or bool(before.filters.values("person"))
     told = one and said & {"he", "she", "him", "her"} and not said & words("turns", "corrects")
     if person and (told or not rest):  # "when does she teach us to sing?"
-        named = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
+        by = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
-        filters = Filters(include=(*named, *slots), exclude=exclude)
+        filters = Filters(include=(*by, *slots), exclude=exclude)
         topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
         return _of_sessions(question, filters, operation=question.operation, topic=topic)
+    return None
+
+
+def _same(sentence: Sentence) -> Literal["room", "track"] | None:
+    """What of the shown is pointed at: "that room", "the same track", "there"."""
+    for place in range(1, len(sentence)):
+        pointed = sentence.is_any(place - 1, words("turns", "it", "en") | {"same"})
+        if pointed and sentence.is_any(place, words("things", "room track")):
+            return "room" if sentence.is_any(place, words("things", "room")) else "track"
+        asks = any(sentence.is_any(other, words("turns", "what", "en")) for other in range(place))
+        exists = sentence.says(place - 1, "be") or sentence.says(place + 1, "be")  # "what is there"
+        if asks and sentence.word(place) == "there" and not exists:
+            return "room"
     return None
 
 
@@ -253,13 +278,14 @@ def _of_sessions(question: Question, filters: Filters, *, operation: Operation =
     return question.model_copy(update=asked)
 
 
-def _ordinal(sentence: Sentence, shown: int) -> int | None:
-    """Which of so many is meant by its place: "the second", "the last of those"."""
-    for place in range(len(sentence)):
+def _ordinals(sentence: Sentence, shown: int) -> dict[int, int]:
+    """Word -> which of so many it means by its place: "the second", "the first and the last of those"."""
+    found = {place: position_at(sentence, place) for place in range(len(sentence))}
+    for place in found:
         ends = _ends_at(sentence, place + 1) or sentence.match(place + 1, ("of", "those"))
         if ends and sentence.is_any(place, words("things", "last")):
-            return shown - 1
-    return next((POSITIONS[token.word] for token in sentence.tokens if token.word in POSITIONS), None)
+            found[place] = shown - 1
+    return {place: number for place, number in found.items() if number is not None}
 
 
 def _none_of(cited: Sequence[Record]) -> Condition:
@@ -269,7 +295,8 @@ def _none_of(cited: Sequence[Record]) -> Condition:
 def _about(question: Question, records: Sequence[Record]) -> Question:
     wanted = Condition(slot="record", values=tuple(record.id for record in records), said="that one")
     tables = tuple(dict.fromkeys(record.table for record in records))
-    operation = question.operation if question.operation == "until" else "find"
+    kept = question.operation == "until" or (len(records) > 1 and question.operation in ("clash", "compare"))
+    operation = question.operation if kept else "find"
     found = {"operation": operation, "topic": "", "filters": Filters(include=(wanted,)), "tables": tables}
     return question.model_copy(update=found)
 
@@ -302,11 +329,13 @@ def _resumed(
     include = tuple(_without_old(each, before) if corrected else each for each in new.include)
     replaced = {each.slot for each in include}
     moved = "day" in replaced and before.operation in ("now", "next", "previous")
-    if moved or replaced & set(_TIMES):
-        replaced |= set(_TIMES)
+    if moved or replaced & TIMES - {"day"}:
+        replaced |= TIMES - {"day"}
     if {"track", "type"} & replaced:
         replaced |= {"track", "type"}
     kept = tuple(each for each in before.filters.include if each.slot not in replaced and each.slot != "record")
+    if "day" in replaced:  # the present moment is one of today alone
+        kept = tuple(each for each in kept if each.said not in BY_NOW)
     # What is denied now was wanted before: it goes, rather than stay as a second filter.
     denied = [(other.slot, {*other.values}) for other in new.exclude]
     kept = tuple(each for each in kept if not any(each.slot == slot and own >= {*each.values} for slot, own in denied))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Record, Slot
@@ -19,11 +20,17 @@ _MOMENTS = {"noon": (NOON, 780), "dinner": (1080, 1170), "midnight": (MIDNIGHT, 
 _CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)\.?|(\d{1,2})(?:h|u)?")
 _FIGURES = re.compile(r"\d{4}-\d\d-\d\d|\d+\.\d+\.\d*")
 _DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
-POSITIONS = {word: place for place, word in enumerate(table("things")["en"]["positions"].split())}
+COUNTS = ("number", "no", "nr")
+"""Words that a number stands behind."""
+_POSITIONS = {word: place for place, word in enumerate(table("things")["en"]["positions"].split())}
 """Word -> the place in a row that it says, from zero."""
+_PLACED = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _AND_PARTS = {"quart": 15, "cuarto": 15, "demie": 30, "media": 30}
 """Behind "and" and an hour: the minutes past it."""
+_NOW, _FROM_NOW, _UNTIL_NOW = "now", "from now on", "until now"
+BY_NOW = ("", _NOW, _FROM_NOW, _UNTIL_NOW)
+"""What is said of times that go by the moment of asking; nothing, where nobody asked for them."""
 _OR_SO = {"later": True, "after": True, "afterwards": True, "onwards": True, "earlier": False, "before": False}
 """Behind "or": whether the time is the first that fits, or the last."""
 _COUNTED = 5
@@ -48,10 +55,6 @@ class Now:
         minute = clock_of(local)
         return cls(local.date() - timedelta(days=minute >= MIDNIGHT), minute)
 
-    def later(self, minutes: int) -> Now:
-        """A moment so many minutes after this one."""
-        return Now(self.day, self.minute + minutes)
-
     def is_before(self, record: Record) -> bool:
         """Whether a record has not ended yet."""
         days = [date.fromisoformat(day) for day in record.values("day")[:1]]
@@ -61,9 +64,9 @@ class Now:
         """What is on now, starts from now on, or has ended, that day; within so many minutes, or until the day ends."""
         today = Condition(slot="day", values=(self.day.isoformat(),), said="today")
         if slot == "end":
-            return today, Condition(slot=slot, most=self.minute, said="until now")
+            return today, Condition(slot=slot, most=self.minute, said=_UNTIL_NOW)
         until = None if length is None else self.minute + length
-        return today, Condition(slot=slot, least=self.minute, most=until, said="now" if slot == "on" else "from now on")
+        return today, Condition(slot=slot, least=self.minute, most=until, said=_NOW if slot == "on" else _FROM_NOW)
 
 
 def clock_said(minute: int) -> str:
@@ -115,9 +118,9 @@ def _compound(word: str) -> tuple[str, str] | None:
 def _is_short_day(sentence: Sentence, place: int) -> bool:
     """Whether "sat" or "sun" is a day here: before a time or a sign, or after "on"."""
     before, after = sentence.word(place - 1), sentence.word(place + 1)
-    timed = after in words("time", "morning afternoon evening noon after before") or after in ("am", "pm", "")
+    timed = after in words("time", "morning afternoon evening noon after before", "en") or after in ("am", "pm", "")
     begun = before in ("on", "this", "both", "by") or after[:1].isdigit() or sentence.begins(place + 1)
-    return before not in words("grammar", "be") and (timed or begun)
+    return before not in words("grammar", "be") | {"the", "a", "about"} and (timed or begun)
 
 
 def _ask_held(sentence: Sentence, first: int, last: int, found: list[str], named: str) -> None:
@@ -141,14 +144,20 @@ def _away(sentence: Sentence, place: int, word: str) -> int | None:
 
 def _ask_numbered(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
     """A day by its number: "day 2", "the first day", "the last day"."""
-    before, after = sentence.word(place - 1), sentence.word(place + 1)
-    number = POSITIONS.get(before, numbers().get(after, 0) - 1 if not after.isdigit() else int(after) - 1)
-    if before in words("things", "last"):
-        number = len(held) - 1
-    if not held or number < 0:
-        return
-    first = place - (before in POSITIONS or before in words("things", "last"))
-    sentence.ask(first, first + 2, "day", held[number] if number < len(held) else "none")
+    after = sentence.word(place + 1)
+    before = len(held) - 1 if sentence.is_any(place - 1, words("things", "last")) else position_at(sentence, place - 1)
+    number = before if before is not None else (int(after) if after.isdigit() else numbers().get(after, 0)) - 1
+    if held and number >= 0:
+        first = place - (before is not None)
+        sentence.ask(first, first + 2, "day", held[number] if number < len(held) else "none")
+
+
+def position_at(sentence: Sentence, place: int) -> int | None:
+    """The place in a row that a word says, from zero: "second", "2nd", or "2" behind "number"."""
+    word = sentence.word(place)
+    counts = word.isdigit() and (sentence.is_any(place - 1, COUNTS) or sentence.tokens[place].gap.endswith("#"))
+    placed = _PLACED.fullmatch(word)
+    return int(placed[1] if placed else word) - 1 if placed or counts else _POSITIONS.get(word)
 
 
 def _ask_date(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
@@ -204,7 +213,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     if sentence.word(after) in ("in", "de"):
         part = next((part for part in PARTS if sentence.is_any(after + 2, words("time", part))), "")
         half, after = ("am" if part == "morning" else "pm", after + 3) if part else (half, after)
-    if hour > 24 or minute > 59:
+    if hour > 24 or minute > 59 or sentence.tokens[place].taken == "day":  # "from 9 May"
         return None
     exact = match is not None and match[2] is not None and len(match[1]) == 2
     late = any(sentence.is_any(near, words("time", "evening")) for near in range(place - 3, place + 3))
@@ -268,7 +277,29 @@ def read_windows(sentence: Sentence, held: tuple[str, ...]) -> list[Span]:
         told = f"after {clock_said(second[1])} on the other"
         since = Condition(slot="start", values=second[:1], least=second[1], said=told)
         return [Span(place, last, each, barred=True) for each in (until, since)]
+    _join_days(sentence, held)
     return []
+
+
+def _join_days(sentence: Sentence, held: tuple[str, ...]) -> None:
+    """Days side by side are one, as "Saturday 17 April"; then "from Friday to Sunday" is all that lies between."""
+    for spanning in (False, True):
+        named = sorted((each for each in sentence.spans if each.condition.slot == "day"), key=lambda each: each.first)
+        for one, other in pairwise(named):
+            dashed = one.last == other.first and sentence.tokens[other.first].gap.strip() in ("-", "–")
+            opens = sentence.is_any(one.first - 1, words("time", "between after")) or not sentence.says(one.last, "and")
+            to = opens and one.last + 1 == other.first and sentence.is_any(one.last, words("time", "to"))
+            first, last = ([day for day in each.condition.values if day != "none"] for each in (one, other))
+            days: list[str] = []
+            if spanning and (dashed or to):
+                last = last or held[-1:]
+                ends = {day: min((each for each in last if each >= day), default="") for day in first or held[:1]}
+                days = [each for each in held if any(day <= each <= ends[day] for day in ends)]
+            elif one.last == other.first and not (spanning or dashed):
+                days = [day for day in first if day in last]
+            if days:
+                sentence.spans = [each for each in sentence.spans if each not in (one, other)]
+                sentence.ask(one.first, other.last, "day", *days)
 
 
 def _moment_at(sentence: Sentence, place: int) -> tuple[str, int, int] | None:
@@ -407,7 +438,7 @@ def _from_now(sentence: Sentence, place: int, now: Now) -> int:
     if within:
         found = now.conditions("start", length + 1)
     else:
-        moment = now.later(-length if ago else length)
+        moment = Now(now.day, now.minute + (-length if ago else length))
         day, on = moment.conditions("on")
         found = (day, on.model_copy(update={"said": f"at {clock_said(moment.minute)}"}))
     sentence.spans += [Span(place, last + ago, each) for each in found]

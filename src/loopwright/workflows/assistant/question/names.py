@@ -12,6 +12,7 @@ from rapidfuzz.distance import OSA
 
 from loopwright.retrieval.english import share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
+from loopwright.workflows.assistant.question.moments import COUNTS
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
@@ -24,6 +25,7 @@ _Named = TypeVar("_Named")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
 _LONGER = re.compile(r"[A-Za-z]{1,3}\d(?=\.)")
 _SIGNS = re.compile(r"[.,;?!()]")
+_BRACKETED = re.compile(r"\([^)]*\)")
 SPEAKING = words("grammar", "speaking")
 """Words beside which a person stands."""
 _PLACES = words("things", "room building")
@@ -55,24 +57,25 @@ class Names:
         """Track -> the words that tell it."""
         self.single = frozenset(word for own in self.tracks.values() if len(own) == 1 for word in own)
         """Tracks of one word, as terms: a subject, however common the word is."""
-        self.types = grouped((_squashed(kind), kind) for kind in catalogue.values("type"))
+        self.types = grouped((_squashed(kind), kind) for kind in catalogue.values("type") if _squashed(kind))
         """Kind of session, squashed -> as the schedule has it, the most frequent first."""
         self.languages = grouped((code_of(code), code) for code in catalogue.values("language"))
         """Code -> as the schedule has it."""
         self.persons: dict[str, set[str]] = defaultdict(set)
         """Word of a name -> the persons who have it."""
         people = {person for record in sessions for person in record.values("speaker")}
-        for person in people | {record.title for record in catalogue.of_table(Table.SPEAKERS)}:
-            named = WORD.findall(fold(person))
+        people |= {record.title for record in catalogue.of_table(Table.SPEAKERS)}
+        beside = Counter(told for person in people for told in _BRACKETED.findall(person))
+        for person in people:
+            # What several have in brackets is no name: "Ada (Google)".
+            named = WORD.findall(fold(_BRACKETED.sub(lambda told: told[0] if beside[told[0]] < 2 else "", person)))
             long = sum(len(word) > _PARTICLE for word in named) > _LONGEST_NAME  # a team is called by its subject
             for word in () if long else named:
                 self.persons[word].add(person)
         spoken = (fold(text) for record in sessions for text in (record.title, *record.texts.values()))
         self.said = Counter(word for text in spoken for word in set(WORD.findall(text)))
         """Word -> in how many sessions it is written."""
-        self.stands = {_squashed(record.title): record for record in catalogue.of_table(Table.EXHIBITORS)}
-        """Exhibitor's name, squashed -> the exhibitor."""
-        titled = Counter(term for record in self.stands.values() for term in set(terms(record.title)))
+        titled = Counter(term for record in catalogue.of_table(Table.EXHIBITORS) for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
         self._titled = [frozenset(terms(record.title)) for record in sessions]
         self._sessions = sessions
@@ -84,8 +87,8 @@ class Names:
         starts: dict[str, list[str]] = defaultdict(list)
         firsts: dict[str, list[str]] = defaultdict(list)
         for room in dict.fromkeys(rooms):
-            inside = re.findall(r"\(([^)]*)\)", room)
-            plain = re.sub(r"\([^)]*\)", "", room)
+            inside = [each[1:-1] for each in _BRACKETED.findall(room)]
+            plain = _BRACKETED.sub("", room)
             for alias in (room, plain, " ".join(each for each in plain.split() if fold(each) not in _PLACES), *inside):
                 if phrase := _phrase(alias):
                     found[phrase].append(room)
@@ -155,7 +158,8 @@ def read_titles(sentence: Sentence, names: Names) -> list[Record]:
     for match in re.finditer(r"[\"“”„«]([^\"“”„«»]{3,200})[\"“”»]|(?<!\w)['‘]([^'‘’]{8,200})['’](?!\w)", sentence.text):
         quoted = match[1] or match[2]
         wanted = [token.word for token in Sentence.of(quoted).tokens]
-        first = next((place for place in range(len(sentence)) if sentence.match(place, wanted)), None)
+        free = (n for n in range(len(sentence)) if sentence.free(n, n + len(wanted)))
+        first = next((place for place in free if sentence.match(place, wanted)), None)
         if first is None:
             continue
         if records := names.records(quoted):
@@ -195,8 +199,10 @@ def _is_room(sentence: Sentence, place: int, names: Names) -> bool:
     word = sentence.word(place)
     if _joined_to(sentence, place, "room"):  # "rooms 1 and 2"
         return True
+    if word in STOP_WORDS:  # "a" is no room, "in A" and "hall a" are
+        return sentence.named(place) or sentence.is_any(place - 1, _PLACES)
     if word.isdigit() or word in numbers():  # "at 8" is an hour, "stand 8" none
-        counts = sentence.word(place - 1) in ("number", "no", "nr")
+        counts = sentence.is_any(place - 1, COUNTS)
         return sentence.is_any(place - 1 - counts, words("things", "room building exhibitors"))
     if any(letter.isdigit() for letter in word):
         return True
@@ -232,7 +238,7 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
         word = sentence.word(place)
         if word in words("things", "track"):
             _read_track(sentence, place, names)
-        for length in (2, 1):
+        for length in (2,) if word in STOP_WORDS else (2, 1):  # "other" alone is no kind
             squashed = _squashed("".join(token.word for token in sentence.tokens[place : place + length]))
             if squashed not in names.types and length == 1:
                 squashed = _squashed(glossary(word, sentence.language))
@@ -249,8 +255,11 @@ def read_kinds(sentence: Sentence, names: Names) -> None:
         said = said or _joined_to(sentence, place, "language")
         if code and sentence.free(place, place + 1) and (said or first < place):
             if code not in names.languages:
-                sentence.notes.append(f"The programme has nothing in {CODES[code]}")
-            sentence.ask(first, place + 1, "language", *names.languages.get(code, (code,)))
+                lacks = f"has nothing in {CODES[code]}" if names.languages else "does not say what is in which language"
+                sentence.notes.append(f"The programme {lacks}")
+            sentence.take(first, place + 1, "language")
+            if names.languages:
+                sentence.ask(first, place + 1, "language", *names.languages.get(code, (code,)))
 
 
 def _read_track(sentence: Sentence, place: int, names: Names) -> None:

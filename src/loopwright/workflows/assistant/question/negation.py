@@ -27,11 +27,7 @@ _ASKED = 3
 
 
 def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Span], list[str]]:
-    """What a question excludes.
-
-    Returns:
-        The conditions that must not hold, and the subjects that are not wanted.
-    """
+    """What a question excludes: the conditions that must not hold, and the subjects that are not wanted."""
     spans = [span for span in sentence.spans if span.barred]
     topics = _refused(sentence, weight)
     place = 0

@@ -19,10 +19,8 @@ def plan(question: Question, config: AssistantSection, profile: Profile | None =
     """Plan the searches for a question.
 
     Each table gets a query of its own, and so does each part of a question that asks for several things.
-    What suits a person is searched aspect by aspect: one query for each of the newest wishes.
-
-    Returns:
-        The queries, the most important first; none where nothing is searched.
+    What suits a person is searched aspect by aspect: one query for each of the newest wishes. The most important query
+    stands first; there is none where nothing is searched.
     """
     if not question.searches:
         return []

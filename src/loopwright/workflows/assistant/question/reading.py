@@ -94,7 +94,7 @@ class Reader:
         sentence.spans += windows
         _without_reasons(sentence)
         self._without_background(sentence)
-        _corrected(sentence)
+        self._corrected(sentence)
         for place, token in enumerate(sentence.tokens):
             if self.names.called.intersection(terms(token.word)):
                 sentence.take(place, place + 1, "conference")
@@ -108,6 +108,22 @@ class Reader:
             called = glossary(sentence.word(place), sentence.language) or sentence.word(place)
             if meal and not sentence.is_any(place - 1, when) and self.names.titled(called):
                 sentence.take(place, place + 1, "title")
+
+    def _corrected(self, sentence: Sentence) -> None:
+        """What somebody takes back in the same breath is not asked: "on Saturday, no wait, Sunday"."""
+        for place in range(len(sentence)):
+            mends, denies = sentence.is_any(place, words("turns", "mends")), sentence.word(place - 1) == "no"
+            if not mends and not (sentence.word(place) == "no" and sentence.is_any(place + 1, words("turns", "opens"))):
+                continue
+            later = {span.condition.slot for span in sentence.spans if span.first > place}
+            corrects = any(span.last <= place and span.condition.slot in later for span in sentence.spans)
+            # "Scratch, Sunday" and "scratch that" take something back, and "Scratch for children" is a subject.
+            behind = sentence.tokens[place + 1 : place + 2] if sentence.begins(place) else []
+            corrects |= denies or any(each.gap != " " or each.taken or each.word == "that" for each in behind)
+            if mends and not corrects:
+                continue
+            sentence.take(place - (mends and denies), place + 1 + (not mends), "correction")
+            sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
 
     def _without_background(self, sentence: Sentence) -> None:
         """What somebody tells of themselves is no subject where another follows: "I walk with a stick, so no hills"."""
@@ -479,7 +495,7 @@ class Reader:
                 if sentence.is_any(place, words("time", "now")):
                     return "now"
                 things = (sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, place + 4))
-                if sentence.word(place) == "next" and any(things):
+                if sentence.word(place) == "next" and any(things) and sentence.tokens[place + 1].gap == " ":
                     return "next"
         return operation
 
@@ -576,17 +592,6 @@ def _without_reasons(sentence: Sentence) -> None:
             return
 
 
-def _corrected(sentence: Sentence) -> None:
-    """What somebody takes back in the same breath is not asked: "on Saturday, no wait, Sunday"."""
-    for place in range(len(sentence)):
-        mends = sentence.is_any(place, words("turns", "mends"))
-        if not mends and not (sentence.word(place) == "no" and sentence.is_any(place + 1, words("turns", "opens"))):
-            continue
-        sentence.take(place - (mends and sentence.word(place - 1) == "no"), place + 1 + (not mends), "correction")
-        later = {span.condition.slot for span in sentence.spans if span.first > place}
-        sentence.spans = [span for span in sentence.spans if span.first > place or span.condition.slot not in later]
-
-
 def _marked(sentence: Sentence, place: int) -> bool:
     """Whether a subject stands here: behind "about", or before "talks"."""
     before = sentence.says(place - 1, "about")
@@ -624,6 +629,6 @@ def _rule_words() -> frozenset[str]:
 def _nearest(word: str, known: Collection[str], long: int = 6) -> str:
     """The word that a misspelt one was meant to be, which begins with the same letter, a long one with two slips."""
     # Of words that are as near, the same in every process, whatever the order of a set.
-    known = sorted(known, key=lambda each: (each[0] != word[0], each))
+    known = sorted(each for each in known if each[0] == word[0])
     near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > long))
-    return near[0] if near and near[0][0] == word[0] else ""
+    return near[0] if near else ""

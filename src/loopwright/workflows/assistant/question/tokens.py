@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     r"|apr[eèé]s[- ]midi|\b(?:[cdjlmnst]|qu)['’](?=[^\W\d_]{2})"  # l'IA
     rf"|{LETTER}+(?:['’]{LETTER}+)*"
 )
-_SENTENCE = re.compile(r"[.?!;:\n]")
+_SENTENCE = re.compile(r"[?!;\n]|[.:].*\s")  # no dot of "Node.js"
 _PART = re.compile(r"[,()–-] |[,()]")
 
 _form = lru_cache(maxsize=2**14)(terms)

@@ -12,7 +12,7 @@ from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.constants import MAX_LIMIT, SURE
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in, is_around
-from loopwright.workflows.assistant.question.moments import POSITIONS
+from loopwright.workflows.assistant.question.moments import position_at
 from loopwright.workflows.assistant.question.names import grouped
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
@@ -60,13 +60,7 @@ def understand(
 
     Never fails: what is not understood is the topic, and its words are weighed by how much they say. A room, day, track
     or person that does not exist is noted and stays a filter, so that nothing is found rather than something else.
-
-    Args:
-        text: What the person wrote.
-        search: The conference and its words.
-        now: The moment of asking, without a zone in the conference's own; None if it is not known.
-        history: Earlier turns of the conversation, oldest first.
-        profile: What is known of the person, if anything.
+    The moment of asking is the conference's own where it has no zone; earlier turns come oldest first.
     """
     if forgets_all(text):
         return Question(text=text, operation="personal", tables=())
@@ -122,16 +116,18 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
 
 def _nth(question: Question, reader: Reader) -> Question:
     """The one at a place in time, of those that are asked for: "the second keynote", "Okafor's third talk"."""
-    if question.operation != "find" or POSITIONS.keys().isdisjoint(question.text.lower().split()):
+    plain = Sentence.of(question.text)
+    if question.operation != "find" or all(position_at(plain, place) is None for place in range(len(plain))):
         return question
     sentence = reader.sentence(question.text)
-    places = range(0 if question.filters.values("record") else len(sentence) - 1)
-    for place in (place for place in places if sentence.is_any(place, POSITIONS)):
-        if sentence.is_any(place + 1, words("things", "sessions")) or sentence.tokens[place + 1].taken == "type":
+    for place in range(0 if question.filters.values("record") else len(sentence) - 1):
+        rank = position_at(sentence, place)
+        kind = sentence.is_any(place + 1, words("things", "sessions")) or sentence.tokens[place + 1].taken == "type"
+        if rank is not None and kind:
             asked = reader.read(f"{sentence.written(0, place)} {sentence.written(place + 1, len(sentence))}")
             found = _meant(asked, reader) if asked.topic or asked.filters.include else []
             found.sort(key=lambda each: each.start or datetime.max)
-            if (rank := POSITIONS[sentence.word(place)]) < len(found):
+            if rank < len(found):
                 itself = Condition(slot="record", values=(found[rank].id,), said=f"the {sentence.word(place)} one")
                 filters = Filters(include=(itself,))
                 return asked.model_copy(update={"text": question.text, "topic": "", "filters": filters})
@@ -229,7 +225,7 @@ def _in_sequence(before: Question, part: Question, reader: Reader) -> list[Condi
         if said.is_any(place + 1, words("things", "building")):
             rooms = reader.names.building_of(anchor.values("room"))
             found.append(Condition(slot="room", values=rooms, said="the same building"))
-    return [each for each in found if each.slot not in own]
+    return [each for each in found if each.slot not in own and (each.values or each.slot != "room")]
 
 
 def _apart(sentence: Sentence, reader: Reader) -> list[int]:

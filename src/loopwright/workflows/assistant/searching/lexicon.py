@@ -20,13 +20,7 @@ def table(purpose: str) -> dict[str, Any]:
 
 @cache
 def words(purpose: str, keys: str, language: str = "") -> frozenset[str]:
-    """The words of one or more entries, in one language or in all.
-
-    Args:
-        purpose: The file.
-        keys: The entries, with blanks between them.
-        language: The language; empty for all.
-    """
+    """The words of one or more entries of a file, named with blanks between them, in one language or in all."""
     tables = [table(purpose).get(each, {}) for each in ((language,) if language else LANGUAGES)]
     found = (each.get(key, "") for each in tables for key in keys.split())
     return frozenset(fold(word) for entry in found for word in entry.replace(",", " ").split())

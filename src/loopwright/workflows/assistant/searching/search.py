@@ -163,10 +163,8 @@ class Search:
 
         Records are ranked, and never left out because they lack a word; what filters and exclusions say holds for every
         one of them, near misses too. The score says how much of what is asked a record holds, from 0 to 1, on one scale
-        for all tables. An empty text takes all that pass, in order of time, with score 1.
-
-        Returns:
-            What reaches the query's threshold, and the best of the rest; equal scores in order of time.
+        for all tables. An empty text takes all that pass, in order of time, with score 1. What reaches the query's
+        threshold is told, and the best of the rest; equal scores in order of time.
         """
         made = self._current()
         index = made.tables[query.table]

@@ -146,13 +146,13 @@ def holds(record: Record, asked: Condition, days: Sequence[str] = ()) -> bool | 
     own = record.values("day")
     if asked.values and not set(asked.values) & set(own):
         return False
+    until = ends if record.end else begins + _USUAL
     later = [_DAY * place for place, day in enumerate(own) if day in (asked.values or days or own)] or [0]
     if asked.slot == "start":
         return 0 in later and least <= begins < most
     if asked.slot == "end":
-        return any(least < ends - each <= most for each in later)
-    ends = ends if record.end else begins + _USUAL
-    return any(begins - each < most and ends - each > least for each in later)
+        return any(least < until - each and ends - each <= most for each in later)
+    return any(begins - each < most and until - each > least for each in later)
 
 
 def unmet(record: Record, filters: Filters) -> tuple[Condition, ...]:

@@ -59,19 +59,8 @@ def ingest(
     All files are read before anything is stored, so that a damaged one changes nothing; one that the store has word for
     word is not read again. What is new or changed is stored in one transaction; then the records of the same tables
     that no file holds any more are deleted. Tables whose file is not given stay as they are. Records can be searched by
-    their words at once; `embed_all` adds vectors.
-
-    Args:
-        store: The store.
-        schedule: The sessions, as `loopwright.workflows.assistant.sources.reading.read_schedule` takes them; the
-            speakers follow from them.
-        exhibitors: The exhibitors, as CSV, TSV, JSON, JSONL or Markdown.
-        attendees: The attendees, likewise.
-        time_zone: The zone of times without one, where the schedule names none, for example ``Europe/Brussels``.
-        progress: Told what is done next, in words.
-
-    Returns:
-        What became of it.
+    their words at once; `embed_all` adds vectors. The time zone is that of times without one, where the schedule names
+    none, for example ``Europe/Brussels``; `progress` is told what is done next.
 
     Raises:
         ConfigError: If no file is given.

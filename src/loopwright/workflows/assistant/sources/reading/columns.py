@@ -27,8 +27,12 @@ from loopwright.workflows.assistant.sources.reading.files import as_text
 _SIGNS = re.compile(r"[\W_]+")
 _NAME = re.compile(r"(?:[^\W\d_]['’.\w-]* ){1,3}[^\W\d_][\w'’.-]*")
 _SEVERAL = re.compile(r"[;|,]")
-_BETWEEN = re.compile(r"\s*(?:[;|\n,&]|\band\b|\bund\b|\bet\b|\by\b)\s*")
-_WHEN = ("day", "days", "start", "end")
+OUTSIDE = r"(?![^()]*\))"
+"""Behind a sign: not within brackets, as in "Ada Lovelace (Analytical Engines, London)"."""
+_BETWEEN = re.compile(rf"\s*(?:[;|\n,&]|\band\b|\bund\b|\bet\b|\by\b){OUTSIDE}\s*")
+WHEN = ("day", "days", "start", "end")
+_LISTS = ("speakers", "tags", "topics", "languages")
+"""What several columns may tell together."""
 _SAID_BY = {"end": "duration", "description": "abstract"}
 """What need not be told where another field says it."""
 _FEW = 3
@@ -46,7 +50,11 @@ Column = Sequence[str]
 
 def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """What a row says: field -> value, for the fields that it fills."""
-    by_name = {_name(name): value for name, value in row.items() if value not in (None, "", [])}
+    by_name: dict[str, Any] = {}
+    for column, value in row.items():
+        if value not in (None, "", []):
+            name = _name(column, table)
+            by_name[name] = f"{as_text(by_name[name])}; {as_text(value)}" if name in by_name else value
     found: dict[str, Any] = {}
     taken: set[str] = set()
     for field, names in _fields()[table].items():
@@ -62,10 +70,15 @@ def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dic
     names = dict.fromkeys(name for row in rows for name in row if name)
     columns = {name: [as_text(row.get(name)).strip() for row in rows] for name in names}
     fields = {name: field for field, known in _fields()[table].items() for name in known}
-    held = {name: fields.get(_name(name), "") for name in names}
+    held = {name: fields.get(_name(name, table), "") for name in names}
+    known = _fields()[table]["title"]
+    titles = sorted((name for name in held if held[name] == "title"), key=lambda name: known.index(_name(name, table)))
+    for name in titles[1:]:  # beside "Talk title" a "Name" is that of somebody
+        if any(map(all, zip(columns[titles[0]], columns[name], strict=True))):
+            held[name] = ""
     for name, field in held.items():
         # "Tag" is a day in German.
-        if field and field not in _WHEN and _share(columns[name], _is_date):
+        if field and field not in WHEN and _share(columns[name], _is_date):
             held[name] = ""
     found: dict[str, str] = {}
     for field, fits in _tests(columns, held).items():
@@ -140,8 +153,9 @@ def _is_date(value: str) -> bool:
 
 def _time(value: str) -> Any:
     """The moment or the time of day that a value says; None if it says none."""
-    with suppress(ValueError):
-        return times.moment_or_none(value) or times.clock_of(value)
+    value, *_ = times.range_of(value) or [value]
+    with suppress(ValueError):  # reading dates is slow, and a text none
+        return None if len(value) > _TEXT else times.moment_or_none(value) or times.clock_of(value)
     return None
 
 
@@ -184,9 +198,11 @@ def _length(values: Column) -> float:
     return sum(given) / len(given) if given else 0
 
 
-def _name(column: str) -> str:
-    """A column's name as it is compared: folded, with single spaces for signs and where "startTime" has them."""
-    return _SIGNS.sub(" ", fold(re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", column))).strip()
+def _name(column: str, table: Table) -> str:
+    """A column's name as it is compared: folded, with blanks for signs; that of "Speaker 2" is "speaker"."""
+    name = _SIGNS.sub(" ", fold(re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", column))).strip()
+    stem = name.rstrip(" 0123456789")
+    return stem if any(stem in _fields()[table].get(field, ()) for field in _LISTS) else name
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from loopwright.workflows.files import Source, csv_rows, json_lines, json_of, text_of
@@ -42,15 +42,10 @@ Row = tuple[str, dict[str, Any]]
 """A row of a table: its place in words, for messages, and its values by column."""
 
 
-def read_rows(source: Source) -> tuple[list[Row], dict[str, Any]]:
-    """Read a table.
+def read_rows(source: Source, fills: Callable[[dict[str, Any]], int]) -> tuple[list[Row], dict[str, Any]]:
+    """Read the rows of a table, and what stands beside them in a JSON object; rows that cannot be used are told.
 
-    Args:
-        source: The file, whose name ends in ``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, ``.md`` or
-            ``.markdown``; a Markdown file holds tables. Rows that cannot be used are told to it.
-
-    Returns:
-        The rows, and what stands beside them in a JSON object.
+    Of several lists in a JSON object that one is read whose rows fill most fields, as `fills` counts them.
 
     Raises:
         DocumentError: If it is damaged as a whole, or is none of these.
@@ -63,7 +58,7 @@ def read_rows(source: Source) -> tuple[list[Row], dict[str, Any]]:
     if suffix in (".md", ".markdown"):
         return _markdown(source, read_text(source)), {}
     if suffix == ".json":
-        return _of_json(source, json_of(source, read_text(source)))
+        return _of_json(source, json_of(source, read_text(source)), fills)
     raise source.error(f"has an unknown ending {suffix!r}; known: .csv, .tsv, .json, .jsonl, .ndjson, .md, .markdown")
 
 
@@ -72,15 +67,18 @@ def read_text(source: Source) -> str:
     return text_of(source, source.data(source.limits.text_bytes))
 
 
-def _of_json(source: Source, value: object) -> tuple[list[Row], dict[str, Any]]:
-    """The rows of a JSON value: an array of objects, or an object that holds one."""
+def _of_json(source: Source, value: object, fills: Callable[[dict[str, Any]], int]) -> tuple[list[Row], dict[str, Any]]:
+    """The rows of a JSON value: an array of objects, or an object that holds one, or several that are alike."""
     about = as_mapping(value)
-    held = [name for name, inner in about.items() if any(as_mapping(item) for item in as_list(inner))]
-    items = as_list(about[held[0]]) if held else as_list(value)
+    held = {name: [*filter(None, map(as_mapping, as_list(inner)))] for name, inner in about.items()}
+    keys = {name: {key for item in items for key in item} for name, items in held.items() if items}
+    best = max(keys, key=lambda name: max(map(fills, held[name])), default="")
+    alike = [name for name in keys if 2 * len(keys[name] & keys[best]) > len(keys[best])]
+    items = [item for name in alike for item in as_list(about[name])] or as_list(value)
     rows = [*_objects(source, "element", enumerate(items, 1))]
     if not rows:
         raise source.error('holds no array of objects, such as [{"name": ...}, ...]')
-    return rows, {name: inner for name, inner in about.items() if name not in held[:1]}
+    return rows, {name: inner for name, inner in about.items() if name not in alike}
 
 
 def _objects(source: Source, place: str, values: Iterable[tuple[int, object]]) -> Iterator[Row]:

@@ -25,12 +25,11 @@ from loopwright.workflows.files import ReadingProblem, Source, json_of
 
 logger = logging.getLogger("loopwright.assistant")
 
-_SEPARATORS = re.compile(r"[;|\n]")
+_SEPARATORS, _COMMA = (re.compile(signs + columns.OUTSIDE) for signs in (r"[;|\n]", ","))
 _MOST_KEY = 200
 _NOT_A_WORD = re.compile(r"[\W_]+")
 # What would end or split the mark that cites a record.
-_NOT_IN_KEYS = str.maketrans("[]", "()")
-_DATED = ("day", "start", "end")
+_NOT_IN_KEYS = str.maketrans("[]【】", "()()")
 _OFF = frozenset("cancelled canceled rejected declined withdrawn deleted".split())
 """What the status of a session is that does not take place."""
 _TEXTS: dict[Table, tuple[str, ...]] = {
@@ -77,15 +76,10 @@ class _Known:
 
 
 def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
-    """Read a conference and its programme.
+    """Read a conference, its sessions, and the speakers who follow from them.
 
-    Args:
-        path: Pentabarf XML, the JSON export of pretalx, iCal, or a table of sessions as CSV, TSV, JSON, JSONL or
-            Markdown, by the ending of its name.
-        time_zone: The zone of times without one, where the file names none.
-
-    Returns:
-        The conference, its sessions, and the speakers who follow from them.
+    The file is Pentabarf XML, the JSON export of pretalx, iCal, or a table as CSV, TSV, JSON, JSONL or Markdown, by the
+    ending of its name. The time zone is that of times without one, where the file names none that is known.
 
     Raises:
         DocumentError: If it cannot be read, is damaged, or holds no session with a date.
@@ -94,7 +88,8 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     given = [values.get("start") for _, values in sheet.rows]
     starts = (each if isinstance(each, datetime) else times.moment_or_none(files.as_text(each)) for each in given)
     try:
-        named = sheet.time_zone or time_zone or times.zone_for(moment for moment in starts if moment)
+        stated = sheet.time_zone if sheet.time_zone in available_timezones() else ""  # "CEST" is none
+        named = stated or time_zone or times.zone_for(moment for moment in starts if moment)
         if not named:
             logger.warning("%s: nothing names a time zone that is known; its times are read as UTC", path.name)
         zone = zone_of(named or "UTC")
@@ -109,13 +104,7 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
 
 
 def read_table(path: Path, table: Table) -> Read:
-    """Read exhibitors or attendees.
-
-    Columns and keys are recognised by common names; see ``data/columns.yaml``.
-
-    Args:
-        path: The file: CSV, TSV, JSON, JSONL or Markdown.
-        table: What it holds.
+    """Read exhibitors or attendees from CSV, TSV, JSON, JSONL or Markdown, by the names in ``data/columns.yaml``.
 
     Raises:
         DocumentError: If it cannot be read, is damaged, or holds no row with a name.
@@ -136,7 +125,7 @@ def several(value: object) -> tuple[str, ...]:
     A text is split at semicolons, bars and line ends, or at commas if it has none of these.
     """
     text = files.as_text(value)
-    split = _SEPARATORS.split(text) if _SEPARATORS.search(text) else text.split(",")
+    split = _SEPARATORS.split(text) if _SEPARATORS.search(text) else _COMMA.split(text)
     parts = map(files.as_text, files.as_list(value)) if isinstance(value, list) else split
     return tuple(dict.fromkeys(filter(None, map(plain_line, parts))))
 
@@ -169,11 +158,25 @@ def _read(source: Source, table: Table) -> Sheet:
         return ical(source)
     if is_schedule and suffix == ".json" and is_pretalx(value := json_of(source, files.read_text(source))):
         return pretalx(value)
-    return _of_rows(source, *files.read_rows(source), table)
+    return _of_rows(source, *files.read_rows(source, lambda row: len(columns.row_values(table, row))), table)
+
+
+def _refer(rows: list[files.Row], beside: Mapping[str, Any]) -> None:
+    """Put what ids refer to in other lists of the file in their place, as "speakers" and "roomId" do."""
+    for name, listed in beside.items():
+        objects = map(files.as_mapping, files.as_list(listed))
+        known = {key: each for each in objects if (key := files.as_text(each.get("id")))}
+        for row in (row for _, row in rows if known):
+            for column, value in row.items():
+                given: list[Any] = files.as_list(value) or [value]
+                named = column.lower().startswith(name.lower().removesuffix("s"))
+                if named and any(files.as_text(each) in known for each in given):
+                    row[column] = [known.get(files.as_text(each), each) for each in given]
 
 
 def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], table: Table) -> Sheet:
     """The rows of a table by field; columns whose names say nothing go to the log, with what was made of them."""
+    _refer(rows, beside)
     told, unknown = columns.told_by_values(table, [row for _, row in rows])
     if told:
         said = ", ".join(f"{name} as {field}" for name, field in told.items())
@@ -182,9 +185,13 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
         logger.warning("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
     named = [(place, {told.get(name, name): value for name, value in row.items()}) for place, row in rows]
     given = [(place, columns.row_values(table, row)) for place, row in named]
-    dates = times.with_years_first(files.as_text(values.get(name)) for _, values in given for name in _DATED)
     for _, values in given:
-        values |= {name: dates[text] for name in _DATED if (text := files.as_text(values.get(name))) in dates}
+        held = "start" if values.get("start") else "day"
+        if "end" not in values and (both := times.range_of(files.as_text(values.get(held)))):
+            values[held], values["end"] = both
+    dates = times.with_years_first(files.as_text(values.get(name)) for _, values in given for name in columns.WHEN)
+    for _, values in given:
+        values |= {name: dates[text] for name in columns.WHEN if (text := files.as_text(values.get(name))) in dates}
     if given and not any(_line(values, "title") for _, values in given):
         there = ", ".join(sorted({name for _, row in rows for name in row}))
         raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {there}")
@@ -193,7 +200,7 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
     said = {name: files.as_text(about.get(name)) for name in ("title", "venue", "city")}
     said["title"] = said["title"] or files.as_text(about.get("name"))
     zones = (files.as_text(about.get(name)) for name in ("timezone", "timezonename", "tz"))
-    return Sheet(given, said, next((zone for zone in zones if zone in available_timezones()), ""))
+    return Sheet(given, said, next(filter(None, zones), ""))
 
 
 def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
@@ -316,7 +323,7 @@ def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:
         if not text:
             return None
         moment = datetime.combine(start.date(), times.clock_of(text), start.tzinfo)
-        moment = moment if moment > start else moment + timedelta(days=1)
+        moment = moment if moment >= start else moment + timedelta(days=1)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=start.tzinfo)
     return times.end_after(start, moment.astimezone(UTC) - start.astimezone(UTC))  # in a night that skips an hour, too
 
@@ -326,8 +333,10 @@ def _persons(value: object) -> list[_Person]:
     people: dict[tuple[str, str], _Person] = {}
     given = files.as_list(value) or several(value)
     for item in (each for one in given for each in (columns.names_in(one) if isinstance(one, str) else [one])):
-        inside = files.as_mapping(item) or {"name": item}
-        name = plain_line(_first(inside, "public_name", "name", "full_public_name"))
+        inside = {_NOT_A_WORD.sub("", key.lower()): each for key, each in files.as_mapping(item).items()}
+        inside = inside or {"name": item}
+        both = " ".join(files.as_text(inside.get(name)) for name in ("firstname", "lastname"))
+        name = plain_line(_first(inside, "publicname", "name", "fullpublicname", "fullname") or both)
         biography = plain_text(_first(inside, "biography", "bio", "about"))
         person = _Person(name, _first(inside, "id", "guid", "code"), biography, web_address(_first(inside, "url")))
         if name:

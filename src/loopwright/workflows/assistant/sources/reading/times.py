@@ -14,6 +14,8 @@ YEARS = range(1900, 2200)
 """The years that a conference can be in; what is beyond is a mistake, and computing with it may fail."""
 
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?(?::\d{2})?\s*([ap])?\.?(?:m\.?)?", re.IGNORECASE)
+_EXACT = r"(\d{1,2}[:.h]\d\d(?:\s*[ap]m)?)"
+_RANGE = re.compile(rf"(.*\s)?{_EXACT}\s*(?:[-–—]|to|bis|à)\s*{_EXACT}", re.IGNORECASE)
 _DURATION = re.compile(r"(?:(\d{1,3}):)?(\d{1,4})(?::00)?\s*(?:min|minutes|mins|m)?\.?", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})\b")
 # What a text does not say is taken from these, so that it shows in the difference.
@@ -35,8 +37,7 @@ def date_of(text: str) -> date:
 def with_years_first(texts: Iterable[str]) -> dict[str, str]:
     """Dates such as ``7/10/2026`` with the year first, in the order of day and month in which all lie closest together.
 
-    Returns:
-        Text -> the same text with the year first; empty where both orders are as good, or there is no such date.
+    Empty where both orders are as good, or there is no such date.
     """
     found = {text: match for text in texts if (match := _NUMBERED.match(text.strip()))}
     read: list[tuple[int, dict[str, str]]] = []
@@ -63,6 +64,15 @@ def clock_of(text: str) -> time:
     if match[3]:
         hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
     return time(hour, int(match[2] or 0))
+
+
+def range_of(text: str) -> tuple[str, str] | None:
+    """Where a text has a time and one until when, as ``2025-02-01 10:00-10:45``: what it is without that, and that."""
+    match = _RANGE.fullmatch(text.strip())
+    with suppress(ValueError):  # behind a date the other may be the offset of its zone
+        if match and (not match[1] or clock_of(match[2]) < clock_of(match[3])):
+            return f"{match[1] or ''}{match[2]}", match[3]
+    return None
 
 
 def moment_of(text: str) -> datetime:
@@ -103,10 +113,6 @@ def moment_or_none(text: str) -> datetime | None:
 
 def end_after(start: datetime, length: timedelta) -> datetime:
     """When something ends that begins at a moment and lasts so long, in UTC, since a night may skip an hour.
-
-    Args:
-        start: When it begins, with its time zone.
-        length: How long it lasts.
 
     Raises:
         ValueError: If that is less than nothing, or more than 30 days.
