@@ -112,25 +112,26 @@ class TestExplanation:
 
     @pytest.mark.parametrize(
         ("query", "start"),
-        [
-            ("Is the car sharp?", "No: severe gaussian blur in the whole image"),
-            ("Is there any motion blur?", "No"),
-            ("Does it have noise?", "Yes: slight noise"),
-            ("Are there compression artifacts?", "No: no compression found"),
-            ("Is it without compression artefacts?", "Yes: no compression found"),
-            ("Is this photo, taken without flash, noisy?", "Yes: slight noise"),
-            ("Is this image distorted?", "Yes: severe gaussian blur"),
-            ("Is it good?", "No: the quality is fair (3.2 of 5)"),
-            ("Is the quality acceptable?", "Yes: the quality is fair"),
-        ],
-    )
+        [("Is the car sharp?", "No: severe gaussian blur in the whole image"), ("Is there any motion blur?", "No"),
+         ("Does it have noise?", "Yes: slight noise"), ("Are there compression artifacts?", "No: no compression found"),
+         ("Is it without compression artefacts?", "Yes: no compression found"), ("Is it blur-free?", "No: severe gaussian blur"),
+         ("Is this photo, taken without flash, noisy?", "Yes: slight noise"), ("Is it flawless?", "No: the quality is fair"),
+         ("Is this image distorted?", "Yes: severe gaussian blur"), ("Is it free of artefacts?", "No: severe gaussian blur"),
+         ("Is it good?", "No: the quality is fair (3.2 of 5)"), ("Is it without banding but blurry?", "Yes: no banding found"),
+         ("Is the quality acceptable?", "Yes: the quality is fair"), ("Is it noiseless?", "No: slight noise"),
+         ("Ist es fehlerfrei?", "No: severe gaussian blur"), ("Is this a good portrait?", "No: the quality is fair"),
+         ("Is the noise reduction too strong?", "Yes: severe gaussian blur"), ("Where did it go wrong?", "Found in"),
+         ("Is it good enough as a photo to e-mail?", "No: the quality is fair"),
+         *((f"Is {of} sharp?", "No: severe gaussian blur") for of in ("the dark dog", "the Milky Way", "this 100% crop", "the thick fur",
+           "this nice photo", "the edited photo", "my niece", "the drake", "it 100%", "the thumb", "the tool"))],
+    )  # fmt: skip
     def test_yes_or_no(self, query, start):
         assert asked(query, BLURRED).final_answer.startswith(start)
 
     @pytest.mark.parametrize(
         ("query", "word"),
         [("Is the file smaller than 50,000 bytes?", "No"), ("Is it under 5 megabytes?", "Yes"), ("Is it 4 MB?", "Yes"),
-         ("Is it no larger than 3 MB?", "No"), ("Is it 4k wide?", "No"), ("Is it 640 pixels wide?", "Yes"),
+         ("Is it no larger than 3 MB?", "No"), ("Is it over 1,5 MB?", "Yes"), ("Is it 4k wide?", "No"), ("Is it 640 pixels wide?", "Yes"),
          ("Is it 320 pixels wide?", "No"), ("Is it more than 640 pixels wide?", "No"), ("Is it at least 640 pixels wide?", "Yes")],
     )  # fmt: skip
     def test_a_number_about_the_file_has_its_unit(self, query, word):
@@ -146,14 +147,15 @@ class TestExplanation:
 
 class TestComparison:
     @pytest.mark.parametrize(
-        ("query", "start"),
-        [
-            ("Is it worse than the reference?", "Yes: the reference is better"),
-            ("Which is better?", "The reference is better"),
-        ],
-    )
-    def test_a_distorted_image(self, query, start):
+        ("query", "start", "same"),
+        [("Is it worse than the reference?", "Yes: the reference is better", "No: the image and its reference look the same"),
+         ("Is it no worse than the reference?", "No: the reference is better", "Yes: the image and its reference look"),
+         ("Is it at least as good as the reference?", "No: severe gaussian blur", "Yes: no visible difference"),
+         ("Which is better?", "The reference is better", "The image and its reference look the same")],
+    )  # fmt: skip
+    def test_a_distorted_image_and_one_that_looks_the_same(self, query, start, same):
         assert asked(query, BLURRED).final_answer.startswith(start)
+        assert asked(query, CLEAN).final_answer.startswith(same)
 
     @pytest.mark.parametrize(
         ("query", "found", "start"),
@@ -169,6 +171,8 @@ class TestComparison:
          ("Is it as sharp as the original?", "underexposure", "Yes: no difference of sharpness"),
          ("Is it at least as sharp as the original?", "underexposure", "Yes: no difference of sharpness"),
          ("Is it still sharp, compared with the original?", "gaussian noise", "Yes: no blur found"),
+         ("Is it no noisier than the original?", "gaussian noise", "No: this image has"),
+         ("Does it have lower contrast than the original?", "low contrast", "Yes: this image has"),
          ("Is it more colourful than the original?", "saturation change", "No: this image has"),
          ("Is it paler than the original?", "saturation change", "Yes: this image has")],
     )  # fmt: skip
@@ -185,12 +189,16 @@ class TestComparison:
          ("Which half is more saturated?", "The left"), ("Welche Hälfte ist heller?", "The left"),
          ("As I see it, is the left half sharper than the right half?", "Yes"),
          ("Is the left half at least as sharp as the right half?", "Yes"),
+         ("Is the left half no blurrier than the right half?", "Yes"), ("Is the left side blurrier?", "No: the"),
+         ("Is the left half of this portrait sharper than the right?", "Yes"), ("Which half has the lower contrast?", "The right"),
+         ("Is the left or the right half sharper?", "The left"), ("Is the contrast lower on the right than on the left?", "Yes"),
          ("Is the left half no less sharp than the right half?", "Yes"),
          ("Is the left half not as blurry as the right half?", "Yes")],
     )  # fmt: skip
     def test_the_left_half_has_more_light_contrast_and_colour_and_is_sharper(self, query, start):
         halves: dict[str, list[DistortionFinding]] = {}
-        for scope, luma, blur, contrast, colour in (("left half", 90, 0.8, 240, 40), ("right half", 60, 2.8, 66, 6)):
+        others = ("right half", 60, 2.8, 66, 6), ("center", 99, 0.1, 250, 90)  # the last one is not asked about
+        for scope, luma, blur, contrast, colour in (("left half", 90, 0.8, 240, 40), *others):
             numbers = {"overexposure": 0, "underexposure": 2 * luma, "gaussian blur": blur}
             numbers |= {"low contrast": contrast, "saturation change": colour}
             halves[scope] = [
@@ -201,11 +209,6 @@ class TestComparison:
                 for name, value in numbers.items()
             ]  # fmt: skip
         assert asked(query, ExecutorOutput(distortion_analysis=halves)).final_answer.startswith(start)
-
-    def test_an_identical_image(self):
-        assert asked("Is it worse than the reference?", CLEAN).final_answer.startswith(
-            "No: the image and its reference look the same"
-        )
 
     def test_without_a_reference_there_is_no_comparison(self):
         result = asked("Is it worse than the reference?", BLURRED, reference_mode="No-Reference")

@@ -160,7 +160,7 @@ def leaves(model: type[BaseModel], prefix: str = "") -> list[str]:
 
 
 def test_every_key_has_a_test():
-    # Allowances are kept by the server: tests/runs/test_hub_allowances.py.
+    # Allowances are kept by the server: tests/runs/test_hub_runs.py.
     assert sorted([*EFFECTS, *IN_ACCEPTANCE]) == sorted(
         name for name in leaves(IQAConfig) if not name.startswith("allowances.")
     )

@@ -113,6 +113,11 @@ def test_a_tiny_difference_is_an_abstention_with_its_size(photograph):
     assert "differs from its reference by 1.4 grey levels" in str(result.abstained)
 
 
+def test_a_displaced_pair_is_told_as_such(photograph, ask):
+    pair = photograph("astronaut")[:, 3:], photograph("astronaut")[:, :-3]
+    assert "the image is displaced by 3.0 pixels" in ask("Is it blurrier than the original?", *pair).final_answer
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not TID.exists(), reason="the data set is not beside the repository")

@@ -13,7 +13,7 @@ import numpy as np
 
 from loopwright.errors import LoopwrightError
 from loopwright.workflows.iqa.answer.parts import soft_note
-from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
+from loopwright.workflows.iqa.answer.verdicts import ABSTAINED, DISPLACED
 from loopwright.workflows.iqa.config import ToolsSection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
@@ -36,6 +36,9 @@ from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
 
 logger = logging.getLogger("loopwright.iqa")
+
+APART = 0.4
+"""Displacement from which a pair cannot be compared, pixels; from there on it passes for blur."""
 
 T = TypeVar("T")
 F = TypeVar("F", ImageFeatures, PairFeatures)
@@ -67,8 +70,12 @@ class Pass:
 
     @cached_property
     def pair(self) -> PairFeatures | None:
-        """What its comparison with the reference shows, if there is one."""
-        return self.reference and self._as_coded(measure_pair(self.image.rgb, self.reference.rgb), 95)
+        """What its comparison with the reference shows, if there is one that lies on it."""
+        found = self.reference and self._as_coded(measure_pair(self.image.rgb, self.reference.rgb), 95)
+        if found is None or found.displaced < APART:
+            return found
+        self.notes.append(f"{DISPLACED}by {found.displaced:.1f} pixels against its reference; align both")
+        return None
 
     def _as_coded(self, found: F, most: float) -> F:
         """With the setting of a JPEG file, which clipping or smooth content may hide in the pixels, if it is low."""
@@ -80,7 +87,7 @@ class Pass:
     @cached_property
     def detection(self) -> Detection:
         """Which distortions it has."""
-        pristine = None if self.reference is None else self.reference.rgb
+        pristine = self.reference.rgb if self.reference is not None and self.pair is not None else None
         found = detect_in_parts(self.image.rgb, pristine, self.features, self.pair)
         if self.box is not None and pristine is None:
             found = of_a_part(found)

@@ -35,11 +35,7 @@ def remedy_for(item: DistortionFinding) -> Remedy:
 
 
 def advise(question: Question, facts: Facts) -> str:
-    """Answer a question about what to do.
-
-    Returns:
-        One or two sentences with the measured reason.
-    """
+    """Answer a question about what to do, with the measured reason."""
     found = [item for item in facts.sure if item.type not in question.excluded]
     if question.terms:
         about = [item for _, item in facts.matching(question.names)]

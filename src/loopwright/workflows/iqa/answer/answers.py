@@ -12,7 +12,7 @@ from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
 from loopwright.workflows.iqa.answer.parts import said_soft, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
+from loopwright.workflows.iqa.answer.verdicts import DISPLACED, IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
     held_against,
@@ -89,11 +89,7 @@ def answer(
 
 
 def answer_one(question: Question, facts: Facts) -> str:
-    """Answer one question.
-
-    Returns:
-        One or two sentences; empty for what is to be declined beside others.
-    """
+    """Answer one question in one or two sentences; empty for what is to be declined beside others."""
     scopes = scopes_of(facts.evidence)
     if question.operation is Operation.COMPARE and len(scopes) > 1:
         return compare_parts(question, facts)
@@ -190,10 +186,8 @@ def _decide(question: Question, facts: Facts) -> str:
     if partly := _partly(question, facts):
         return f"Partly: {partly}."
     judged = [_judged(term, question, facts) for term in question.terms]
-    if len({truth for truth, _ in judged}) == 1 or len(judged) == 1:
-        return _with_word(judged[0][0], "; ".join(dict.fromkeys(said for _, said in judged)))
     known = [truth for truth, _ in judged if truth is not None]
-    truth = any(known) if question.joined == "or" else all(known)
+    truth = (any(known) if question.joined == "or" else all(known)) if known else None
     # What decides it comes first.
     order = sorted(judged, key=lambda each: each[0] is not truth)
     return _with_word(truth, "; ".join(dict.fromkeys(said for _, said in order)))
@@ -272,11 +266,12 @@ def _decide_all(question: Question, facts: Facts) -> str:
         told = f" Found: {listed(found[:3], facts)}." if found else ""
         return f"{'Yes' if bad else 'No'}: the quality is {score.level.lower()} ({score.value:.1f} of 5).{told}"
     if question.good is False:
+        yes, no = ("No", "Yes") if question.free else ("Yes", "No")
         if found:
-            return f"Yes: {listed_there(found, facts)}."
+            return f"{yes}: {listed_there(found, facts)}."
         if not facts.covers(()) and not question.excluded:
             return what_is_wrong(facts, question)
-        return f"No: {'nothing else' if question.excluded else 'no distortion'} was found {where(facts)}."
+        return f"{no}: {'nothing else' if question.excluded else 'no distortion'} was found {where(facts)}."
     if question.excluded:
         return f"No: {listed_there(found, facts)}." if found else f"Yes: nothing else was found {where(facts)}."
     if score is None:
@@ -438,6 +433,8 @@ def _relate(question: Question, facts: Facts) -> str:
         return NO_REFERENCE if names_it else _decide(question, facts) if question.yes_no else _find(question, facts)
     identical = facts.evidence.identical
     relation = compare(facts)
+    if displaced := next((note for note in facts.evidence.notes if note.startswith(DISPLACED)), None):
+        return f"{UNABLE}: {displaced[:1].lower()}{displaced[1:]}."
     if relation is None and identical is None:
         return f"{UNABLE}: nothing was measured that compares the two images."
     found = _relevant(question, facts) or [item for _, item in facts.present if not question.excluded]
@@ -445,6 +442,7 @@ def _relate(question: Question, facts: Facts) -> str:
         return f"{'No: nothing' if question.yes_no else 'Nothing'} else was found {where(facts)}."
     asks_same = bool(_SAME.search(question.text)) or question.sought == "equal"
     exact = asks_same and not question.tolerant
+    asks_same = asks_same or question.at_least
     if identical:
         word = ("Yes: " if asks_same else "No: ") if question.yes_no else ""
         return capital(f"{word}the image and its reference are identical, pixel for pixel; nothing was lost.")
@@ -518,10 +516,11 @@ def _more_of(question: Question, facts: Facts) -> str:
 def _better(question: Question, said: re.Match[str], found: list[DistortionFinding], relation: str | None) -> str:
     """Which of the two is better: the reference is taken as pristine, so what differs from it is worse."""
     if relation == "same":
-        word = "No: " if question.yes_no else ""
+        word = ("Yes: " if question.at_least else "No: ") if question.yes_no else ""
         return capital(f"{word}the image and its reference look the same; no difference that the tools would see.")
     about_reference = re.search(r"\b(?:reference|original)\b", question.text[: said.start()])
-    holds = (said["word"] == "worse") is not bool(about_reference)
+    # "No worse than" is the opposite of "worse than".
+    holds = ((said["word"] == "worse") is not bool(about_reference)) is not question.at_least
     word = ("Yes: " if holds else "No: ") if question.yes_no else ""
     because = f" It has {', '.join(map(strength_of, found[:3]))}." if found else ""
     return capital(f"{word}the reference is better, taken as pristine; the image is worse than it.{because}")

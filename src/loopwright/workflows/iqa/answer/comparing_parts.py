@@ -59,11 +59,7 @@ class Standing:
 
 
 def compare_parts(question: Question, facts: Facts) -> str:
-    """Answer a comparison.
-
-    Returns:
-        One sentence with the numbers, or why it cannot be told.
-    """
+    """Answer a comparison: one sentence with the numbers, or why it cannot be told."""
     return f"{': '.join(_compared(question, facts))}."
 
 
@@ -78,7 +74,7 @@ def _compared(question: Question, facts: Facts) -> tuple[str, str]:
         if question.sought == "equal" or differs:
             return "Yes" if standing.all_alike is not differs else "No", standing.said
         why = "they are about the same; " if standing.alike and len(standing.order) == 2 else ""
-        return _verdict(scopes_of(facts.evidence), standing, question), f"{why}{standing.said}"
+        return _verdict(list(standing.values), standing, question), f"{why}{standing.said}"
     if standing.all_alike:
         return "About the same", standing.said
     if standing.alike:
@@ -99,11 +95,7 @@ def _verdict(scopes: list[str], standing: Standing, question: Question) -> str:
 
 
 def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tuple[str | None, str] | None:
-    """The option that says what a comparison finds.
-
-    Returns:
-        The letter, or None if no option fits, and why; None altogether if the options name no two parts.
-    """
+    """The option, or None, that says what a comparison finds, and why; None altogether if they name no two parts."""
     scopes = {scope.casefold() for scope in scopes_of(facts.evidence)}
     words = {letter: spoken(text).strip(" .?!").removeprefix("the ") for letter, text in options.items()}
     words = {letter: each if each in scopes else place_name(each) or each for letter, each in words.items()}
@@ -124,13 +116,12 @@ def choose_part(question: Question, options: dict[str, str], facts: Facts) -> tu
 
 
 def standing_of(question: Question, facts: Facts) -> Standing | str:
-    """Put the parts in order.
-
-    Returns:
-        The order and the numbers, or why there is none, one clause.
-    """
+    """The order of the parts and the numbers, or why there is none, one clause."""
     topic = question.names
+    # Other parts are those of other questions.
     scopes = scopes_of(facts.evidence)
+    own = [scope for scope in (*question.places, *question.objects) if scope in scopes]
+    scopes = own if len(own) > 1 else scopes
     if not topic:
         return _by_score(scopes, facts, best_first=question.sought == "less")
     found = {scope: _finding(topic, scope, facts) for scope in scopes}

@@ -10,7 +10,7 @@ from typing import Any
 from loopwright.workflows.iqa.question.question import Question
 
 _FORMAT = re.compile(r"\b(jpe?g|png|webp|gif|tiff?|bmp|avif|heic)\b")
-_PAPER = {"a3": (11.7, 16.5), "a4": (8.3, 11.7), "a5": (5.8, 8.3), "poster": (16.5, 23.4)}
+_PAPER = {f"a{n}": (33.1 / 2 ** (n / 2), 46.8 / 2 ** (n / 2)) for n in range(7)} | {"poster": (16.5, 23.4)}
 """Paper -> shorter and longer side, inches."""
 _UNITS = {"k": 1e3, "kb": 1e3, "kilobyte": 1e3, "mb": 1e6, "megabyte": 1e6, "mp": 1, "megapixel": 1}
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?(k|kb|mb|kilobyte|megabyte|mp|megapixel)?s?\b")
@@ -23,15 +23,7 @@ _BEYOND = re.compile(r"\b(?:than|over|above|beyond|exceeds?|under|below|als|que)
 
 
 def tell(question: Question, file: Mapping[str, Any]) -> str:
-    """Answer a question about the file.
-
-    Args:
-        question: What is asked; its attributes say of what.
-        file: As `file_facts` gives it.
-
-    Returns:
-        One or more sentences.
-    """
+    """Answer a question about the file, which is as `file_facts` gives it, in one or more sentences."""
     if not file:
         return "Unable to determine: the file was not read."
     if question.yes_no and "colour" in question.attributes and "or" not in question.text.split():
@@ -56,7 +48,8 @@ def _held_against(question: Question, file: Mapping[str, Any]) -> str:
     name = next((name for name in question.attributes if name in sizes), None)
     if number is None or name is None:
         return ""
-    have, wanted = sizes[name], float(number[1].replace(",", "")) * _UNITS.get(number[2], 1)
+    figure = re.sub(r",(?=\d{3}(?!\d))", "", number[1]).replace(",", ".")  # "1,920", and "1,5" for 1.5
+    have, wanted = sizes[name], float(figure) * _UNITS.get(number[2], 1)
     less = _LESS.search(text)
     compared = less or _MORE.search(text)
     if compared and (have != wanted or _BEYOND.search(text)):

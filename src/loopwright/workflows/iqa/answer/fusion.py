@@ -101,11 +101,7 @@ def recognised(findings: Iterable[DistortionFinding]) -> str | None:
 
 
 def contradicting(evidence: ExecutorOutput) -> list[str]:
-    """The tools whose scores differ from the primary one's by more than both calibration errors together.
-
-    Returns:
-        Their names, the largest difference first.
-    """
+    """The tools that differ from the primary one by more than both calibration errors, the most different first."""
     # A tool that nobody calibrated contradicts none.
     known, primary = calibrations(), evidence.primary_tool
     scores = {name: score for name, score in evidence.quality_scores.items() if name in known}

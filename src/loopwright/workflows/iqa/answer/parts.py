@@ -31,11 +31,7 @@ SOFT_IN_PART = "Soft in part: "
 
 
 def soft_note(part: Softness) -> str:
-    """What was measured about a soft part, and what it may mean.
-
-    Returns:
-        Two sentences, the first of which begins with `SOFT_IN_PART`, without the last full stop.
-    """
+    """What was measured about a soft part, and what it may mean: two sentences, without the last full stop."""
     spread = part.place in ("spread over the image", "nearly everywhere")
     where = part.place if spread else f"mostly {part.place}"
     # Below half a pixel the number says nothing: a pixel is as sharp as it gets.
@@ -48,10 +44,6 @@ def soft_note(part: Softness) -> str:
 
 
 def said_soft(notes: list[str]) -> str:
-    """What the notes say about a soft part, without their beginning.
-
-    Returns:
-        The first sentence without its full stop, empty if they say nothing about one; what it may mean, the notes say.
-    """
+    """What the notes say about a soft part, without what it may mean; empty if they say nothing about one."""
     said = (note.removeprefix(SOFT_IN_PART) for note in notes if note.startswith(SOFT_IN_PART))
     return next(said, "").partition(". ")[0]

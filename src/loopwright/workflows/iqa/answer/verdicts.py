@@ -19,6 +19,9 @@ UNABLE = "Unable to determine"
 ABSTAINED = "Detection abstained: "
 """How the executor's note begins when the detector could not tell."""
 
+DISPLACED = "The image is displaced "
+"""How the executor's note begins when the image and its reference do not lie on each other."""
+
 IMPAIRMENT_LEVEL = {severity: 5 - severity.rank for severity in Severity}
 """Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
 

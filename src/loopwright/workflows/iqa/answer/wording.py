@@ -104,11 +104,7 @@ def _details(item: DistortionFinding, facts: Facts, *, number: bool) -> str:
 
 
 def in_unit(tool: str, value: float) -> str:
-    """A tool's own value, with its unit.
-
-    Returns:
-        For example ``"27.31 dB"``.
-    """
+    """A tool's own value, with its unit: ``"27.31 dB"``."""
     return f"{value:.4g} {get_tool(tool).unit}".rstrip()
 
 

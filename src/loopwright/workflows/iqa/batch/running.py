@@ -181,7 +181,6 @@ def run_batch(
     root, samples = read_source(source, query)
     if shard is not None:
         samples = [sample for sample in samples if shard.holds(sample.image_path)]
-    samples.sort(key=lambda sample: sample.sample_id)
     name = str(shard) if shard else None
     # Ctrl-C is noted from here on: what it raises is lost where Python happens to be in a finaliser.
     with _interruptible() as stopped, Journal.open(journal_of(out), shard=name, resume=resume) as journal:

@@ -42,11 +42,7 @@ def columns() -> dict[str, Kind]:
 
 
 def row_of(sample: Sample, record: Record, shown: ReportRow) -> Row:
-    """A finished run as a row.
-
-    Returns:
-        A value, or None, for each of `columns`.
-    """
+    """A finished run as a row: a value, or None, for each of `columns`."""
     answer, evidence = shown.answer, shown.evidence
     row: Row = dict.fromkeys(columns())
     row |= {

@@ -106,11 +106,7 @@ class Sign(NamedTuple):
 
 
 def blind_candidates(features: ImageFeatures) -> list[Sign]:
-    """The types whose signs the image shows.
-
-    Returns:
-        Every sign; a strong artefact that fakes other signs silences them.
-    """
+    """The types whose signs the image shows; a strong artefact that fakes other signs silences them."""
     if features.pixel_size > REPEATED:
         return [Sign("pixelation", 0.92, "columns and rows repeat exactly")]
     coded = _jpeg(features)

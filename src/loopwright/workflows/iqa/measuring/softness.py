@@ -87,11 +87,7 @@ def lost_detail(rgb: Rgb) -> Plane:
 
 
 def softened(features: ImageFeatures, part: Softness) -> DistortionFinding | None:
-    """The slight blur that softness nearly everywhere is.
-
-    Returns:
-        The finding; None where some of the image is sharp.
-    """
+    """The slight blur that softness nearly everywhere is; None where some of the image is sharp."""
     if part.share < EVERYWHERE or not features.edge_sigma_strong > WIDENED:
         return None
     why = f"{part.share:.0%} of what can be judged has lost its finest detail"

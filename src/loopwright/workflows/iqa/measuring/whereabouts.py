@@ -48,11 +48,7 @@ NAMED: dict[str, Fractions] = {
 
 
 def place_words(place: Fractions) -> str:
-    """Name the place of a box.
-
-    Returns:
-        Words as those of `mask_words`.
-    """
+    """Name the place of a box, in words as those of `mask_words`."""
     return mask_words(_drawn(place, (_GRID, _GRID)))
 
 

@@ -93,13 +93,9 @@ def _measured(state: AgenticIQAState, plan: PlannerOutput, image: LoadedImage, s
     )
 
 
-def scope_of(region: Box | None) -> str:
-    """The name of the scope that a region gives, as a key of the evidence.
-
-    Returns:
-        ``"region 10,20,100,80"`` or ``"Global"``.
-    """
-    return GLOBAL if region is None else REGION_PREFIX + ",".join(map(str, region))
+def scope_of(region: Box) -> str:
+    """The name of the scope that a region gives, as a key of the evidence: ``"region 10,20,100,80"``."""
+    return REGION_PREFIX + ",".join(map(str, region))
 
 
 def _parts_of(

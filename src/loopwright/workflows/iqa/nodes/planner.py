@@ -134,11 +134,7 @@ class PlannerReply(PlannerOutput):
 
 @cache
 def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
-    """`PlannerReply` with closed lists of names, so that a wrong name is repaired instead of raised.
-
-    Returns:
-        A subclass, still called ``PlannerOutput`` in messages.
-    """
+    """`PlannerReply` with closed lists of names, so that a wrong one is repaired; ``PlannerOutput`` in messages."""
     distortion = Annotated[str, AfterValidator(parse_distortion), WithJsonSchema(KNOWN)]
     named = Annotated[dict[str, list[distortion]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(KNOWN))]
     tool = Annotated[

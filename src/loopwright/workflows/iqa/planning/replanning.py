@@ -54,10 +54,9 @@ class Case:
         return next((tool.name for tool in of_mode if tool.name not in known), None)
 
     @property
-    def measured(self) -> set[str]:
-        """The scopes that some evidence is about."""
-        evidence = self.evidence
-        return {*evidence.distortion_set, *evidence.distortion_analysis, *(log.region for log in evidence.tool_logs)}
+    def measured(self) -> bool:
+        """Whether there is some evidence."""
+        return any((self.evidence.distortion_set, self.evidence.distortion_analysis, self.evidence.tool_logs))
 
     @property
     def asked(self) -> list[str]:

@@ -113,7 +113,7 @@ def _is_of_a_thing(named: _Named, text: str) -> bool:
     if owner is None:
         return False
     start = named.end + owner.start(1)
-    return not any(span.section in ("image", "parts") and span.start == start for span in spans(text))
+    return not any(span.section in ("image", "parts", "facts") and span.start == start for span in spans(text))
 
 
 def _is_listed(named: list[_Named], position: int, text: str) -> bool:
@@ -196,11 +196,7 @@ def _around_the_middle(down: int | None, across: int | None, shares: list[int]) 
 
 
 def box_of(name: str, width: int, height: int) -> Box | None:
-    """The box that a scope's name gives by itself, in words or numbers.
-
-    Returns:
-        A box, inside the image if it is given in words; None if the name is that of an object.
-    """
+    """The box that a scope's name gives, in the image if it does so in words; None for the name of an object."""
     numbers = _BOX_SCOPE.fullmatch(name.strip().lower())
     if numbers:
         left, top, box_width, box_height = map(int, numbers.groups())

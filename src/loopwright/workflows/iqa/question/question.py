@@ -81,6 +81,8 @@ class Question(BaseModel):
     """Whether all terms are asked for, or any."""
     good: bool | None = None
     """Whether it speaks of the quality as good or as bad, without naming a distortion; None if it does not."""
+    free: bool = False
+    """Whether what it calls bad is to be absent: "free of artefacts"."""
     tolerant: bool = False
     """Whether what can hardly be seen is to count as absent: "noticeable", "acceptable", "good enough"."""
     scale: Scale | None = None
@@ -115,7 +117,7 @@ class Question(BaseModel):
 
     @property
     def at_least(self) -> bool:
-        """Whether as much will do: "at least as sharp as", "no less sharp than"."""
+        """Whether as much will do: "at least as sharp as", "no less sharp than", "no worse than"."""
         return bool(_AT_LEAST.search(self.text))
 
     @property
@@ -131,7 +133,10 @@ class Question(BaseModel):
 
 
 _SENTENCE = re.compile(r"(?<!\bvs\.)(?<=[.!?;:…])\s+|\n+|\s[–—]\s")
-_AT_LEAST = re.compile(r"\bat least\b|\bno less\b|\bmindestens\b|\bau moins\b|\bal menos\b|\balmeno\b")
+_AT_LEAST = re.compile(
+    r"\b(?:at least|no (?:less|fewer|lower)|mindestens|au moins|al menos|almeno)\b"
+    r"|\b(?P<no_more>no (?:worse|more|\w+er))\b(?=.* than\b)"
+)
 _NOT_AS = re.compile(r"\b(?:not|nicht) (?:quite |nearly |ganz )?(?:as|so) ")
 _AS = re.compile(r"(?:as|so) (?:(?:much|many|viele?|the|its|my|our|\w+ly) )?")
 _MORE = r"(?:and|but|und|aber|et|mais|y|pero)"
@@ -240,11 +245,16 @@ def _about_image(text: str) -> bool:
 def _clauses(sentence: str) -> list[str]:
     """The questions of a sentence: a new one begins with a word that asks, after a comma or "and"."""
     starts = {span.start for span in _of("ask", sentence)}
+    named = [span.start for span in spans(sentence) if span.section in ("faults", "praise")]
     cuts = [
         match.end()
         for match in re.finditer(rf",\s*(?:{_MORE}\s)?|\s{_MORE}\s|\s(?=(?:whether|ob)\s)", sentence)
-        # What is joined stands near by; all of a long text each time would take minutes.
-        if match.end() in starts or _is_pair(sentence[: match.start()][-200:], sentence[match.end() :][:200])
+        # What is joined stands near by; all of a long text, or all of its commas, would take minutes.
+        if match.end() in starts
+        or (
+            any(0 <= start - match.end() < 200 for start in named)
+            and _is_pair(sentence[: match.start()][-200:], sentence[match.end() :][:200])
+        )
     ]
     pieces: list[str] = []
     for cut, end in zip([0, *cuts], [*cuts, len(sentence)], strict=True):
@@ -322,7 +332,8 @@ class _Reader:
     """Reads one clause, beside the rest of the text."""
 
     def __init__(self, clause: str, context: str, text: str, tools: list[str]) -> None:
-        self.clause, self.context, self.text, self.tools = clause, context, text, tools
+        self.clause = clause = _asked(clause)
+        self.context, self.text, self.tools = context, text, tools
         self.spans = spans(clause)
         found = {span.section for span in self.spans}
         self.has = found.__contains__
@@ -360,9 +371,14 @@ class _Reader:
         strength = bool(self.terms) and self.named[0].section == "faults" and not self.has("good")
         strength = strength and not re.search(r"\bqualit", self.clause)
         scale = read_scale(self.clause, of_fault=strength)
-        scale = scale or (read_scale(self.text) if self.has("rate") or self.has("good") else None)
+        # "At ISO 100 and 1/60 s. Is it good?" tells no scale.
+        scale = scale or (read_scale(self.text) if self.has("rate") or (self.has("good") and not self.yes_no) else None)
         threshold = read_threshold(self.clause)
         places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
+        # "Is the left side blurrier?" has the other side to compare with.
+        word = re.match(rf"\W*(?:{_VERBS}) (?!there\b).* (\w+er|worse)\W*$", self.clause)
+        if word and any(span.text == word[1] and span.section in CONTENT for span in self.spans):
+            places += tuple(f"{_OPPOSITE[way]} half" for way in _OPPOSITE if places == (f"{way} half",))
         everywhere = re.search(r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout)\b", self.clause)
         if self.joined == "or" and everywhere:
             places = ()  # "Everywhere, or just at the left?" is about all of it.
@@ -392,7 +408,9 @@ class _Reader:
             terms = self.terms = tuple(wished) or terms
         excluded, metrics = tuple(dict.fromkeys(span.key for span in self.out)), set(map(plain, tools))
         if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
-            self.yes_no = self.yes_no and bool(self.begins & {"yes_no"})
+            # "Is the left or the right half sharper?" asks which.
+            held = re.search(r"\b(?:than|as|als|wie|que|differ\w*)\b", clause)
+            self.yes_no = self.yes_no and bool(held and self.begins & {"yes_no"})
         if not terms and (operation is Operation.CURATE or (operation is Operation.COMPARE and good is None)):
             terms = self.terms = tuple(_term(span, self.context) for span in spans(self.context) if self._is_term(span))
         left = _excluded(self.context)
@@ -410,6 +428,7 @@ class _Reader:
             excluded=tuple(dict.fromkeys(excluded)),
             joined=self.joined,
             good=good,
+            free=self.has("bad") and all(_term(span, clause).free for span in self.spans if span.section == "bad"),
             tolerant=self.has("noticed") or self.has("good") or bool(re.search(r"\benough\b", self.clause)),
             scale=scale,
             severities=_severities(self.clause),
@@ -435,6 +454,10 @@ class _Reader:
         strong = any(span.section != "topics" for span in self.named)
         # "Can I use it for a poster?" asks for more than its pixels.
         suits = "print" in attributes and self.yes_no and (has("good") or has("keep"))
+        # "Is this a good portrait?" is about a kind of picture, "is the format right?" about the file.
+        kind = {"orientation", "colour", "format"}.issuperset(attributes)
+        kind = kind and not re.search(r"orientation|format|type\b|extension", self.clause)
+        suits = suits or (kind and (scale is not None or has("rate") or has("good")))
         told = attributes and not strong and not suits and not has("bad") and ("print" in attributes or not remedies)
         says = has("metrics") and re.search(r"\b(?:say|says|give|gives|report|values?|scores?|results?)\b", self.clause)
         converts = attributes == ("format",) and has("reference")
@@ -494,7 +517,9 @@ class _Reader:
         """Whether a remedy is spoken of as something that somebody did to the image."""
         begins = re.match(r"\W*(?:was|were|has|have|did|wurde|hat)\b", self.clause)
         wanted = re.search(r"\b(?:should|could|can|must|need\w*|be|get|soll\w*|kann)\b", self.clause)
+        # "Is it sharpened?", "is there too much sharpening?", "is the noise reduction too strong?"
         did = any(span.section == "remedies" and span.text.endswith("ed") for span in self.spans)
+        did = did or bool(re.search(r"\btoo much (?:\w+ )?\w+(?:ing|tion)\b|(?:ing|tion) too\b", self.clause))
         return bool((begins and self.joined == "or") or (did and self.yes_no and not wanted))
 
     def _praises_a_thing(self) -> bool:
@@ -529,13 +554,14 @@ class _Reader:
         may = re.search(r"\b(?:should|can|shall|soll\w*|dois|debo)\b", self.clause)
         done = re.match(r"\W*(?:did|was|were|has|have)\b", self.clause)
         other = self.has("remedies") or self.has("reference") or (done and not told)
-        return (self.has("keep") or self.has("drop")) and bool(told or may or not self.terms) and not other
+        # "Should it go?" is about dropping it, "is it good to go?" is not.
+        drops = any(span.section == "drop" and (told or may or span.text not in ("go", "goes")) for span in self.spans)
+        return (self.has("keep") or drops) and bool(told or may or not self.terms) and not other
 
     def _chooses(self, remedies: tuple[str, ...]) -> bool:
         """Whether it offers distortions, or remedies, to choose from."""
-        joined = re.search(r"\b(?:or|oder|ou|o)\b", self.clause)
+        joined = re.search(r"\b(?:or|oder|ou|o|than|als|que)\b", self.clause)
         offered = {(term.name, term.absent) for term in self.terms} | {(name, False) for name in remedies}
-        joined = joined or re.search(r"\b(?:than|als|que)\b", self.clause)
         listed = self.which or re.search(r"\b1\W.*\b2\W", self.clause)
         joined = joined or (listed and len({term.name for term in self.terms}) > 1)
         if not joined or _EXISTS.search(self.clause):
@@ -545,8 +571,7 @@ class _Reader:
 
     def _remedies(self) -> tuple[str, ...]:
         found = [span.key for span in self.spans if span.section == "remedies"]
-        exposure = any(span.key == Distortion.BRIGHTNESS for span in self.spans)
-        if exposure:
+        if any(span.key == Distortion.BRIGHTNESS for span in self.spans):
             found += ["underexposure"] if re.search(r"\b(?:up|raise|push|lift)\b", self.clause) else []
             found += ["overexposure"] if re.search(r"\b(?:down|lower|pull|reduce)\b", self.clause) else []
         if re.search(r"\b(?:should|could|needs?|ought|help|soll\w*|braucht)\b", self.clause):
@@ -567,6 +592,7 @@ class _Reader:
     def _sought(self) -> Literal["more", "less", "equal"] | None:
         at_least = _AT_LEAST.search(self.clause)
         less = bool(_NOT_AS.search(self.clause)) or (self.has("less") and not at_least)
+        less = less or bool(at_least and at_least["no_more"])
         if self._alike() and not (less or at_least):
             return "equal"
         beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
@@ -597,8 +623,7 @@ class _Reader:
         return tuple(named_places("the four quarters")) if asks and most else ()
 
     def _keep(self) -> tuple[str, str]:
-        words = {section: [span.text for span in self.spans if span.section == section] for section in ("keep", "drop")}
-        pair = tuple((words[section] or [default])[0] for section, default in (("keep", "keep"), ("drop", "drop")))
+        pair = [next((span.text for span in self.spans if span.section == own), own) for own in ("keep", "drop")]
         # "In or out?" is both words at once.
         both = pair[0].split(" or ") if pair[0] == pair[1] else pair
         return (both[0], both[-1])
@@ -618,11 +643,15 @@ _MORE_OF = {
 }  # fmt: skip
 """Topic -> the remedies that give more and less of it."""
 
+_OPPOSITE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
+
 _BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposure", "blurs": "blurs"}
 """What a comparative speaks of -> the remedy that makes it so: "brighter" is what helps against too little light."""
 
 
-_FREE = re.compile(r"\b(?:(?:free (?:of|from)|frei von)\W[\w ]*|(?:without|ohne|sans|sin|senza) ([\w ]*))$")
+_FREE = re.compile(
+    r"\b(?:free (?:of|from)|frei von|(without|ohne|sans|sin|senza)) ((?:(?!but |aber |mais |pero )\w+ )*)$"
+)
 
 
 def _term(span: Span, text: str) -> Term:
@@ -633,7 +662,8 @@ def _term(span: Span, text: str) -> Term:
         absent = True
     said = _FREE.search(text[: span.start])
     # "Without a reference", "taken without flash": it lacks something else.
-    free = said is not None and (not said[1] or (_all_known(said[1]) and not _of("reference", said[1])))
+    free = said is not None and (not said[1] or (_all_known(said[2]) and not _of("reference", said[2])))
+    free = free or span.text.endswith(("less", "frei", " free")) or text[span.end :].startswith((" free", " frei"))
     return Term(name=name, absent=absent or free, word=span.text, free=free)
 
 
@@ -660,13 +690,35 @@ def _severities(text: str) -> tuple[Severity, ...]:
     return tuple(dict.fromkeys(filter(None, map(severity_named, words))))
 
 
+_VERBS = "is|are|was|were|ist|sind|est|sont|está|están|è|sono"
 _DETERMINER = r"(?:the|this|that|these|those|my|our|your|his|her|their|its|der|die|das|le|la|les|el|los|las)"
 _NOUNS = r"(?=(?P<name>[^\W\d_]+(?: [^\W\d_]+){0,2}))"
 _PLACED = ("of", "in", "on", "with", "around", "behind")
 _OBJECT = re.compile(
-    rf"(?:^\W*(?:is|are|was|were|does|do|has|have|how \w+ (?:is|are)|ist|sind|est|sont|está|están|è|sono) {_DETERMINER}"
+    rf"(?:^\W*(?:{_VERBS}|does|do|has|have|how \w+ (?:is|are)) {_DETERMINER}"
     rf"|\b(?:{'|'.join(_PLACED)}|and|than) {_DETERMINER}) {_NOUNS}"
 )
+_ELSEWHERE = re.compile(rf"\b(?:to|worth|for|by|with|against|despite|zu|für|gegen|trotz)\b|\b{_DETERMINER} $")
+"""What leads from the subject of a question to something else."""
+_NO_SUBJECT = frozenset("scales rate remedies advice metrics degree keep drop".split())
+"""The sections whose words say what is wanted, if they are not the subject."""
+
+
+def _asked(clause: str) -> str:
+    """A clause in which words of its subject mean nothing: "is the moving train sharp?", "are the stars noisy?"."""
+    begins = re.match(rf"\W*(?:{_VERBS}) (?:(this|that|these|those|der|die|das) |{_DETERMINER} )", clause)
+    found = spans(clause)
+    last = max((span.start for span in found if span.section in ("faults", "praise")), default=0)
+    if begins is None or _ELSEWHERE.search(clause[begins.end() : last]):
+        return clause
+    for span in found:
+        after = {other.section for other in found if other.start == span.end + 1}
+        # "Is this sharp everywhere?" has no noun after its adjective.
+        noun = after & {"image", "topics", "parts"} or not (after or begins[1])
+        describes = span.section in ("faults", "praise", "good") and span.start == begins.end() and noun
+        if begins.end() <= span.start < last and (describes or span.section in _NO_SUBJECT):
+            clause = clause[: span.start] + "…" * len(span.text) + clause[span.end :]
+    return clause
 
 
 def _objects(clause: str) -> tuple[str, ...]:
@@ -674,14 +726,13 @@ def _objects(clause: str) -> tuple[str, ...]:
     found: list[str] = []
     for match in _OBJECT.finditer(clause):
         words: list[str] = []
-        position = match.start("name")
-        for word in match["name"].split():
+        for word in re.finditer(r"\S+", match["name"]):
+            position = match.start("name") + word.start()
             known = [span for span in spans(clause) if span.start <= position < span.end]
             if known:
                 words = [] if any(span.section in ("image", "reference", "criteria") for span in known) else words
                 break
-            words.append(word)
-            position += len(word) + 1
+            words.append(word[0])
         # After "is" a verb is not far, and after "does" it is the next word.
         one = match[0].split()[0] in (*_PLACED, "does", "do", "has", "have")
         found += [" ".join(words[:1] if one else words)] if words else []

@@ -22,12 +22,12 @@ _RANGE = re.compile(rf"\b{_NUMBER} ?(?:to|-|–|\.\.|through|and|bis|und|à|et|a
 _TOP = re.compile(
     rf"\b(?:out of|von|sur|sobre|de) {_NUMBER}\b(?! ?(?:px|pixel|%|db|mp))|(?<![\d.])\? ?(?:/|of) ?{_NUMBER}\b"
 )
-_LETTERS = re.compile(
-    r"\ba\b[^?!]{0,40}\b(?:to|down to|through|bis|à)\b\W*(?P<last>[d-g])\b|letter grade"
-    r"|\b(?:a ?[-–]|between a and) ?(?P<end>[d-g])\b"
-)
+_LETTERS = re.compile(r"letter grade|\b(?:a ?[-–]|a (?:down )?(?:to|through|bis|à)|between a and) ?(?P<last>[d-g])\b")
+_FAR_LETTERS = re.compile(r"\ba\b[^?!]{0,40}\b(?:to|through|bis|à)\b\W*(?P<last>[d-g])\b")
+"""With words between, which without a word for grading are prose: "as a photo to e-mail"."""
 _NO_SCALE = re.compile(
     r"\bat \d+ ?(?:%|percent)|(?<![\d.])(?!100\b)\d+(?:\.\d+)? ?(?:%|percent\b|prozent\b)"
+    r"|\b(?:is|are) (?:\w+ ){1,2}100 ?% (?=\S)"
     r"|(?:%|percent\w*|share) of (?:the |all |its |this )*(?:pixels?|image|picture|photo|frame|area)"
 )
 _END = (
@@ -92,8 +92,9 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
     # At which size it is looked at, how much of something is meant, and of how much of the image, are no scales.
     text = _NO_SCALE.sub(" ", text)
     units = {span.key for span in spans(text) if span.section == "scales"}
-    if letters := _LETTERS.search(text):
-        return Scale(low=0, high=1, unit="letters", last=(letters["last"] or letters["end"] or "f").upper())
+    grades = bool(units) or any(span.section == "rate" for span in spans(text))
+    if letters := _LETTERS.search(text) or (grades and _FAR_LETTERS.search(text)):
+        return Scale(low=0, high=1, unit="letters", last=(letters["last"] or "f").upper())
     if len(levels := tuple(dict.fromkeys(re.findall(rf"\b(?:{'|'.join(_LEVELS)})\b", text)))) > 2:
         return Scale(low=1, high=5, unit="words", words=levels)
     if "thumbs" in units:

@@ -70,4 +70,4 @@ def _registered() -> Mapping[str, str]:
 
 def _misspells(word: str, tool: str) -> bool:
     """Whether a word is a tool's name with letters swapped, or in a long one doubled or lost; "vision" is no VSI."""
-    return len(tool) > 3 and abs(len(word) - len(tool)) <= (len(tool) > 5) and misspelt(word, tool)
+    return len(tool) > 3 and misspelt(word, tool, whole=True)

@@ -66,6 +66,11 @@ def spans(text: str) -> tuple[Span, ...]:
         found += [span for span in _found(text, LANGUAGES[0]) if span.section == "faults"]
     content = [span for span in found if span.section in CONTENT]
     kept = [span for span in found if span.section not in CONTENT or not any(_within(span, other) for other in content)]
+    # "The lower contrast" is less of it, "the lower window" a place.
+    less = {span.start - 1 for span in content} | {
+        match.start() for match in re.finditer(r" (?:than|on|in|at)\b", text)
+    }
+    kept = [span for span in kept if span.text != "lower" or (span.section == "less") is (span.end in less)]
     return tuple(sorted(dict.fromkeys(kept), key=lambda span: (span.start, -span.end)))
 
 
@@ -77,17 +82,13 @@ def corrected(text: str) -> str:
         word = match[0]
         if len(word) < 5 or match.start() in known:
             return word
-        return next((stem for stem in _stems() if misspelt(word, stem)), word)
+        return next((stem for stem, whole in _stems() if misspelt(word, stem, whole=whole)), word)
 
     return re.sub(r"[^\W\d_]+", mended, text)
 
 
 def named_distortions(text: str) -> list[str]:
-    """The distortions that a text names or asks about ("sharp" asks about blur), as whole words, in order.
-
-    Returns:
-        Different canonical names.
-    """
+    """The distortions that a text names or asks about ("sharp" asks about blur), by canonical name, once each."""
     words = spoken(text)
     try:
         return [parse_distortion(words.strip(" .?!"))]
@@ -120,7 +121,9 @@ def _found(text: str, language: str) -> Iterator[Span]:
 
 
 def _within(span: Span, other: Span) -> bool:
-    return other.start <= span.start and span.end <= other.end and len(other.text) > len(span.text)
+    # "Flawless", "noiseless": what speaks of the absence of a fault is not the fault.
+    denied = span.section in ("faults", "bad") and other.section in ("praise", "good")
+    return other.start <= span.start and span.end <= other.end and (denied or len(other.text) > len(span.text))
 
 
 @functools.cache
@@ -160,25 +163,27 @@ def _expression(entry: str) -> str:
 
 
 @functools.cache
-def _stems() -> tuple[str, ...]:
-    """The words and beginnings of words about faults and quality, of four letters at least."""
+def _stems() -> tuple[tuple[str, bool], ...]:
+    """The words and beginnings of words about faults and quality, of four letters at least, and which are whole."""
     entries = [
-        entry.strip("*")
+        (entry.strip("*"), not entry.endswith("*"))
         for language in LANGUAGES
         for section in ("faults", "praise", "topics", "bad", "good")
         for listed in _listed(words(language)[section])
         for entry in listed.split()
     ]
-    return tuple(sorted({stem for stem in entries if len(stem) >= 4 and "_" not in stem and "*" not in stem}))
+    return tuple(sorted({each for each in entries if len(each[0]) >= 4 and not re.search(r"[_*]", each[0])}))
 
 
 def _listed(section: dict[str, str] | str) -> list[str]:
     return list(section.values()) if isinstance(section, dict) else [section]
 
 
-def misspelt(word: str, stem: str) -> bool:
+def misspelt(word: str, stem: str, *, whole: bool = False) -> bool:
     """Whether a word begins as another does, with two letters swapped or, of a long one, a letter doubled or lost."""
     size = len(stem)
+    if whole and len(word) > size + (size > 5):
+        return False  # "niece" is no "nice"
     swapped = word[:size]
     if swapped != stem and sorted(swapped) == sorted(stem):
         differ = [i for i, (a, b) in enumerate(zip(swapped, stem, strict=True)) if a != b]

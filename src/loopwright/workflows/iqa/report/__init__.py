@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from loopwright.workflows.iqa.report.pictures import THUMBNAIL_SIDE
 from loopwright.workflows.iqa.report.table_rows import Overview, ReportRow
-from loopwright.workflows.iqa.report.writing import OPEN_ROWS, write_report
+from loopwright.workflows.iqa.report.writing import write_report
 
-__all__ = ["OPEN_ROWS", "THUMBNAIL_SIDE", "Overview", "ReportRow", "write_report"]
+__all__ = ["THUMBNAIL_SIDE", "Overview", "ReportRow", "write_report"]

@@ -176,11 +176,7 @@ def surroundings(mask: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> float:
 
 
 def detail_gap(plane: Plane, detail: Plane, edge_magnitude: Plane) -> float:
-    """The share of textured area without any fine detail; it is textured where the gradient, smoothed, is above 1.
-
-    Returns:
-        0..1.
-    """
+    """The share (0..1) of textured area without fine detail; textured is where the gradient, smoothed, is above 1."""
     textured = (edge_magnitude > 1.0) & (plane > 8) & (plane < 247)
     area = np.count_nonzero(textured)
     return np.count_nonzero(textured & (np.abs(detail) < 0.5)) / area if area > 200 else 0.0

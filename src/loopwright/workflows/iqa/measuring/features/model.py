@@ -201,6 +201,8 @@ class PairFeatures:
     """Largest displacement of the red or blue channel against green, pixels (chromatic aberration)."""
     channel_shift_rms: float
     """What that displacement explains, grey levels."""
+    displaced: float
+    """How far the whole image is moved against its reference, pixels; 0 if that does not explain the difference."""
     filter_share: float
     """Share of the luma error left by the point operation that a linear filter explains, 0..1."""
     filter_rms: float

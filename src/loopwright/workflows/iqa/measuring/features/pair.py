@@ -77,6 +77,9 @@ def _equivalent_gaussian(gain: Plane, weight: Plane, fx: Plane, fy: Plane) -> tu
     return math.sqrt(max(0.0, float(values[1]))), math.sqrt(max(0.0, float(values[0]))), direction
 
 
+ALIGNED = 0.3
+"""Share of the squared error that may be left where a displacement of the whole image is its cause."""
+
 Stack = NDArray[np.float32]
 """Three channels in grey levels: float32, shape (height, width, 3)."""
 
@@ -105,8 +108,9 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
 
     predicted, point = _point_operation(clean, origin)
     gain, saturation = point["contrast_gain"], point["saturation_ratio"]
-    shifts, shifted = _channel_shift(clean, predicted)
+    shifts, shifted, whole = _channel_shift(clean, predicted)
     toned_luma, image_luma = _luma(predicted), _luma(clean)
+    aligned = mean_square(image_luma - _moved(toned_luma, whole)) < ALIGNED * mean_square(image_luma - toned_luma)
     linear = linear_filter(image_luma, toned_luma)
     left = clean - predicted
     left_energy = mean_square(left)
@@ -131,6 +135,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         channel_shift=shifts,
         channel_shift_rms=math.sqrt(shift_energy),
         filter_rms=math.sqrt(filter_energy),
+        displaced=float(np.linalg.norm(whole)) if aligned else 0.0,
         **linear,
         residual_rms=math.sqrt(max(0.0, left_energy - shift_energy - filter_energy)),
         residual_flatness=flatness,
@@ -224,8 +229,15 @@ def _tone_curve(image: Plane, origin: Plane) -> Plane:
     return np.clip(curve, 0, 255).astype(np.float32)[index]
 
 
-def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack]:
-    """Displacement of red and blue beyond that of green, in pixels, and the reference with them shifted."""
+def _moved(plane: Plane, by: NDArray[np.float64]) -> Plane:
+    move, size = np.array([[1, 0, by[0]], [0, 1, by[1]]], np.float32), (plane.shape[1], plane.shape[0])
+    plane = np.ascontiguousarray(plane)
+    moved = cv2.warpAffine(plane, move, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(moved, np.float32)
+
+
+def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack, NDArray[np.float64]]:
+    """How far red and blue are moved beyond green, pixels; the reference with them moved; how far green is, x and y."""
     window = cv2.createHanningWindow((image.shape[1], image.shape[0]), cv2.CV_32F)
     shifts = [
         np.array(
@@ -241,13 +253,8 @@ def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack]:
         if distance > 12:
             continue
         distances.append(distance)
-        move = np.array([[1, 0, by[0]], [0, 1, by[1]]], np.float32)
-        plane = np.ascontiguousarray(origin[..., channel])
-        size = (plane.shape[1], plane.shape[0])
-        shifted[..., channel] = cv2.warpAffine(
-            plane, move, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
-        )
-    return max(distances, default=0.0), shifted
+        shifted[..., channel] = _moved(origin[..., channel], by)
+    return max(distances, default=0.0), shifted, shifts[1]
 
 
 def _kurtosis(residual: Stack) -> float:

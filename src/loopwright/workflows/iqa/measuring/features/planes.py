@@ -64,11 +64,7 @@ def detail_view(rgb: Rgb) -> Rgb:
 
 
 def area_mean(values: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.float32]:
-    """Reduce to a width and height by area averaging.
-
-    Returns:
-        float32 of that size.
-    """
+    """Reduce to a width and height by area averaging, to float32."""
     return np.asarray(cv2.resize(values, size, interpolation=cv2.INTER_AREA), np.float32)
 
 
@@ -78,11 +74,7 @@ def smoothed(plane: Plane, sigma: float) -> Plane:
 
 
 def mean_square(values: NDArray[np.float32]) -> float:
-    """Mean of the squares, several times as fast as squaring first.
-
-    Returns:
-        A float; exact to about five digits.
-    """
+    """Mean of the squares, exact to about five digits, several times as fast as squaring first."""
     flat = np.ascontiguousarray(values).ravel()
     return float(np.dot(flat, flat)) / flat.size
 
@@ -116,11 +108,7 @@ def luma(rgb: Rgb) -> Plane:
 
 
 def blocks(plane: Plane, size: int) -> Plane:
-    """Cut into whole squares, dropping what is left over at the right and bottom.
-
-    Returns:
-        Shape (n, size, size), row by row.
-    """
+    """Cut into whole squares (n, size, size), row by row, dropping what is left over at the right and bottom."""
     rows, columns = plane.shape[0] // size, plane.shape[1] // size
     cut = plane[: rows * size, : columns * size].reshape(rows, size, columns, size)
     return np.ascontiguousarray(cut.swapaxes(1, 2)).reshape(-1, size, size)
@@ -157,11 +145,7 @@ def level_counts(channel: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def mean_power(spectra: NDArray[np.complex64]) -> NDArray[np.float32]:
-    """Mean over the tiles of the squared size of each value.
-
-    Returns:
-        Shape (rows, columns).
-    """
+    """Mean over the tiles of the squared size of each value, of shape (rows, columns)."""
     parts = spectra.view(np.float32)
     squares = np.einsum("tij,tij->ij", parts, parts) / np.float32(len(parts))
     return squares[:, ::2] + squares[:, 1::2]

@@ -25,11 +25,7 @@ def lab(rgb: Rgb) -> NDArray[np.float32]:
 
 
 def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
-    """Measure exposure and colour.
-
-    Returns:
-        The fields of `ImageFeatures` about exposure and colour.
-    """
+    """Measure exposure and colour: the fields of `ImageFeatures` about them."""
     counts = level_counts(np.clip(plane + 0.5, 0, 255).astype(np.uint8)).astype(np.float64)
     share = np.cumsum(counts) / counts.sum()
     dark, bright = np.searchsorted(share, (0.01, 0.99))

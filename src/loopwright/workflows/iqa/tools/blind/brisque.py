@@ -70,11 +70,7 @@ def brisque_features(image: Rgb) -> Floats:
 
 
 def scale_features(values: Map) -> Floats:
-    """The 18 numbers of one scale.
-
-    Returns:
-        Shape (18,).
-    """
+    """The 18 numbers of one scale, of shape (18,)."""
     own = fit(values[None])
     numbers = [own.shape[0], (own.left[0] ** 2 + own.right[0] ** 2) / 2]
     for rows, columns in SHIFTS:

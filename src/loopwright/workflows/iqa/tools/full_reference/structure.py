@@ -55,11 +55,7 @@ def ssim(pair: Pair) -> float:
 
 
 def similarity_of_structure(planes: Two) -> float:
-    """SSIM of two planes as they are.
-
-    Returns:
-        -1..1; 1 for identical planes; higher is better.
-    """
+    """SSIM of two planes as they are, -1..1: 1 for identical planes, higher is better."""
     return _likeness(planes).whole
 
 
