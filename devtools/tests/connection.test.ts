@@ -13,7 +13,7 @@ async function serve(port: number, token: string | null): Promise<number> {
     response.setHeader('Access-Control-Allow-Origin', '*');
     response.setHeader('Access-Control-Allow-Headers', '*');
     if (request.method === 'OPTIONS') response.end();
-    else if (token && request.headers.authorization !== `Bearer ${token}`) response.writeHead(401).end('{}');
+    else if (token && request.headers.authorization !== `Bearer ${Buffer.from(token).toString('latin1')}`) response.writeHead(401).end('{}');
     else response.end('{"ok":true}');
   });
   await new Promise<void>((resolve) => started.listen(port, '127.0.0.1', resolve));
@@ -44,15 +44,15 @@ describe('connection', () => {
   });
 
   it('lets all calls wait for one token, and sends them again with it', async () => {
-    await serve(0, 'right');
+    await serve(0, 'r–ght');
     const replies = Promise.all([get('/runs'), get('/workflows')]);
     await vi.waitFor(() => expect(connection.asking).toBe(true));
     expect(connection.refused).toBe(false);
-    connection.giveToken('wrong');
+    connection.giveToken('wr–ng');
     await vi.waitFor(() => expect(connection.refused).toBe(true));
-    connection.giveToken('right');
+    connection.giveToken('r–ght');
     expect(await replies).toEqual([{ ok: true }, { ok: true }]);
     expect(connection.asking).toBe(false);
-    expect(sessionStorage.getItem('loopwright-token')).toBe('right');
+    expect(sessionStorage.getItem('loopwright-token')).toBe('r–ght');
   });
 });

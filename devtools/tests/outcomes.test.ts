@@ -11,8 +11,4 @@ describe('how a run ended, in words', () => {
       expect(said.means !== '' || outcome === 'answered').toBe(true);
     },
   );
-
-  it('shows an outcome that it does not know as it is', () => {
-    expect(saidOf('finished', 'half_done').label).toBe('Half done');
-  });
 });

@@ -2,9 +2,11 @@ import { fireEvent, render, screen } from '@testing-library/svelte';
 import { tick } from 'svelte';
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import TokenDialog from '../src/components/TokenDialog.svelte';
 import DiffText from '../src/components/ui/DiffText.svelte';
 import JsonTree from '../src/components/ui/JsonTree.svelte';
 import Tabs from '../src/components/ui/Tabs.svelte';
+import { connection } from '../src/lib/stores/connection.svelte';
 
 beforeEach(() => {
   document.body.innerHTML = '';
@@ -63,6 +65,13 @@ describe('Tabs', () => {
       expect(document.activeElement?.textContent).toBe(name);
     }
   });
+});
+
+it('a Dialog that must be answered comes back when the browser closes it', () => {
+  connection.asking = true;
+  const dialog = render(TokenDialog).container.querySelector('dialog');
+  dialog?.close();
+  expect(dialog?.open).toBe(true);
 });
 
 it('DiffText marks what is gone and what is new for screen readers too', () => {

@@ -77,7 +77,7 @@ def test_a_file_that_was_written_again_within_a_second_is_read_anew(graph: Path)
     graph.write_text(GRAPH.format(limit=9, more=""))
     os.utime(graph, ns=(before.st_atime_ns, before.st_mtime_ns))  # as long and as old as the file that was checked
     assert graph.stat().st_size == before.st_size
-    assert run("deployed.py:app", "--certificate", "reviewed.json")[0] == 1
+    assert run("deployed.py:app", "--certificate", "reviewed.json", "--write-certificate", "reviewed.json")[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_graph_of_ones_own_is_served_and_its_runs_are_kept(tmp_path):
         assert workflow["name"] == "mine-graph"
         run = run_of(client, "mine-graph", {"question": "why"})
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=120) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+        assert process.wait(timeout=120) == 0
     assert (run["workflow"], run["status"], run["path"]) == ("mine-graph", "finished", ["answer"])
     with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}")) as store:
         assert store.get(run["id"]) is not None
@@ -76,8 +76,11 @@ def test_without_a_target_everything_installed_is_served(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["serve", "asistant"], "unknown workflow 'asistant'. Did you mean 'assistant'?"),
+        (["serve", "asistant"], "unknown workflow 'asistant'. Did you mean 'assistant'? Known: assistant, iqa, rag."),
         (["serve", "missing.py"], "there is no file missing.py"),
+        (["graph", "show", "iqa", "--out", "graph.txt"], "--out goes with a picture or JSON"),
+        (["check", "iqa", "--certificate", "reviewed.json", "--format", "json"], "leave --format away"),
+        (["run", "iqa", "--query", "x", "--image", "x" * 300], "give the id of an uploaded picture"),
         (["run", "rag", "--question", "x", "--set", "rag.store=2024-02-30"], "is not valid YAML: day is out of range"),
     ],
 )
@@ -95,12 +98,8 @@ def test_an_entry_of_langgraph_json_that_could_be_several_graphs_is_refused(loop
     assert "'mine' could be" in told and told.endswith("two.py:other: name one of them behind a colon\n")
 
 
-def test_an_open_address_needs_a_token(loopwright, tmp_path, monkeypatch):
-    monkeypatch.delenv("LOOPWRIGHT_TOKEN", raising=False)
+def test_an_open_address_needs_a_long_token(loopwright, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(GRAPH)
-    done = loopwright("serve", "mine.py", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "has no token" in done.stderr
     monkeypatch.setenv("LOOPWRIGHT_TOKEN", "fifteen-letters")
     done = loopwright("serve", "mine.py", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
     assert done.returncode == 2
@@ -160,7 +159,7 @@ def test_it_says_what_it_loads_and_answers_nobody_until_it_can(tmp_path):
             assert line, "it ended"
         assert httpx.get(url, trust_env=False, timeout=60).json() == {"status": "live"}
         serving.send_signal(signal.SIGTERM)
-        assert serving.wait(timeout=120) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+        assert serving.wait(timeout=120) == 0
         assert (tmp_path / ".loopwright/runs.db").exists()
     finally:
         serving.kill()

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from breaking_models import BreakingModel
+from hosted_graphs import until
 from installed import needs
+from scripted_server import script
 from served_graphs import GRAPHS
 from serving_program import PROGRAM, serving
+from shapes import graph
+
+from loopwright import bounded
+from loopwright.engine.nodes.policy import NodePolicy, Retry
+from loopwright.runs.schemas import RunLimits
+from loopwright.workflows.user_graph import UserGraph
 
 needs("ag_ui")
 
 ROOT = Path(__file__).resolve().parents[2]
+FRONT_END: dict[str, Any] = {
+    "threadId": "t", "runId": "r", "messages": [], "tools": [], "context": [], "state": {}, "forwardedProps": {},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +103,41 @@ def test_a_question_is_an_interrupt_that_a_second_run_answers(front_end):
     assert told["events"][-1]["result"]["details"]["topic"] == "yes"
 
 
+@pytest.mark.parametrize("path", ["/agui/assistant", "/threads/t/runs/wait"])
+async def test_a_client_hears_something_while_a_run_goes_on_and_ends_it_by_leaving(serve_script, path):
+    served = serve_script(limits=RunLimits(keep_alive=0.1))
+    asked = {"assistant_id": "assistant", "input": script({"wait": "never"}), "if_not_exists": "create"}
+    body = FRONT_END | asked | {"on_disconnect": "cancel", "forwardedProps": asked["input"]}
+    async with httpx.AsyncClient(base_url=served.url, timeout=5, trust_env=False) as client:
+        async with client.stream("POST", path, json=body) as reply:
+            heard = reply.aiter_raw()
+            assert [await anext(heard) for _ in range(4)], reply.headers
+        await until(lambda: served.ended("t"))
+    assert served.record("t").status == "cancelled"
+
+
+def test_what_another_attempt_writes_is_another_message_that_begins_anew(serve_script):
+    model = BreakingModel(text="Tea is made of leaves and of water that was hot", after=9)
+
+    async def write(_state: Any) -> dict[str, Any]:
+        return {"text": (await model.ainvoke("How?")).text}
+
+    policy = NodePolicy(retries=(Retry(on=ConnectionError, initial_wait=0),))
+    made = bounded(graph("START-write", write={"action": write, "policy": policy}))
+    url = serve_script(workflows=[UserGraph("tea", made)]).url
+    given = {"forwardedProps": {"plan": "x"}, "input": {"plan": "x"}}
+    for path, key in (("/agui/tea", "messageId"), ("/runs/stream", "id")):
+        model.calls, said = 0, defaultdict(str)
+        body = FRONT_END | given | {"assistant_id": "tea", "stream_mode": "messages-tuple"}
+        told = httpx.post(url + path, json=body, timeout=60).text
+        for id, piece in re.findall(rf'"{key}":"([^"]+)","(?:delta|content)":"([^"]+)"', told):
+            said[id] += piece
+        assert [*said.values()] == ["Tea is made of leaves and of water", model.text], path
+
+
 def test_what_cannot_be_a_thread_or_an_answer_is_refused_before_anything_begins(page):
     def asked(thread: str, **more: Any) -> int:
-        body = {"threadId": thread, "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
-        body |= {"forwardedProps": {"topic": "x"}} | more
+        body = FRONT_END | {"threadId": thread, "forwardedProps": {"topic": "x"}} | more
         return page.post("/v1/agui/graphs-asking", json=body).status_code
 
     assert [asked(thread) for thread in ("обсуждение", "user:42", "x\0", "x\n", "")] == [400] * 5

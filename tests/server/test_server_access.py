@@ -12,7 +12,7 @@ from loopwright.errors import ConfigError
 from loopwright.server import Serving, serve
 from loopwright.server.auth import is_loopback
 
-TOKEN = "a-long-token-é"
+TOKEN = "a-long-token-à"
 OPEN = {("GET", "/health/live"), ("GET", "/health/ready")}
 WRONG = {
     "none": {},
@@ -21,7 +21,7 @@ WRONG = {
     "longer": {"Authorization": b"Bearer " + TOKEN.encode() + b"x"},
     "basic": {"Authorization": b"Basic " + TOKEN.encode()},
     "bare": {"Authorization": TOKEN.encode()},
-    "elsewhere": {"X-Token": TOKEN.encode()},
+    "elsewhere": dict.fromkeys(("X-Token", "X-Api-Key", "Cookie", "Proxy-Authorization"), b"Bearer " + TOKEN.encode()),
 }
 
 

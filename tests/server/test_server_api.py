@@ -134,9 +134,8 @@ async def test_versions_that_were_evaluated_are_listed_and_forgotten(api, server
     questions = [Question(id="q", input={"question": "Why?"}, expected=Expected(status=("answered",)))]
     workflow = own_graph()
     store = server.app.state.context.hub.store
-    await asyncio.to_thread(
-        kept, store, workflow, partial(evaluate, workflow, questions), "town", "a/b", {"writing": 1}
-    )
+    ask = partial(evaluate, workflow, questions)
+    await asyncio.to_thread(kept, store, workflow, ask, "town", "a/b", {"writing": 1})
     (found,) = (await api.get("/workflows/writer/evaluations")).json()
     assert (found["questions"], found["version"], found["prompts"]) == ("town", "a/b", {"writing": 1})
     assert [(each["input"], each["passes"]) for each in found["answers"]] == [({"question": "Why?"}, {"again": 2})]
@@ -153,9 +152,8 @@ async def test_a_run_is_forked_from_a_checkpoint_and_compared_with_its_parent(ap
     chosen = next(each for each in checkpoints if each["next"] == ["review"])
     state = (await api.get(f"/runs/{run['id']}/checkpoints/{chosen['checkpoint_id']}")).json()["values"]
     assert state["drafts"] == 1
-    forked = await api.post(
-        f"/runs/{run['id']}/fork", json={"checkpoint_id": chosen["checkpoint_id"], "state": {"drafts": 9}}
-    )
+    changed = {"checkpoint_id": chosen["checkpoint_id"], "state": {"drafts": 9}}
+    forked = await api.post(f"/runs/{run['id']}/fork", json=changed)
     assert forked.status_code == 201, forked.text
     child = forked.json()["id"]
     await read_all(api, "GET", f"/runs/{child}/events")
@@ -216,10 +214,8 @@ async def test_a_prompt_is_edited_and_used_by_the_next_run(api):
     written = [(each["version"], each["author"]) for each in history["versions"]]
     assert written == [(4, "Bob"), (3, "Ann"), (2, ""), (1, "")]
     assert (await api.get(f"{url}/nobody")).status_code == 404
-    draft = await api.post(
-        "/runs", json={"workflow": "writer", "input": {"question": "Why?"}, "prompts": {"writing": "No place."}}
-    )
-    assert draft.status_code == 400
+    draft = {"workflow": "writer", "input": {"question": "Why?"}, "prompts": {"writing": "No place."}}
+    assert (await api.post("/runs", json=draft)).status_code == 400
 
 
 async def test_a_model_is_chosen_by_name_alone_and_nothing_secret_is_shown(api):
@@ -232,19 +228,13 @@ async def test_a_model_is_chosen_by_name_alone_and_nothing_secret_is_shown(api):
     assert (rows["review"]["model"], rows["review"]["chosen"]) == ("openai:own", False)
     assert rows["write"]["used_by_default"]
     chosen = {row["node"]: row for row in (await api.put(f"{url}/review", json={"model": None})).json()["nodes"]}
-    assert (chosen["review"]["model"], chosen["review"]["configured"], chosen["review"]["chosen"]) == (
-        None, "openai:own", True,
-    )  # fmt: skip
+    assert [chosen["review"][key] for key in ("model", "configured", "chosen")] == [None, "openai:own", True]
     assert (await finished(api))["models"]["review"] is None
     assert (await api.delete(f"{url}/review")).json() == before.json()
     for model in ("http://169.254.169.254/", "nobody:x", "openai", "openai:x y", "openai:\r\nx", "file:///etc/passwd"):
-        for refused in (
-            await api.put(f"{url}/review", json={"model": model}),
-            await api.post(
-                "/runs", json={"workflow": "writer", "input": {"question": "?"}, "models": {"write": model}}
-            ),
-        ):
-            assert refused.status_code == 400, model
+        asked = {"workflow": "writer", "input": {"question": "?"}, "models": {"write": model}}
+        assert (await api.put(f"{url}/review", json={"model": model})).status_code == 400, model
+        assert (await api.post("/runs", json=asked)).status_code == 400, model
     extra = await api.put(f"{url}/review", json={"model": "openai:own", "base_url": "http://169.254.169.254/"})
     assert extra.status_code == 422
     assert (await api.put(f"{url}/nobody", json={"model": None})).status_code == 400

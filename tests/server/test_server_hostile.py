@@ -59,11 +59,6 @@ def test_no_spelling_of_an_address_gets_round_the_token(locked, path):
     assert TOKEN.encode() not in reply
 
 
-def test_a_cookie_is_no_token(locked):
-    for headers in ({"Cookie": f"token={TOKEN}"}, {"Proxy-Authorization": f"Bearer {TOKEN}"}, {"X-Api-Key": TOKEN}):
-        assert httpx.get(locked.url + "/runs", headers=headers).status_code == 401
-
-
 @pytest.mark.parametrize("token", [" ", "two words", "line\n", "\ttab", "half\ud800"])
 def test_a_token_that_no_request_could_carry_is_refused(token):
     with pytest.raises(ConfigError, match="token"):
@@ -101,17 +96,8 @@ def test_a_page_of_another_origin_can_neither_read_nor_follow(served, headers):
 
 def test_the_limit_of_requests_cannot_be_evaded_by_naming_other_addresses(serve_script):
     served = serve_script(settings={"reads_per_minute": 3})
-    told = [
-        httpx.get(
-            served.url + "/workflows",
-            headers={
-                "X-Forwarded-For": f"10.0.0.{number}",
-                "Forwarded": f"for=10.0.0.{number}",
-                "X-Real-IP": "1.1.1.1",
-            },
-        ).status_code
-        for number in range(6)
-    ]
+    named = [{"X-Forwarded-For": f"10.0.0.{each}", "Forwarded": f"for=10.0.0.{each}"} for each in range(6)]
+    told = [httpx.get(served.url + "/workflows", headers=each | {"X-Real-IP": "1.1.1.1"}).status_code for each in named]
     assert told[:3] == [200] * 3
     assert set(told[3:]) == {429}
 

@@ -41,7 +41,7 @@ def test_who_asks_too_often_is_told_when_to_come_back(serve_script):
 
 def test_a_token_cannot_be_guessed_and_wrong_ones_do_not_use_up_the_right_ones_share(serve_script):
     served = serve_script(token="right", settings={"reads_per_minute": 0, "starts_per_minute": 0})
-    assert set(statuses(served, "GET", "/", 30)) == {200}, "who gives no token does not guess"
+    assert set(statuses(served, "GET", "/", 50)) == {200}, "who gives no token does not guess, and 0 sets no limit"
     guesses = [
         statuses(served, method, "/runs", 1, headers={"Authorization": f"Bearer {number}"})[0]
         for number in range(20)
@@ -50,11 +50,6 @@ def test_a_token_cannot_be_guessed_and_wrong_ones_do_not_use_up_the_right_ones_s
     most = ServerSettings.guesses_per_minute
     assert most <= answered(guesses, 401) <= most + 2
     assert statuses(served, "GET", "/runs", 5, headers={"Authorization": "Bearer right"}) == [200] * 5
-
-
-def test_zero_sets_no_limit(serve_script):
-    served = serve_script(settings={"reads_per_minute": 0})
-    assert set(statuses(served, "GET", "/runs", 50)) == {200}
 
 
 def figures(served) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

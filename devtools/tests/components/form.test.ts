@@ -157,7 +157,8 @@ describe('an upload', () => {
     Request.all = [];
     vi.stubGlobal('XMLHttpRequest', Request);
     const sent = serve(started);
-    render(RunForm, { workflow: workflowOf(IQA), initial: { query: 'How sharp is it?' } });
+    const examples = [{ title: 'A cup', input: { query: 'Sharp?', image: 'sample:cup.png' } }];
+    render(RunForm, { workflow: workflowOf(IQA, { examples }), initial: { query: 'How sharp is it?' } });
     await fireEvent.drop(screen.getByRole('group', { name: 'Image' }), { dataTransfer: { files: [picture] } });
     const [request] = Request.all;
     expect(request?.open).toHaveBeenCalledWith('POST', expect.stringMatching(/\/uploads$/));
@@ -170,6 +171,8 @@ describe('an upload', () => {
     await run();
     await waitFor(() => expect(sent).toHaveLength(1));
     expect(sent[0]?.body).toMatchObject({ input: { query: 'How sharp is it?', image: 'up1' } });
+    await fireEvent.click(screen.getByRole('button', { name: 'A cup' }));
+    expect(await screen.findByText('cup.png, a sample')).toBeTruthy();
   });
 
   it('that the server refuses says why, and is not sent along', async () => {

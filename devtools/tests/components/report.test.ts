@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import Histogram from '../../src/components/report/Histogram.svelte';
 import LoopCard from '../../src/components/report/LoopCard.svelte';
+import GainCurve from '../../src/components/run/GainCurve.svelte';
 import type { LoopReport, LoopRow } from '../../src/lib/api/types';
 
 const report = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'fixtures', 'loop-report.json'), 'utf8')) as LoopReport;
@@ -46,8 +47,10 @@ describe('the histogram', () => {
     expect(screen.getByRole('img').getAttribute('aria-label')).toMatch(/^0 passes: 32 runs, of these 32 ended by themselves; 1 pass: 17 runs/);
   });
 
-  it('is empty without runs', () => {
-    const { container } = render(Histogram, { histogram: [], suggested: null });
-    expect(container.querySelectorAll('rect')).toHaveLength(0);
-  });
+});
+
+it('a curve of a key that is called quality stands beside that of the runs', () => {
+  const points = [{ passes: 0, value: 0.5 }];
+  const { container } = render(GainCurve, { curves: [true, false].map((measured) => ({ name: 'quality', measured, points })), passes: 1 });
+  expect(container.querySelector('figcaption')?.textContent).toMatch(/quality of the run, cut.*“quality” in the state/s);
 });

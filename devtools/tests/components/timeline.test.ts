@@ -91,7 +91,8 @@ describe('the timeline', () => {
   it('keeps the page small for a long run', async () => {
     const builder = new RunViewBuilder();
     builder.add(longRun(1700));
-    render(Timeline, { view: builder.view });
+    const gap = { from: 1, to: 2, at: 1, kind: 'stopped' as const };
+    render(Timeline, { view: { ...builder.view, gaps: [gap, gap] } }); // two hosts' clocks may tell the same time
     await tick();
     expect(screen.getAllByRole('option').length).toBeLessThan(900);
   });

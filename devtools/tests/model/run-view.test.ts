@@ -177,6 +177,7 @@ describe('a run without a last event', () => {
       nodes: { one: { status: 'cancelled' } },
     });
     expect(completed(builder.view, null, { ...record, status: 'running' }).nodes['one']?.status).toBe('running');
+    expect(completed(builder.view, null, { ...record, status: 'queued', events: 2 }).status).toBe('queued');
   });
 
   it('goes on when it is resumed', () => {

@@ -132,10 +132,3 @@ def main() -> None:
         told = told or f"{error.name} is not installed: pip install 'loopwright[{extra}]'"
         print(f"loopwright: {told}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("loopwright: stopped", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader (head, say) went away; Python would complain again when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)

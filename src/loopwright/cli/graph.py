@@ -35,6 +35,8 @@ def show(
     ] = None,
 ) -> None:
     """Show a graph's diagram with its loops and their limits, and what a run costs at most."""
+    if out is not None and format == "text":
+        raise InputError("--out goes with a picture or JSON: give --format")
     from loopwright.check.loading import load_graphs
     from loopwright.diagram import mermaid, png, svg
     from loopwright.diagram.shown import shown_graph

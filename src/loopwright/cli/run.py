@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -140,10 +141,8 @@ def _given(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     for name, field in model.model_fields.items():
         # A mapping or what its author left open cannot be said in words but as JSON.
         if isinstance(given.get(name), str) and (field.annotation is Any or get_origin(field.annotation) is dict):
-            try:
+            with suppress(ValueError):
                 given[name] = json.loads(given[name])
-            except ValueError:
-                pass
     return given
 
 
@@ -160,7 +159,7 @@ def _run(
 
     given = _given(workflow.Input, values)
     named = [given[name] for name in upload_fields(workflow.Input) if name in given]
-    uploads = {text: Path(text) for text in named if Path(text).exists()}
+    uploads = {text: Path(text) for text in named if os.path.exists(text)}  # Path raises for what is too long a name
     with closing(workflow.open(config, settings_of(overrides))) as opened:
         run = opened.run(given, uploads, kept["run_id"] or "")
         return asyncio.run(_followed(opened, run, as_json, **kept))

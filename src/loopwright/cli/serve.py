@@ -59,7 +59,9 @@ Work = Annotated[bool, typer.Option("--work/--no-work", help="Work on runs in th
 Keep = Annotated[
     int | None, typer.Option("--keep", min=1, help="Keep so many runs of each workflow.", show_default=False)
 ]
-KeepDays = Annotated[float | None, typer.Option(min=0, help="Keep runs for so many days.", show_default=False)]
+KeepDays = Annotated[
+    float | None, typer.Option(min=0, max=36500, help="Keep runs for so many days.", show_default=False)
+]
 Running = Annotated[int, typer.Option(min=1, help="Runs that go on at the same time; further ones wait their turn.")]
 Reads = Annotated[int, typer.Option(min=0, help="Reading requests that a client may send in a minute; 0: any number.")]
 Starts = Annotated[int, typer.Option(min=0, help="The same for requests that begin or change something.")]

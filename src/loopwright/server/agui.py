@@ -35,6 +35,7 @@ from loopwright.models.validation import problem_lines
 from loopwright.runs.hub import QUESTION
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import THREAD_ID, Threads
+from loopwright.server.answering import end_of
 from loopwright.server.context import Context
 from loopwright.server.given import keepable
 from loopwright.server.sse import followed
@@ -112,7 +113,7 @@ async def frames(context: Context, asked: RunAgentInput, record: RunRecord, afte
 
     here = {"loopwrightRunId": record.id}
     yield encoded(RunStartedEvent(thread_id=asked.thread_id, run_id=asked.run_id, metadata=here))
-    async for events in followed(context, record.id, "run", after):
+    async for events in followed(context, record.id, "run", after, cancel=True):  # its clients stop a run by leaving it
         for kept in events:
             for event in told.events(json.loads(kept.data)):
                 yield encoded(event)
@@ -137,7 +138,7 @@ def _end(asked: RunAgentInput, record: RunRecord) -> BaseEvent:
     if record.status == "cancelled":
         return RunFinishedEvent(**names, outcome=RunFinishedCancelledOutcome())
     if record.status != "finished" or record.outcome is None:
-        return RunErrorEvent(message=record.error or f"the run is {record.status}", code=record.error_type)
+        return RunErrorEvent(message=end_of(record), code=record.error_type)
     result = {**record.outcome.model_dump(mode="json"), "stop_reason": record.stop_reason}
     return RunFinishedEvent(**names, result=result, outcome=RunFinishedSuccessOutcome())
 
@@ -165,6 +166,8 @@ class _Told:
         elif kind == "node_finished" and event["task_id"] in self._steps:
             yield from self._written(event["node"])
             yield StepFinishedEvent(step_name=self._steps.pop(event["task_id"]))
+        elif kind in ("node_retried", "node_gave_up"):  # what the failed attempt wrote is no beginning of the next one
+            yield from self._written(event["node"])
         elif kind == "text":
             yield from self._text(event["node"], event["text"])
         elif kind == "loop":

@@ -52,14 +52,19 @@ async def begin_once(context: Context, key: str, request: str, begin: Callable[.
     return record
 
 
+def end_of(record: RunRecord) -> str:
+    """How a run ended without an outcome, in words; one that goes on behind a server that stops has not."""
+    if record.status not in ENDED:
+        return f"run {record.id} goes on: look at it when the server is back"
+    return record.error or f"the run is {record.status}"
+
+
 def failure_of(record: RunRecord) -> Problem:
     """What a client is told of a run that ended without an outcome."""
     if record.status not in ENDED:
-        told = f"run {record.id} goes on: look at it when the server is back"
-        return Problem(told, "Busy", True, 503, {"Retry-After": AGAIN})
+        return Problem(end_of(record), "Busy", True, 503, {"Retry-After": AGAIN})
     if record.status == "waiting":
         return Problem(f"run {record.id} waits for an answer: resume it with one", "Waiting", status=409)
     kind = record.error_type or record.status.capitalize()
     can_retry = record.status in ("cancelled", "interrupted")
-    told = record.error or f"the run is {record.status}"
-    return Problem(f"run {record.id}: {told}", kind, can_retry, status_of(kind, can_retry=can_retry))
+    return Problem(f"run {record.id}: {end_of(record)}", kind, can_retry, status_of(kind, can_retry=can_retry))

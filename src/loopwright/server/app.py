@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -16,6 +15,7 @@ from loopwright.engine.events.schema import RunEvent
 from loopwright.errors import ConfigError
 from loopwright.runs.hub import RunHub
 from loopwright.server.agent_api import routes as agent_api
+from loopwright.server.agent_api.threads import Threads
 from loopwright.server.auth import Guard, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
@@ -54,7 +54,7 @@ def create_app(
     """Make the application. Workflows may have routes of their own, imported where they are served.
 
     Args:
-        hub: The runs; opened at the start, and closed at the end.
+        hub: The runs; the server opens and closes them, see `loopwright.server.serving.Server`.
         token: The bearer token that every request must carry; without one only requests addressed to localhost are
             answered.
         cors: The origins whose pages may use the server, for example ``https://conference.example``; none by default.
@@ -74,10 +74,10 @@ def create_app(
     # The pages for people load their scripts from elsewhere, with this server's rights.
     app = FastAPI(
         title="Loopwright", version=loopwright.__version__, docs_url=None, redoc_url=None, openapi_url=None,
-        lifespan=_lifespan, responses=ANYWHERE,
+        responses=ANYWHERE,
     )  # fmt: skip
     app.state.context = Context(hub, settings, Uploads(settings), counted)
-    app.state.probe = StoreProbe()
+    app.state.probe, app.state.agent_threads = StoreProbe(), Threads(app.state.context)
     for router in EVERYWHERE:
         app.include_router(router)
     describe(app, {"ProblemBody": ProblemBody, "RunEvent": RunEvent} | _include_own(app, hub))
@@ -110,11 +110,3 @@ def _include_own(app: FastAPI, hub: RunHub) -> dict[str, Any]:
     for place in dict.fromkeys(hosted.routes for hosted in hub.workflows.values() if hosted.routes):
         app.include_router(EntryPoint("routes", place, "").load())
     return {name: kind for hosted in hub.workflows.values() for name, kind in hosted.schemas.items()}
-
-
-@asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
-    hub: RunHub = app.state.context.hub
-    await hub.open()
-    yield
-    await hub.close()

@@ -44,7 +44,7 @@ def carries(headers: Headers, token: str) -> bool:
     """Whether a request carries a bearer token; takes as long whatever it carries."""
     scheme, _space, given = headers.get("authorization", "").partition(" ")
     # ASGI headers are latin-1; back to the bytes that were sent.
-    sent = given.strip().encode("latin-1")
+    sent = given.strip(" \t").encode("latin-1")
     return scheme.lower() == "bearer" and secrets.compare_digest(sent, token.encode())
 
 

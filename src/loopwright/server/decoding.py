@@ -107,7 +107,9 @@ def _described(file: BinaryIO, pixels: int) -> dict[str, Any]:
     except Exception as error:
         kinds = ", ".join(FORMATS)
         return {"error": f"this is no picture that can be read ({type(error).__name__}); give an intact {kinds} file"}
-    return {"content_type": FORMATS[image.format or ""], "width": image.width, "height": image.height}
+    # A JPEG with further pictures behind the first one, as cameras and phones write it, is an MPO to Pillow.
+    kind = "JPEG" if image.format == "MPO" else image.format or ""
+    return {"content_type": FORMATS[kind], "width": image.width, "height": image.height}
 
 
 def main() -> None:

@@ -37,12 +37,10 @@ def keepable(value: Any, depth: int = 0) -> Any:
     elif isinstance(value, list):
         for inner in cast("list[Any]", value):
             keepable(inner, depth + 1)
-    elif isinstance(value, str):
-        if storable(value) != value:
-            raise ValueError("a text holds half of a surrogate pair, or NUL")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError("a number is not finite")
+    elif isinstance(value, str) and storable(value) != value:
+        raise ValueError("a text holds half of a surrogate pair, or NUL")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number is not finite")
     elif isinstance(value, int) and not -LARGEST <= value < LARGEST:
         raise ValueError("a whole number has more than 64 bits")
     return value

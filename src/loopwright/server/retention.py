@@ -39,19 +39,14 @@ class Retention:
 async def retaining(
     store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention
 ) -> AsyncGenerator[None]:
-    """Forget old runs now and every hour.
+    """Forget old runs now and every hour, beside all else.
 
     Args:
         store: The run history.
         saver: Where their checkpoints are.
         uploads: The files that runs took as input.
         retention: How long runs are kept.
-
-    Raises:
-        StoreError: If the run history cannot be used at the start.
-        CheckpointError: If the checkpoints cannot.
     """
-    await forget_old(store, saver, uploads, retention)
     task = asyncio.create_task(_hourly(store, saver, uploads, retention), name="retention")
     try:
         yield
@@ -76,11 +71,11 @@ async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], uploads: 
 
 async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
     while True:
-        await asyncio.sleep(EVERY)
         try:
             await forget_old(store, saver, uploads, retention)
         except Exception as error:  # whatever it is: the next hour is another one
             logger.warning("old runs are not forgotten for now: %s", error)
+        await asyncio.sleep(EVERY)
 
 
 def _forget_unused(store: RunStore, uploads: Uploads) -> None:

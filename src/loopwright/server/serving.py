@@ -7,9 +7,9 @@ import ctypes
 import logging
 import signal
 import socket
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,13 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._application = app
         self._started = started
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Take signals as the word to stop, and no further: the process ends by itself, once all is closed."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer.

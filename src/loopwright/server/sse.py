@@ -88,7 +88,9 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
     return EventSourceResponse(_frames(context, run_id, channel, after), headers=headers)
 
 
-async def followed(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[Sequence[KeptEvent]]:
+async def followed(
+    context: Context, run_id: str, channel: Channel, after: int, *, cancel: bool = False
+) -> AsyncIterator[Sequence[KeptEvent]]:
     """What a run brings, a few events at a time, until it has ended; none where nothing came for a while.
 
     Args:
@@ -96,15 +98,20 @@ async def followed(context: Context, run_id: str, channel: Channel, after: int) 
         run_id: The run.
         channel: Which of its channels.
         after: The number of the last event that is known, 0 for none.
+        cancel: Whether the run is cancelled when whoever follows it leaves.
     """
     ended = False
-    while not ended:
-        news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH, SIZE)
-        ended = news.ended
-        if news.events:
-            after = news.events[-1].seq
-        if news.events or not ended:
-            yield news.events
+    try:
+        while not ended:
+            news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH, SIZE)
+            ended = news.ended
+            if news.events:
+                after = news.events[-1].seq
+            if news.events or not ended:
+                yield news.events
+    finally:
+        if cancel and not ended:  # here every wait would be cancelled itself
+            context.hub.cancel_soon(run_id)
 
 
 async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:

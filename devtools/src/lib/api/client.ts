@@ -29,6 +29,9 @@ const HIDDEN_WAIT = 3000;
 /** Where the API lies: beside the page, also below a path prefix. */
 export const address = (path: string): string => new URL(`.${path}`, document.baseURI.replace(/[?#].*$/, '')).href;
 
+/** The header for a token: its bytes, since a header takes no further signs than ISO 8859-1 has. */
+export const bearer = (token: string): string => `Bearer ${String.fromCharCode(...new TextEncoder().encode(token))}`;
+
 /** What a reply that is no success says. */
 export function problem(text: string, { status, statusText }: { status: number; statusText: string }): ApiError {
   try {
@@ -45,7 +48,7 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   for (;;) {
     const token = connection.token;
     const headers = new Headers(init.headers);
-    if (token) headers.set('Authorization', `Bearer ${token}`);
+    if (token) headers.set('Authorization', bearer(token));
     let response: Response;
     try {
       response = await fetch(address(path), { ...init, headers });

@@ -1,5 +1,5 @@
 /** Sends a file with its progress, which `fetch` does not tell. */
-import { address, ApiError, problem } from '../api/client';
+import { address, ApiError, bearer, problem } from '../api/client';
 import type { Upload } from '../api/types';
 import { connection } from '../stores/connection.svelte';
 
@@ -36,7 +36,7 @@ export function sendUpload(file: File, onProgress: (share: number) => void): Sen
       const sent = new XMLHttpRequest();
       request = sent;
       sent.open('POST', address('/uploads'));
-      if (connection.token) sent.setRequestHeader('Authorization', `Bearer ${connection.token}`);
+      if (connection.token) sent.setRequestHeader('Authorization', bearer(connection.token));
       sent.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
       sent.onload = () => resolve(sent);
       sent.onabort = () => reject(new ApiError('The upload was stopped.', 'Stopped', true, 0));

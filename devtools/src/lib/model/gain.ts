@@ -7,6 +7,8 @@ import { countBelow, isPass, type LoopView } from './view';
 export interface Curve {
   /** What is drawn: a key of the state, or the run's quality. */
   name: string;
+  /** Whether it is that of runs that were cut short; else a key of the state may have the same name. */
+  measured: boolean;
   /** Passes -> value, in their order; some may lack. */
   points: { passes: number; value: number }[];
 }
@@ -31,7 +33,7 @@ export function cutsOf(children: readonly RunSummary[], loop: string): Map<numbe
 export function curvesOf(view: RunView, record: RunRecord, loop: LoopView, passes: readonly Pass[], cuts: ReadonlyMap<number, RunSummary>): Curve[] {
   const measured = [...cuts].flatMap(([kept, { quality }]) => (quality === null ? [] : [{ passes: kept, value: quality }]));
   if (record.quality !== null && measured.length) measured.push({ passes: passes.length, value: record.quality });
-  const curves: Curve[] = measured.length ? [{ name: 'quality', points: measured.sort((a, b) => a.passes - b.passes) }] : [];
+  const curves: Curve[] = measured.length ? [{ name: 'quality', measured: true, points: measured.sort((a, b) => a.passes - b.passes) }] : [];
   if (!passes.length || passes.some((pass) => pass.entry.within)) return curves;
   const ends = [...passes.map((pass) => pass.state), endState(view, loop)];
   for (const key of Object.keys(record.outcome?.scores ?? {})) {
@@ -40,7 +42,7 @@ export function curvesOf(view: RunView, record: RunRecord, loop: LoopView, passe
       const value = score(values[state]);
       return value === null ? [] : [{ passes: index, value }];
     });
-    if (points.length > 1) curves.push({ name: key, points });
+    if (points.length > 1) curves.push({ name: key, measured: false, points });
   }
   return curves;
 }

@@ -62,7 +62,10 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
   };
   // The run's own visits, and those of each visit of a graph inside a node.
   const groups = new Map<string, Visit[]>();
-  for (const visit of view.visits) groups.set(visit.within, [...(groups.get(visit.within) ?? []), visit]);
+  for (const visit of view.visits) {
+    if (!groups.has(visit.within)) groups.set(visit.within, []);
+    groups.get(visit.within)?.push(visit);
+  }
   for (const [within, visits] of groups) {
     const place = placeOf(visits[0]?.node ?? '');
     const at = (end: string): string => (place ? `${place}/${end}` : end);

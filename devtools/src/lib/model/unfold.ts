@@ -7,10 +7,6 @@ export const placeOf = (node: string): string => node.slice(0, Math.max(0, node.
 /** Whether a node stands open: its own graph is drawn in its place. */
 export const isOpened = (graph: ShownGraph, node: string): boolean => graph.nodes.some(({ name }) => name === `${node}/__start__`);
 
-/** Every node that is a graph itself, by its path. */
-export const graphsInside = (graph: ShownGraph, place = ''): [string, ShownGraph][] =>
-  Object.entries(graph.inside ?? {}).flatMap(([node, inner]) => [[place + node, inner] as [string, ShownGraph], ...graphsInside(inner, `${place}${node}/`)]);
-
 /**
  * A graph with some of its nodes open.
  *

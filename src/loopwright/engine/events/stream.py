@@ -157,15 +157,17 @@ class _Watch:
         retried = any(spec.retry_policy for spec in graph.builder.nodes.values())
         states = self._states = bool(self.options.pop("states", False))
         self._node = ""
-        modes = [*MODES, "custom"] if retried or states else [*MODES]
+        self._texts = bool(self.options.pop("texts", False))
+        modes = [*MODES, "custom"] if retried or states or self._texts else [*MODES]
         if states and graph.checkpointer:
             modes.append("checkpoints")
-        self._texts = bool(self.options.pop("texts", False))
         if self._texts:
             modes.append("messages")
         # Models inside graphs that are nodes are heard only where these graphs are streamed, too.
         self.options |= {"stream_mode": modes, "subgraphs": self._texts}
         self._pieces: dict[str, str] = {}
+        self._messages: dict[str, str | None] = {}
+        """Node -> the message that it writes."""
         self.listener = schema.Listener()
         self.listening = partial(holding, schema.listener, self.listener)
         self.values: dict[str, Any] = {}
@@ -176,14 +178,17 @@ class _Watch:
         self._running: dict[str, tuple[int, float]] = {}
 
     def heard(self) -> Iterator[RunEvent]:
-        yield from map(schema.run_event.validate_python, self.listener.told())
+        for event in map(schema.run_event.validate_python, self.listener.told()):
+            if isinstance(event, schema.NodeRetried | schema.NodeGaveUp):  # what the failed attempt wrote is void
+                self._pieces.pop(event.node, None)
+            yield event
 
     def events(self, chunk: tuple[Any, ...]) -> Iterator[RunEvent]:
-        yield from self.heard()
         mode, payload = chunk[-2:]
-        if mode == "messages":
+        if mode == "messages":  # the word of an attempt's end is here before the last of what it wrote
             yield from self._written(*payload)
             return
+        yield from self.heard()
         yield from self._rest()
         if self._texts and chunk[0]:
             yield from self._inside(chunk[0], mode, payload)
@@ -225,6 +230,9 @@ class _Watch:
         if not isinstance(message, AIMessageChunk) or not message.text:
             return
         node = metadata["langgraph_checkpoint_ns"].partition(":")[0]
+        if self._messages.get(node) != message.id:  # of another attempt, it may be
+            yield from self.heard()
+        self._messages[node] = message.id
         self._pieces[node] = self._pieces.get(node, "") + message.text
         if len(self._pieces[node]) >= _PIECE:
             yield schema.TextStreamed(node=node, text=self._pieces.pop(node))

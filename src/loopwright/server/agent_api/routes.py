@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
-from loopwright.server.agent_api.streaming import Mode, failure, frames
-from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, ended_well, plain_json, shown_run
+from loopwright.server.agent_api.streaming import Mode, frames, waited
+from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, plain_json, shown_run
 from loopwright.server.context import Context, Here
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import Problem
@@ -137,11 +137,8 @@ class Search(BaseModel):
     offset: Annotated[int, Field(ge=0)] = 0
 
 
-async def _threads(context: Here, request: Request) -> Threads:
-    state = request.app.state
-    if not hasattr(state, "agent_threads"):
-        state.agent_threads = Threads(context)
-    return state.agent_threads
+async def _threads(request: Request) -> Threads:
+    return request.app.state.agent_threads
 
 
 AllThreads = Annotated[Threads, Depends(_threads)]
@@ -185,10 +182,10 @@ async def get_assistant(assistant_id: str, context: Here) -> dict[str, Any]:
 
 
 @router.get("/assistants/{assistant_id}/graph")
-async def get_graph(assistant_id: str, context: Here, xray: str = "false") -> dict[str, Any]:
+async def get_graph(assistant_id: str, context: Here, xray: int | bool = False) -> dict[str, Any]:
     """LangGraph's own drawing of its graph, which has no gates."""
-    graph, deep = context.hub.graph(_hosted(context, assistant_id).name), _depth(xray)
-    return plain_json((await asyncio.to_thread(graph.get_graph, xray=deep)).to_json())
+    graph = context.hub.graph(_hosted(context, assistant_id).name)
+    return plain_json((await asyncio.to_thread(graph.get_graph, xray=xray)).to_json())
 
 
 @router.get("/assistants/{assistant_id}/schemas")
@@ -212,10 +209,6 @@ def _schema(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
         return make()
     except Exception:  # a type that no schema can describe
         return None
-
-
-def _depth(xray: str) -> int | bool:
-    return int(xray) if xray.isdigit() else xray.lower() == "true"
 
 
 # Threads
@@ -299,7 +292,7 @@ async def get_thread_run(thread_id: ThreadId, run_id: str, threads: AllThreads) 
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
 async def join_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> Response:
     """Wait for one of its runs, and answer with its state."""
-    return await _ended(await _turn(thread_id, run_id, threads), threads)
+    return _ended(await _turn(thread_id, run_id, threads), thread_id, threads)
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}/stream")
@@ -363,12 +356,14 @@ def _streaming(stream: AsyncGenerator[bytes], record: RunRecord, thread_id: str 
 
 async def _waited(asked: NewRun, thread_id: str | None, threads: Threads) -> Response:
     run, _before = await _begun(asked, thread_id, threads)
-    return await _ended(run, threads)
+    return _ended(run, thread_id, threads, cancel=asked.on_disconnect == "cancel")
 
 
-async def _ended(run: RunRecord, threads: Threads) -> Response:
-    record = await threads.context.hub.until_ended(run.id)
-    return JSONResponse(await threads.last(record) if ended_well(record) else {"__error__": failure(record)})
+def _ended(run: RunRecord, thread_id: str | None, threads: Threads, *, cancel: bool = False) -> Response:
+    headers = {"Content-Encoding": "identity"}  # a compressor would keep the spaces to itself
+    if thread_id:
+        headers["Location"] = f"/threads/{thread_id}/runs/{run.id}/join"
+    return StreamingResponse(waited(threads, run, cancel=cancel), media_type="application/json", headers=headers)
 
 
 # AG-UI

@@ -10,6 +10,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.threads import Threads, asked_of, ended_well
+from loopwright.server.answering import end_of
 from loopwright.server.sse import followed
 
 Mode = Literal["values", "updates", "messages", "messages-tuple", "custom"]
@@ -34,18 +35,13 @@ async def frames(
         cancel: Whether the run is cancelled when the client leaves.
     """
     yield sse("metadata", {"run_id": record.id, "attempt": 1})
-    context, writer, ended = threads.context, _Text(record.id), False
-    try:
-        async for events in followed(context, record.id, "run", after):
-            for kept in events:
-                async for frame in _of_event(threads, record, modes, writer, kept.name, json.loads(kept.data)):
-                    yield frame
-            if not events:
-                yield KEEPALIVE_COMMENT
-        ended = True
-    finally:
-        if cancel and not ended:  # here every wait would be cancelled itself
-            context.hub.cancel_soon(record.id)
+    context, writer = threads.context, _Text(record.id)
+    async for events in followed(context, record.id, "run", after, cancel=cancel):
+        for kept in events:
+            async for frame in _of_event(threads, record, modes, writer, kept.name, json.loads(kept.data)):
+                yield frame
+        if not events:
+            yield KEEPALIVE_COMMENT
     last = await context.hub.known(record.id)
     if last.asked:
         if "updates" in modes:
@@ -57,9 +53,20 @@ async def frames(
     yield sse("end", None)
 
 
+async def waited(threads: Threads, record: RunRecord, *, cancel: bool) -> AsyncGenerator[bytes]:
+    """What a run ended with, in JSON, and spaces until then: nobody between here and the client gives it up."""
+    hub = threads.context.hub
+    known = await hub.store.aside(hub.store.count, record.id)
+    async for _ in followed(threads.context, record.id, "run", known, cancel=cancel):
+        yield b" "
+    last = await hub.known(record.id)
+    values = await threads.last(last) if ended_well(last) else {"__error__": failure(last)}
+    yield json.dumps(values, separators=(",", ":")).encode()
+
+
 def failure(record: RunRecord) -> dict[str, str]:
     """How a run ended that failed."""
-    return {"error": record.error_type or record.status, "message": record.error or f"the run is {record.status}"}
+    return {"error": record.error_type or record.status, "message": end_of(record)}
 
 
 async def _of_event(
@@ -71,7 +78,7 @@ async def _of_event(
             yield sse("updates", update)
         if values is not None and "values" in modes:
             yield sse("values", values)
-    elif name in ("node_started", "text"):
+    elif name in ("node_started", "node_retried", "text"):
         for frame in writer.take(event, modes):
             yield frame
     elif "custom" in modes and name == "told" and "custom" in event["data"]:
@@ -85,17 +92,18 @@ class _Text:
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
-        self._visits: dict[str, int] = {}
+        self._begun: dict[str, tuple[int, int]] = {}
         self._written: dict[str, str] = {}
 
     def take(self, event: Mapping[str, Any], modes: Sequence[Mode]) -> Iterator[bytes]:
         node = event["node"]
-        if event["type"] == "node_started":
-            self._visits[node] = event["visit"]
+        visit, attempt = self._begun.get(node, (1, 1))
+        if event["type"] != "text":
+            # Each visit writes a message of its own, and so does each further attempt of it.
+            self._begun[node] = (event.get("visit", visit), event.get("attempt", 0) + 1)
             self._written.pop(node, None)
             return
-        visit = self._visits.get(node, 1)
-        message = {"type": "AIMessageChunk", "id": f"{self._run_id}-{node}-{visit}", "content": event["text"]}
+        message = {"type": "AIMessageChunk", "id": f"{self._run_id}-{node}-{visit}-{attempt}", "content": event["text"]}
         about = {"langgraph_node": node, "run_id": self._run_id, "loopwright_visit": visit}
         if "messages-tuple" in modes:
             yield sse("messages", [message, about])

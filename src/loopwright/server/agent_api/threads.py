@@ -1,7 +1,7 @@
 """Threads: each is a row of runs, the first named as the thread, and each further turn taking up the state before it.
 
-So every turn is a run like any other, on the page too, and what is known of a thread follows from its runs; only a
-thread that has none yet is known to this process alone.
+So every turn is a run like any other, on the page too, and what is known of a thread follows from its runs. One that
+has none yet is known to this process alone, and taken for an empty one where servers share their runs.
 """
 
 from __future__ import annotations
@@ -67,23 +67,23 @@ class Threads:
 
     async def known(self, thread_id: str) -> bool:
         """Whether there is such a thread."""
-        return thread_id in self._created or bool(await self._kept(thread_id))
+        return thread_id in self._created or bool(await self._kept(thread_id, 1))
 
-    async def turns(self, thread_id: str) -> list[RunRecord]:
-        """The runs of a thread, the last one first.
+    async def turns(self, thread_id: str, newest: int | None = None) -> list[RunRecord]:
+        """The runs of a thread, the last one first; so many of them, or all.
 
         Raises:
             HTTPException: With status 404, if there is no such thread.
         """
-        found = await self._kept(thread_id)
-        if not found and thread_id not in self._created:
+        found = await self._kept(thread_id, newest)
+        if not found and thread_id not in self._created and not self.context.hub.shared:
             told = f"there is no thread {thread_id[:80]!r}: create it, or give if_not_exists='create'"
             raise Problem(told, "UnknownThread", status=404).exception
         return found
 
-    async def _kept(self, thread_id: str) -> list[RunRecord]:
+    async def _kept(self, thread_id: str, newest: int | None) -> list[RunRecord]:
         """The runs of a thread that are kept, the last one first; retention takes the first ones away."""
-        found = await self.context.hub.beginning(thread_id, f"{thread_id}.turn")
+        found = await self.context.hub.beginning(thread_id, f"{thread_id}.turn", newest)
         turns = {turn_of(thread_id, record.id): record for record in found}
         return [turns[number] for number in sorted(turns, reverse=True) if number]
 
@@ -144,10 +144,10 @@ class Threads:
         """
         hub = self.context.hub
         if strategy != "enqueue":  # also where another message waits already
-            await self._free(thread_id, strategy)
+            await self._free(thread_id, strategy, 1)
         async with self._locks.setdefault(thread_id, asyncio.Lock()):
             while True:
-                turns = await self._free(thread_id, strategy)
+                turns = await self._free(thread_id, strategy, None if checkpoint_id else 1)
                 number = turn_of(thread_id, turns[0].id) + 1 if turns else 1
                 turn = thread_id if number == 1 else f"{thread_id}.turn{number}"
                 try:
@@ -172,10 +172,10 @@ class Threads:
                     if await hub.record(turn) is None:  # else another server began this turn in between
                         raise
 
-    async def _free(self, thread_id: str, strategy: Strategy) -> list[RunRecord]:
+    async def _free(self, thread_id: str, strategy: Strategy, newest: int | None) -> list[RunRecord]:
         """The runs of a thread, as soon as none of them goes on, on whichever server."""
         hub = self.context.hub
-        while (turns := await self._kept(thread_id)) and turns[0].status not in ENDED:
+        while (turns := await self._kept(thread_id, newest)) and turns[0].status not in ENDED:
             if strategy == "reject":
                 raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
             if strategy != "enqueue":
@@ -192,7 +192,7 @@ class Threads:
         Raises:
             HTTPException: With status 404, if there is no such thread or checkpoint.
         """
-        turns = await self.turns(thread_id)
+        turns = await self.turns(thread_id, None if checkpoint_id else 1)
         if not turns and checkpoint_id is None:
             empty = StateSnapshot({}, (), place_of(thread_id), None, None, None, (), ())
             return self.shown(empty, None, thread_id)
@@ -230,7 +230,7 @@ class Threads:
         self, thread_id: str, values: Any, as_node: str | None, checkpoint_id: str | None
     ) -> dict[str, Any]:
         """Change the state of a thread whose last run has ended; the next turn takes it up."""
-        turns = await self.turns(thread_id)
+        turns = await self.turns(thread_id, None if checkpoint_id else 1)
         if not turns:
             raise InputError(f"thread {thread_id} has no state yet: run it first")
         last = turns[0]
@@ -241,7 +241,7 @@ class Threads:
             raise InputError(f"the state's {places[0]} names a file of the server")
         if checkpoint_id is not None and (of := (await self._at(turns, checkpoint_id))[0]) is not last:
             # Of an earlier turn: what is written goes on from it, in the thread of the last one.
-            saved = await self.context.hub.saved(of.id, checkpoint_id)
+            saved = await self.context.hub.saved(of, checkpoint_id)
             kept: Any = {key: value for key, value in saved.metadata.items() if key != EPOCH}
             await copied(self.context.hub.saver, saved._replace(metadata=kept), last.id)
         try:

@@ -36,10 +36,8 @@ server again.</p>
 
 def page_router(folder: Path = BUILT) -> APIRouter:
     """The routes of the page."""
-    own, assets = (
-        StaticFiles(directory=folder, check_dir=False),
-        StaticFiles(directory=folder / "assets", check_dir=False),
-    )
+    own = StaticFiles(directory=folder, check_dir=False)
+    assets = StaticFiles(directory=folder / "assets", check_dir=False)
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=["GET", "HEAD"])
