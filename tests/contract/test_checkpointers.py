@@ -10,12 +10,17 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import AsyncGenerator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
+from unittest.mock import Mock
 
+import psycopg
 import pytest
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.base import id as ids
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
 from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
@@ -28,6 +33,8 @@ from shapes import State, graph
 
 from loopwright.checkpoints import aopen_checkpointer, open_checkpointer, sqlite
 from loopwright.checkpoints.archive import EPOCH, fence
+from loopwright.checkpoints.postgres import KeptPostgresSaver
+from loopwright.engine.langgraph_private import LATEST
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,
@@ -59,42 +66,35 @@ def spec_of(request: pytest.FixtureRequest) -> Callable[[str, Path], str]:
 SpecOf = Callable[[str, Path], str]
 
 
-def config_of(thread_id: str) -> Any:
-    return {"configurable": {"thread_id": thread_id}}
+async def test_what_follows_a_host_whose_clock_runs_ahead_is_newer(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with aopen_checkpointer(spec) as saver:
+        app, now = two_steps(saver, nothing), time.time_ns
+        with monkeypatch.context() as ahead:
+            ahead.setattr(time, "time_ns", lambda: now() + 3_600 * 10**9)
+            await app.ainvoke({"log": ["ahead"]}, attempt(None))
+        monkeypatch.setattr(ids, LATEST, None)  # as in another process
+        await app.ainvoke({"log": ["after it"]}, attempt(None))
+        assert "after it" in (await app.aget_state(attempt(None))).values["log"]
 
 
 # --- LangGraph's conformance suite -------------------------------------------------------------------------------
 
 
-async def conformance(name: str, factory: Callable[[], AsyncGenerator[BaseCheckpointSaver[str], None]]) -> None:
-    report = await validate(checkpointer_test(name=name)(factory))
-    failures = {capability: result.failures for capability, result in report.results.items() if result.failures}
-    assert failures == {}
-    detected = {capability for capability, result in report.results.items() if result.detected}
-    assert detected >= {capability.value for capability in BASE_CAPABILITIES}
-    assert all(report.results[capability].tests_passed >= 5 for capability in detected)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_conforms(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
+@pytest.mark.parametrize(("kind", "large"), [*((kind, sqlite.LARGE) for kind in KINDS), ("sqlite", 0)])
+async def test_conforms(kind: str, large: int, tmp_path: Path, spec_of: SpecOf, monkeypatch) -> None:
+    monkeypatch.setattr(sqlite, "LARGE", large)
     rounds = iter(range(100))
 
     async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
         async with aopen_checkpointer(spec_of(kind, tmp_path / str(next(rounds)))) as saver:
             yield saver
 
-    await conformance(kind, factory)
-
-
-async def test_conforms_when_every_value_is_stored_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "LARGE", 0)
-    rounds = iter(range(100))
-
-    async def factory() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
-        async with aopen_checkpointer(f"sqlite:{tmp_path}/{next(rounds)}.db") as saver:
-            yield saver
-
-    await conformance("sqlite, values apart", factory)
+    report = await validate(checkpointer_test(name=kind)(factory))
+    failures = {capability: result.failures for capability, result in report.results.items() if result.failures}
+    assert failures == {}
+    detected = {capability for capability, result in report.results.items() if result.detected}
+    assert detected >= {capability.value for capability in BASE_CAPABILITIES}
+    assert all(report.results[capability].tests_passed >= 5 for capability in detected)
 
 
 # --- real graphs -------------------------------------------------------------------------------------------------
@@ -114,12 +114,14 @@ async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path, spec
     expected = [str(number) * 40_000 for number in range(4)]
     async with aopen_checkpointer(spec_of(kind, tmp_path)) as saver:
         graph = builder.compile(checkpointer=saver)
-        runs = [graph.ainvoke({"n": 0, "large": []}, config_of(str(n)), durability="sync") for n in range(8)]
+        runs = [graph.ainvoke({"n": 0, "large": []}, attempt(None, str(n)), durability="sync") for n in range(8)]
         assert [final["large"] for final in await asyncio.gather(*runs)] == [expected] * 8
     async with aopen_checkpointer(spec_of(kind, tmp_path)) as other:
         graph = builder.compile(checkpointer=saver if kind == "memory" else other)
         for number in range(8):
-            history = [item.values.get("large", []) async for item in graph.aget_state_history(config_of(str(number)))]
+            history = [
+                item.values.get("large", []) async for item in graph.aget_state_history(attempt(None, str(number)))
+            ]
             assert history == [expected[:length] for length in (4, 3, 2, 1, 0, 0)]
 
 
@@ -253,6 +255,27 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "postgresql":
         return request.getfixturevalue("postgres_url")
     return f"sqlite:{tmp_path}/runs.db"
+
+
+def test_threads_are_deleted_while_they_are_listed(spec: str) -> None:
+    with open_checkpointer(spec) as saver:
+        for thread in "ab":
+            graph("START-first").compile(checkpointer=saver).invoke({"log": []}, attempt(None, thread))
+        for found in saver.list(None):
+            saver.delete_thread(found.config["configurable"]["thread_id"])
+        assert [*saver.list(None)] == []
+
+
+def test_nobody_comes_between_a_large_value_and_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_checkpointer(f"sqlite:{tmp_path}/runs.db") as saver, ThreadPoolExecutor(1) as another:
+        may = Mock(side_effect=lambda *_given: another.submit(saver.lock.acquire, blocking=False).result())
+        monkeypatch.setattr(sqlite.SqliteSaver, "put", may)
+        assert saver.put(attempt(None), empty_checkpoint(), {}, {}) is False
+
+
+async def test_a_server_that_takes_no_writes_for_a_while_is_waited_for() -> None:
+    call = Mock(side_effect=[psycopg.errors.ReadOnlySqlTransaction(), "saved"])
+    assert await KeptPostgresSaver(Mock()).in_thread(call) == "saved"
 
 
 def two_steps(saver: Any, before_second: Callable[[], Any]) -> Any:

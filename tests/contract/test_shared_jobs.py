@@ -90,10 +90,15 @@ async def test_a_run_whose_worker_died_after_it_was_cancelled_is_only_ended(engi
     assert (job.run_id, job.cancelled) == ("a", True)
 
 
-async def test_a_graph_is_worked_on_where_it_is(engine: Engine) -> None:
+async def test_a_graph_is_worked_on_where_it_is_and_who_waits_for_it_keeps_nobody_back(engine: Engine) -> None:
     newer = await engine.worker(queues=("walk", "walk@new"))
-    await newer.submit(a_job("a"))
+    for name in "ab":
+        await newer.submit(a_job(name))
+    suspect, other = await claimed(newer), await claimed(newer)
+    await newer.give_back(suspect, alone=True)
     await newer.give_back(await claimed(newer), graph="old")
+    await newer.give_back(other, alone=True)
+    assert (await claimed(newer)).run_id == "b"
     assert await claimed(newer, 1.5) is None
     older = await engine.worker(queues=("walk", "walk@old"))
     assert (await claimed(older)).run_id == "a"

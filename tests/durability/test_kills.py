@@ -79,29 +79,17 @@ def test_a_run_killed_in_every_superstep_in_turn_still_ends(
     check(run)
 
 
-def kill_at_random(run: CrashingRun, chance: random.Random) -> CrashingRun:
-    """Kill and go on until the end is reached; the processes are given longer and longer."""
-    while not run.kill_after(chance.uniform(0.0, 0.25) * (1 + run.attempts / 4)):
-        pass
-    return run
-
-
-def many(start: Start, check: Check, saver: str, kills: int, seed: int) -> list[Account]:
-    """Run again and again until so many processes were killed."""
-    chance = random.Random(seed)
-    killed, found = 0, []
-    while killed < kills:
-        run = kill_at_random(start(saver=saver, options={"pause": 0.005}), chance)
-        killed += run.killed
-        found.append(check(run))
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_hundred_kills_at_random_times_change_nothing(start: Start, check: Check, saver: str) -> None:
-    found = many(start, check, saver, 100, seed=1)
+    chance, killed, found = random.Random(1), 0, list[Account]()
+    while killed < 100:
+        run = start(saver=saver, options={"pause": 0.005})
+        while not run.kill_after(chance.uniform(0.0, 0.25) * (1 + run.attempts / 4)):
+            pass  # the processes are given longer and longer
+        killed += run.killed
+        found.append(check(run))
     print(
         f"{saver}: {len(found)} runs, {sum(len(account.again) for account in found)} tasks ran again, at most "
         f"{max(account.most_again for account in found)} at once; {sum(account.saves_cut for account in found)} kills "
@@ -140,15 +128,6 @@ def test_a_run_killed_in_the_middle_of_a_write_ends_as_if_nothing_had_happened(
     assert check(run).saves_cut > len(kills) // 2
 
 
-def tries(run: CrashingRun, visit: int) -> list[tuple[int, int]]:
-    """The attempts of a visit: process and attempt within it."""
-    return [(line["attempt"], line["try"]) for line in run.log if line["what"] == "begin" and _is(line, visit)]
-
-
-def _is(line: dict[str, object], visit: int) -> bool:
-    return line["node"] == "work" and line["seen"] == visit
-
-
 @pytest.mark.matrix
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_node_killed_in_its_second_attempt_starts_its_attempts_anew_and_runs_once_more(
@@ -156,7 +135,8 @@ def test_a_node_killed_in_its_second_attempt_starts_its_attempts_anew_and_runs_o
 ) -> None:
     run = start(saver=saver, graph="flaky").finish([{"what": "begin", "node": "work", "seen": 2, "try": 2}])
     assert run.killed == 1
-    assert tries(run, 2) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    begun = [line for line in run.log if line["what"] == "begin" and (line["node"], line["seen"]) == ("work", 2)]
+    assert [(line["attempt"], line["try"]) for line in begun] == [(0, 1), (0, 2), (1, 1), (1, 2)]
     assert check(run).again == ("work",)
 
 

@@ -20,7 +20,7 @@ from ingesting import contents, fresh, in_new_process, ingest_into, people, writ
 from loopwright.retrieval.stores import open_store
 
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
-DOCUMENTS = 400
+DOCUMENTS = 160
 BATCH = 20
 
 # Puts what is missing, in batches; every fifth document again, with another digest, so that replacing is killed too.

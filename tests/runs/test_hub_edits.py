@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pytest
 from hosted_graphs import Finding, Walk, opened
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.channels import DeltaChannel
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send
 from pydantic import BaseModel
@@ -17,6 +18,7 @@ from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, bounded
 from loopwright.errors import InputError
+from loopwright.runs.checkpoints import thread
 from loopwright.runs.editing import restored
 from loopwright.runs.schemas import RunFilter
 from loopwright.workflows.user_graph import UserGraph
@@ -145,6 +147,27 @@ async def test_routes_that_fail_on_edited_values_are_told(tmp_path: Path) -> Non
         with pytest.raises(InputError, match="the graph cannot say what comes next: TypeError"):
             await hub.fork(parent.id, place, state={"given": {"rounds": "many"}})
         assert hub.store.list(RunFilter()).total == 1
+
+
+class Talk(BaseModel):
+    said: Annotated[list[str], DeltaChannel(lambda said, more: sum(more, said))]
+
+
+@pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
+async def test_turns_forks_and_edits_take_up_what_is_kept_as_differences(tmp_path: Path, saver: str) -> None:
+    nodes = {"say": lambda state: {"said": [str(len(state.said))]}, "more": lambda _state: {"said": ["more"]}}
+    made = graph("START-say say-more more-END", Talk, **nodes)
+    async with opened(tmp_path, UserGraph("talk", made), saver=saver) as hub:
+        await hub.until_ended((await hub.start("talk", {"said": ["a"]}, run_id="first")).id)
+        await hub.until_ended((await hub.continued("first", {"said": ["b"]}, turn="turn")).id)
+        before = next(each.checkpoint_id for each in await hub.checkpoints("turn") if each.next == ("more",))
+        await hub.until_ended((await hub.fork("turn", before, fork_id="fork")).id)
+        await hub.until_ended((await hub.fork("turn", before, state={"said": ["x"]}, fork_id="edit")).id)
+        ended = {
+            run: (await hub.graph("talk").aget_state(thread(run))).values["said"] for run in ("turn", "fork", "edit")
+        }
+    assert ended["turn"] == ended["fork"] == ["a", "1", "more", "b", "4", "more"]
+    assert ended["edit"] == ["x", "more"]
 
 
 class Nested(TypedDict, total=False):

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
 
+from loopwright.config import Allowance
 from loopwright.engine import bounded
 from loopwright.engine.events.schema import run_event
-from loopwright.errors import InputError, UnknownNameError
-from loopwright.runs.schemas import LoggedEvent, RunFilter, RunLimits
+from loopwright.errors import ConfigError, InputError, UnknownNameError
+from loopwright.runs.schemas import LoggedEvent, PromptVersion, RunFilter, RunLimits
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.api import RunChanges
 from loopwright.workflows.user_graph import UserGraph
@@ -155,7 +156,10 @@ async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_p
 async def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk(), limits=RunLimits(seconds=0.2)) as hub:
         record = await hub.until_ended((await hub.start("walk", {**ASKED, "hold": "plan"})).id)
-    assert (record.status, record.error_type) == ("failed", "RunTimeout")
+        assert (record.status, record.error_type) == ("failed", "RunTimeout")
+    async with opened(tmp_path, Walk(model=ScriptedChatModel(TimeoutError("no reply"), repeat_last=True))) as hub:
+        record = await hub.until_ended((await hub.start("walk", {**ASKED, "model": True})).id)
+        assert (record.error_type, record.error) == ("TimeoutError", "no reply"), "a node's own"
 
 
 async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> None:
@@ -205,6 +209,18 @@ async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:
         assert state["trace"] == [*PATH, "answer"]
         assert state["findings"] == [{"text": "round 1", "score": 0.25}]
         assert (await hub.state(live.id, places[3].checkpoint_id)).get("findings") is None
+
+
+async def test_a_run_that_goes_on_keeps_the_prompts_that_it_began_with(tmp_path: Path) -> None:
+    model = ScriptedChatModel("so", repeat_last=True)
+    async with opened(tmp_path, Walk(model=model)) as hub:
+        run = await hub.until_ended((await hub.start("walk", {**ASKED, "model": True, "rounds": 2, "fail": "left"})).id)
+        later = {"workflow": "walk", "prompt": "look", "version": 2, "text": "Seek {{what}}.", "digest": ""}
+        hub.store.keep_prompt(PromptVersion(**later))
+        await hub.until_ended((await hub.resume(run.id)).id)
+        assert {call.text for call in model.calls} == {"Look for left.", "Look for right."}
+        assert (await hub.counterfactual(run.id, "again")).prompts == {"look": 1}
+        assert (await hub.start("walk", ASKED)).prompts == {"look": 2}
 
 
 async def test_a_model_that_somebody_chose_meanwhile_goes_with_the_run(tmp_path):
@@ -257,3 +273,59 @@ async def test_the_places_of_the_graph_are_kept_and_no_library_nor_key(tmp_path:
         assert hub.store.get(record.id).error_frames == record.error_frames
         await hub.resume(record.id)
         assert hub.store.get(record.id).error_frames == ()
+
+
+ASKS = {"question": "Why?", "model": True, "rounds": 1}
+"""A round calls its model twice."""
+
+
+async def walk(hub, **given):
+    run = await hub.start("walk", ASKS | given)
+    await hub.until_ended(run.id, 30)
+    return await hub.record(run.id)
+
+
+def model():
+    return ScriptedChatModel("so", repeat_last=True)
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+async def test_the_run_that_is_refused_finishes_and_says_why(tmp_path, asynchronous):
+    chat = model()
+    hosted = Walk(model=chat, asynchronous=asynchronous)
+    async with opened(tmp_path, hosted, allowances=[Allowance(per="day", model_calls=3)]) as hub:
+        assert (await walk(hub)).stop_reason is None
+        refused = await walk(hub)
+        assert (refused.status, refused.stop_reason, refused.error) == ("finished", "run", None)
+        told = [event.data for event in await log(hub, refused.id) if event.name == "budget"]
+        assert len(told) == 1 and "of the allowance for day" in told[0] and "3 of 3 model calls" in told[0]
+    assert len(chat.calls) == 3
+    async with opened(tmp_path, hosted, allowances=[Allowance(per="day", model_calls=4)]) as hub:
+        assert (await walk(hub)).stop_reason == "run", "what was spent is still known"
+    assert len(chat.calls) == 4
+
+
+async def test_each_value_of_a_key_has_its_own_and_who_names_none_shares_one(tmp_path):
+    async with opened(tmp_path, Walk(model=model()), allowances=[Allowance(per="user", model_calls=2)]) as hub:
+        ends = [(await walk(hub, **given)).stop_reason for given in ({"user": "a"}, {"user": "b"}, {"user": "a"}, {})]
+        assert ends == [None, None, "run", None]
+        assert (await walk(hub)).stop_reason == "run"
+
+
+async def test_a_thread_is_a_run_with_its_turns_and_forks(tmp_path):
+    async with opened(tmp_path, Walk(model=model()), allowances=[Allowance(per="thread", model_calls=4)]) as hub:
+        first = await walk(hub)
+        for number, stopped in ((2, None), (3, "run")):
+            turn = await hub.continued(first.id, ASKS, turn=f"turn{number}")
+            await hub.until_ended(turn.id, 30)
+            assert (await hub.record(turn.id)).stop_reason == stopped
+        assert (await walk(hub)).stop_reason is None
+
+
+async def test_dollars_need_prices(tmp_path):
+    with pytest.raises(ConfigError, match=r"usd needs prices"):
+        async with opened(tmp_path, Walk(), allowances=[Allowance(per="day", usd=1)]):
+            pass
+    allowances = [Allowance(per="day", usd=1)]
+    async with opened(tmp_path, Walk(model=model()), prices=lambda _model, _usage: None, allowances=allowances) as hub:
+        assert (await walk(hub)).stop_reason == "run"

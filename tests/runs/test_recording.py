@@ -6,6 +6,7 @@ import datetime
 import enum
 import json
 import operator
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +174,13 @@ BROKEN = {
 )  # fmt: skip
 def test_values_in_plain_json(value: Any, shown: Any) -> None:
     assert plain(value) == shown
+
+
+@pytest.mark.parametrize("part", ["1.", "eyJ-", "a-", "a://b:"])
+def test_a_long_word_takes_time_in_proportion(part: str) -> None:
+    begun = time.process_time()
+    plain(part * 100_000)
+    assert time.process_time() - begun < 5
 
 
 ANYTHING = st.recursive(

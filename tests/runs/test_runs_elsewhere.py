@@ -20,12 +20,12 @@ from loopwright.errors import InputError
 from loopwright.runs import hub as hubs
 from loopwright.runs import launching
 from loopwright.runs.allowances import RunAllowances
-from loopwright.runs.checkpoints import thread
+from loopwright.runs.checkpoints import pausing, thread
 from loopwright.runs.schemas import RunLimits
 from loopwright.server import ServerSettings, Serving
 from loopwright.server.agent_api.streaming import frames
 from loopwright.server.agent_api.threads import Threads
-from loopwright.server.retention import _forget_unused
+from loopwright.server.retention import Retention, _forget_unused, retaining
 from loopwright.server.uploads import Uploads
 
 ASKED = {"question": "where?"}
@@ -147,12 +147,20 @@ def test_a_file_that_another_server_deleted_is_passed_over(tmp_path, monkeypatch
     _forget_unused(None, Uploads(ServerSettings(data=tmp_path)))
 
 
+async def test_a_server_answers_while_old_runs_are_forgotten(tmp_path):
+    may, files = threading.Event(), Uploads(ServerSettings(data=tmp_path))
+    async with opened(tmp_path, Walk()) as hub:
+        run = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        saver = Mock(delete_thread=lambda _run: may.wait(5))
+        async with retaining(hub.store, saver, files, Retention(runs=0)):
+            assert await hub.record(run.id)
+            may.set()
+            await until(lambda: hub.store.get(run.id) is None)
+
+
 def test_failures_of_a_database_that_fails_over_pass():
     refused, idle = psycopg.errors.ReadOnlySqlTransaction(), psycopg.errors.IdleInTransactionSessionTimeout()
     assert explained(refused, "it").transient and explained(idle, "it").transient and is_lost(idle)
-
-
-ASKED = {"question": "where?"}
 
 
 async def test_a_turn_takes_up_the_state_and_begins_new_books(tmp_path):
@@ -168,15 +176,19 @@ async def test_a_turn_takes_up_the_state_and_begins_new_books(tmp_path):
             await hub.continued("nothing", ASKED, turn="c")
 
 
-async def test_a_turn_that_waited_while_the_server_stopped_begins_with_its_own_input(tmp_path):
+async def test_a_turn_is_given_its_own_input_once_whenever_the_server_stops(tmp_path):
     walk, limits = Walk(), RunLimits(running=1)
     async with opened(tmp_path, walk, limits=limits) as hub:
         await hub.until_ended((await hub.start("walk", ASKED, run_id="a")).id)
         await hub.start("walk", {**ASKED, "hold": "plan"}, run_id="holds")
         await until(lambda: walk.desk.waiting["plan"])
-        live = await hub.continued("a", {"question": "and then?"}, turn="b")
-        assert live.status == "queued"
+        for turn in "bc":
+            assert (await hub.continued("a", {"question": "and then?"}, turn=turn)).status == "queued"
+        given = walk.run({"question": "and then?"}, {}, "c").graph_input
+        await pausing(hub.graph("walk"), ["check"], []).ainvoke(given, thread("c"))  # killed before its log was kept
     walk.desk.opened.add("plan")
     async with opened(tmp_path, walk, limits=limits) as hub:
-        turn = await hub.until_ended("b", 30)
-        assert (turn.status, turn.outcome.answer) == ("finished", "done after 2")
+        for turn in "bc":
+            ended = await hub.until_ended(turn, 30)
+            assert (ended.status, ended.outcome.answer) == ("finished", "done after 2")
+        assert ended.path == ("check", "answer"), "what had finished does not run again"

@@ -21,6 +21,8 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
+from loopwright.engine.langgraph_private import begin_ids_after
+
 PAGE = 50
 """So many checkpoints are read at once for an asynchronous list."""
 
@@ -87,6 +89,13 @@ class Archive(BaseCheckpointSaver[str]):
     async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
         """Make a synchronous call without holding up the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self.workers, call, *arguments)
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint; what is saved from now on counts as newer."""
+        found = super().get_tuple(config)
+        if found:
+            begin_ids_after(found.checkpoint["id"])
+        return found
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from psycopg import errors
 from psycopg_pool import ConnectionPool
 
 from loopwright.checkpoints.archive import BEGIN, POSTGRES, TABLE, Archive
@@ -38,6 +39,8 @@ _OUTAGE = 120.0
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
 
+_GONE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, errors.IdleInTransactionSessionTimeout)
+
 
 class KeptPostgresSaver(Archive, PostgresSaver):
     """LangGraph's saver, with what JSON does not give back, or is long, apart.
@@ -56,6 +59,10 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         checkpoint, new_versions = _set_apart(checkpoint, new_versions)
         return PostgresSaver.put(self, config, checkpoint, metadata, new_versions)
 
+    def list(self, config: RunnableConfig | None, **which: Any) -> Iterator[CheckpointTuple]:
+        """Read checkpoints, the newest first; all of them now, as LangGraph's holds the lock until the last is read."""
+        return iter([*PostgresSaver.list(self, config, **which)])
+
     def _dump_blobs(self, thread_id: str, checkpoint_ns: str, values: dict[str, Any], versions: ChannelVersions) -> Any:
         plain = {name: value.value if type(value) is _Apart else value for name, value in values.items()}
         return PostgresSaver._dump_blobs(self, thread_id, checkpoint_ns, plain, versions)
@@ -66,9 +73,8 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         while True:
             try:
                 return await Archive.in_thread(self, call, *arguments)
-            except (psycopg.OperationalError, CheckpointError) as error:
-                lost = isinstance(error.__cause__ or error, psycopg.OperationalError)
-                if not lost or time.monotonic() > end:
+            except (*_GONE, CheckpointError) as error:
+                if not isinstance(error.__cause__ or error, _GONE) or time.monotonic() > end:
                     if isinstance(error, CheckpointError):
                         raise
                     told = f"the checkpoints in PostgreSQL cannot be reached: {' '.join(str(error).split())}"
@@ -131,9 +137,15 @@ def prepared(url: str) -> PostgresAddress:
         CheckpointError: If the database cannot be used.
     """
     address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
-    with postgres_problems(address), psycopg.connect(**connecting(address)) as connection:
-        if not _is_prepared(connection, address):
-            _make_tables(connection, address)
+    try:
+        with psycopg.connect(**connecting(address)) as connection:
+            if not _is_prepared(connection, address):
+                _make_tables(connection, address)
+    except psycopg.Error as problem:
+        raise CheckpointError(
+            f"{address} cannot be used ({str(problem).strip()}). See that the server runs and lets the user "
+            f"{address.user} make tables there."
+        ) from problem
     return address
 
 
@@ -166,15 +178,3 @@ def connecting(address: PostgresAddress) -> dict[str, Any]:
         "autocommit": True,
         "prepare_threshold": 0,
     }
-
-
-@contextlib.contextmanager
-def postgres_problems(address: PostgresAddress) -> Generator[None, None, None]:
-    """Say in one message what is wrong with a database; the password is not in it."""
-    try:
-        yield
-    except psycopg.Error as problem:
-        raise CheckpointError(
-            f"{address} cannot be used ({str(problem).strip()}). See that the server runs and lets the user "
-            f"{address.user} make tables there."
-        ) from problem

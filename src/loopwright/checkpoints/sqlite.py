@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sqlite3
+import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -53,6 +54,7 @@ class KeptSqliteSaver(Archive, SqliteSaver):
 
     def __init__(self, connection: sqlite3.Connection, *, serde: SerializerProtocol) -> None:
         SqliteSaver.__init__(self, connection, serde=serde)
+        self.lock = threading.RLock()  # who holds it calls what takes it too
         self._there: set[tuple[str, ...]] = set()
 
     def put(
@@ -82,7 +84,7 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         with self.lock:
             put = f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?, ?, ?, ?, ?)"
             self.conn.executemany(put, [(*key, *typed) for key, typed in rows.items()])
-        saved = SqliteSaver.put(self, config, bare, metadata, new_versions)
+            saved = SqliteSaver.put(self, config, bare, metadata, new_versions)
         if len(self._there) > _MOST_KNOWN:
             self._there.clear()
         self._there |= rows.keys()
@@ -90,13 +92,14 @@ class KeptSqliteSaver(Archive, SqliteSaver):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint."""
-        found = SqliteSaver.get_tuple(self, config)
+        found = super().get_tuple(config)
         with self.lock:
             return self._whole(found) if found else None
 
     def list(self, config: RunnableConfig | None, **which: Any) -> Iterator[CheckpointTuple]:
-        """Read checkpoints, the newest first."""
-        return map(self._whole, SqliteSaver.list(self, config, **which))
+        """Read checkpoints, the newest first; all of them now, as LangGraph's holds the lock until the last is read."""
+        with self.lock:
+            return iter([*map(self._whole, SqliteSaver.list(self, config, **which))])
 
     def _whole(self, found: CheckpointTuple) -> CheckpointTuple:
         """A checkpoint with its values in it.
@@ -126,8 +129,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         """Delete a run."""
         with self.lock:
             self.conn.execute(f"DELETE FROM {TABLE} WHERE thread_id = ?", [str(thread_id)])
-        SqliteSaver.delete_thread(self, str(thread_id))
-        self._there = {key for key in self._there.copy() if key[0] != str(thread_id)}
+            SqliteSaver.delete_thread(self, str(thread_id))
+        self._there.clear()
 
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._config import DEFAULT_RECURSION_LIMIT, recast_checkpoint_ns
 from langgraph._internal._typing import MISSING as MISSING  # what an empty channel holds
+from langgraph.checkpoint.base import id as ids
 from langgraph.constants import TAG_HIDDEN
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START
@@ -46,6 +48,9 @@ SENT = "__pregel_push"
 
 AHEAD = "branch:to:"
 """How the channels begin that start a node, named behind it, in the next superstep."""
+
+LATEST = "_last_v6_timestamp"
+"""The name, in LangGraph's module of ids, of the time in the newest id that this process gave."""
 
 RECURSION_LIMIT = "recursion_limit"
 """The name of LangGraph's own step limit, as a config key and as the ``loop`` of its stop reason."""
@@ -110,6 +115,17 @@ def limit_around(config: RunnableConfig | None) -> None:
         config[RECURSION_LIMIT] = around
     elif config is not None and around == 0:
         config.pop(RECURSION_LIMIT, None)
+
+
+def begin_ids_after(checkpoint: str) -> None:
+    """Give what this process saves later ids than a checkpoint's: another host's clock may run ahead of this one's.
+
+    The newest checkpoint of a thread is that with the highest id.
+    """
+    with suppress(ValueError):  # an id that is not LangGraph's
+        found = ids.UUID(checkpoint)
+        if found.version == 6:
+            setattr(ids, LATEST, max(getattr(ids, LATEST) or 0, found.time))
 
 
 def write_beside(config: RunnableConfig | None, update: Mapping[str, Any]) -> None:

@@ -86,7 +86,7 @@ class RunAllowances:
     def _key(self, per: str) -> str:
         if per == "day":
             return f"day {datetime.now(UTC):%Y-%m-%d}"
-        value = thread_of(self._store, self._record) if per == "thread" else self._record.input.get(per)
+        value = thread_of(self._record) if per == "thread" else self._record.input.get(per)
         return f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
 
     def _charge(self, charges: Sequence[Charge]) -> Refused | None:
@@ -100,11 +100,8 @@ class RunAllowances:
             time.sleep(_AGAIN)
 
 
-def thread_of(store: RunStore, record: RunRecord) -> str:
-    """The first run of those that go on from one another; blocks."""
-    # What an earlier version kept does not name it.
-    while record.parent and not record.parent.thread and (before := store.get(record.parent.run_id)):
-        record = before
+def thread_of(record: RunRecord) -> str:
+    """The first run of those that go on from one another."""
     return (record.parent.thread or record.parent.run_id) if record.parent else record.id
 
 

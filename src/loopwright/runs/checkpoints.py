@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, copy_checkpoint
 from langgraph.constants import END
 
@@ -16,6 +17,7 @@ from loopwright.engine import BoundedGraph, Loop
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.events.schema import LoopDecided, StateSaved
 from loopwright.engine.gate import Gate, is_engine_node
+from loopwright.engine.langgraph_private import ROOT
 from loopwright.engine.proof.read import read_topology
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.postgres import is_postgres, with_schema
@@ -131,6 +133,18 @@ def thread(run_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
 
 
+async def whole(graph: BoundedGraph, saved: CheckpointTuple) -> CheckpointTuple:
+    """A checkpoint with what the checkpoints before it have of its values, so that it can be copied without them."""
+    kept, versions = saved.checkpoint["channel_values"], saved.checkpoint["channel_versions"]
+    deltas = [key for key, channel in graph.channels.items() if isinstance(channel, DeltaChannel)]
+    missing = [key for key in deltas if key in versions and key not in kept]
+    if not missing:
+        return saved
+    state: Any = (await graph.aget_state(saved.config)).values
+    values = {**kept, **{key: state if key == ROOT else state[key] for key in missing}}
+    return saved._replace(checkpoint={**saved.checkpoint, "channel_values": values})
+
+
 async def copied(
     saver: BaseCheckpointSaver[str], saved: CheckpointTuple, run_id: str, values: Mapping[str, Any] | None = None
 ) -> None:
@@ -138,7 +152,7 @@ async def copied(
 
     Args:
         saver: Where both are kept.
-        saved: The checkpoint.
+        saved: The checkpoint, `whole`.
         run_id: The new run.
         values: Key of the state -> its value, where that is another one in the copy.
     """

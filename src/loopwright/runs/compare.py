@@ -134,8 +134,8 @@ def compare(
     Returns:
         What they have in common, and what not.
     """
-    whole_a, took_a = whole(a, a_events, b, b_events)
-    whole_b, took_b = whole(b, b_events, a, a_events)
+    whole_a, took_a = whole(a, b, b_events)
+    whole_b, took_b = whole(b, a, a_events)
     figures, verdict = figure_rows(whole_a, whole_b), judged(a, b)
     return Comparison(
         a=a,
@@ -178,14 +178,11 @@ def _notes(a: RunRecord, took_a: int | None, b: RunRecord, took_b: int | None) -
     return notes
 
 
-def whole(
-    run: RunRecord, events: Sequence[RunEvent], other: RunRecord, other_events: Sequence[RunEvent]
-) -> tuple[RunRecord, int | None]:
+def whole(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) -> tuple[RunRecord, int | None]:
     """A run with what it took over from another one counted in: its path and its figures.
 
     Args:
         run: The run.
-        events: Its events.
         other: The run that it may have been forked from.
         other_events: That run's events.
 
@@ -193,17 +190,17 @@ def whole(
         The run, and how many steps it took over; None if it is a fork, and what came before is not known from the other
         run.
     """
-    path = _figures(events)["path"]
     before = _before(run, other, other_events)
     if before is None:
-        return run.model_copy(update={"path": path}), None
+        return run, None
     shared = _figures(before)
     names = ("tokens", "cost", "model_calls", "unmetered_calls")
     counted: dict[str, Any] = {name: _plus(getattr(run, name), shared[name]) for name in names}
     counted["passes"] = dict(Counter(run.passes) + Counter(shared["passes"]))
     counted["loops"] = _joined(shared["loops"], run.loops)
     seconds = _plus(run.seconds, _seconds(before))
-    return run.model_copy(update={**counted, "seconds": seconds, "path": shared["path"] + path}), len(shared["path"])
+    took: tuple[str, ...] = shared["path"]
+    return run.model_copy(update={**counted, "seconds": seconds, "path": took + run.path}), len(took)
 
 
 def _joined(before: Iterable[LoopPasses], own: Iterable[LoopPasses]) -> tuple[LoopPasses, ...]:
@@ -380,7 +377,7 @@ def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
             better=better, by="quality", why=f"Quality {qualities[0]:.2f} in run a, {qualities[1]:.2f} in run b."
         )
     owed = _owed_to_the_refusal(a, b)
-    rank_a, rank_b = _rank(a), _rank(b)
+    rank_a, rank_b = RANKS.get(_end(a)), RANKS.get(_end(b))
     if rank_a is not None and rank_b is not None and rank_a != rank_b and not owed:
         better = "a" if rank_a > rank_b else "b"
         return Verdict(better=better, by="status", why=f"Run a ended as {_end(a)}, run b as {_end(b)}.")
@@ -403,10 +400,6 @@ def _owed_to_the_refusal(a: RunRecord, b: RunRecord) -> bool:
 
 def _end(run: RunRecord) -> str:
     return "failed" if run.status == "failed" else run.outcome_status or run.status
-
-
-def _rank(run: RunRecord) -> int | None:
-    return RANKS.get(_end(run))
 
 
 def _spent(a: RunRecord, b: RunRecord, loop: str, figures: tuple[FigureRow, ...], sign: int) -> list[str]:

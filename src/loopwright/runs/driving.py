@@ -38,6 +38,7 @@ from loopwright.engine.events.schema import (
     TextStreamed,
     Told,
     closing,
+    listener,
 )
 from loopwright.engine.events.stream import astream
 from loopwright.engine.nodes.policy import cause_of
@@ -47,7 +48,7 @@ from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import Asked, Frame, RunRecord, RunStatus
-from loopwright.runs.tally import Tally, with_figures
+from loopwright.runs.tally import Tally
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Setting
 
 logger = logging.getLogger(__name__)
@@ -107,6 +108,7 @@ class Drive:
     _earlier: float = field(default=0.0, init=False)
     """Seconds of the parts of the run before this one."""
     _closed: bool = field(default=False, init=False)
+    _deadline: asyncio.Timeout | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._earlier = self.live.latest.seconds or 0.0
@@ -126,7 +128,7 @@ class Drive:
             self._began = monotonic()
             for event in self.before:
                 self._keep(event)
-            async with asyncio.timeout(self.live.limits.seconds):
+            async with asyncio.timeout(self.live.limits.seconds) as self._deadline:
                 finished = await self._follow()
                 record = await self._finish(finished)
         except (Exception, asyncio.CancelledError) as error:
@@ -155,8 +157,7 @@ class Drive:
     def _stream(self) -> AsyncIterator[RunEvent]:
         config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch})
         if repeats_nodes(self.graph):
-            hear = partial(self._hear, asyncio.get_running_loop())
-            config = merge_configs(config, {"callbacks": [Attempts(self.graph, hear)]})
+            config = merge_configs(config, {"callbacks": [Attempts(self.graph, _told_to_the_run)]})
         return astream(
             self.graph, self.input, thread_id=self.live.id, config=config, control=self.control,
             states=True, texts=self.run.texts,
@@ -205,7 +206,7 @@ class Drive:
 
     def _refreshed(self, record: RunRecord, **more: Any) -> RunRecord:
         seconds = 0.0 if self._began is None else monotonic() - self._began
-        return with_figures(record, self.tally, seconds=self._earlier + seconds, **more)
+        return record.model_copy(update={**self.tally.figures(), "seconds": self._earlier + seconds, **more})
 
     # The end
 
@@ -267,7 +268,7 @@ class Drive:
             case _, GraphDrained() | asyncio.CancelledError():
                 # The process stops: the run waits its turn, for another one or for the next start.
                 return "queued", "", ""
-            case _, TimeoutError() if type(error) is TimeoutError:
+            case _, TimeoutError() if self._deadline and self._deadline.expired():
                 return "failed", "RunTimeout", f"the run was stopped after {limits.seconds:g} s"
             case _:
                 cause = cause_of(error)
@@ -276,6 +277,12 @@ class Drive:
                 logger.log(level, "run %s failed", self.live.id, exc_info=error)
                 told = error.told if isinstance(error, NodeFailed) else str(error)
                 return "failed", type(cause).__name__, told
+
+
+def _told_to_the_run(retried: NodeRetried) -> None:
+    """Have the run's own stream tell it, which knows what the attempt wrote."""
+    if heard_by := listener.get():
+        heard_by.hear(retried.model_dump(mode="json"), of_node=False)
 
 
 def kept_outcome(outcome: Outcome) -> Outcome:

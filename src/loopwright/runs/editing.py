@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_type_hints
 
 from langchain_core.messages import BaseMessage, convert_to_messages
-from langgraph.channels import BinaryOperatorAggregate
+from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
@@ -91,7 +91,7 @@ async def edited(graph: BoundedGraph, saved: CheckpointTuple, run_id: str, value
         await copied(saver, saved, run_id, values)
         return
     update = {
-        key: Overwrite(value) if isinstance(graph.channels.get(key), BinaryOperatorAggregate) else value
+        key: Overwrite(value) if isinstance(graph.channels.get(key), BinaryOperatorAggregate | DeltaChannel) else value
         for key, value in values.items()
     }
     await copied(saver, saved, run_id)

@@ -32,7 +32,6 @@ from loopwright.errors import (
     RunGivenUp,
     UnknownNameError,
 )
-from loopwright.runs import preparing
 from loopwright.runs.checkpoints import before_pass, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.local import LocalJobs
@@ -139,8 +138,9 @@ class RunHub(Launcher):
         if self._jobs.shared:
             self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
         else:
-            for record in await self.store.aside(preparing.unfinished, self.store):
-                await self._jobs.give_back(_job(record), alone=record.lost >= SUSPECT)
+            for run_id in await self.store.aside(self.store.going_on):
+                if record := await self.store.aside(self.store.get, run_id):
+                    await self._jobs.give_back(_job(record), alone=record.lost >= SUSPECT)
         if self._works:
             self._loops.append(asyncio.create_task(self._work(), name="claiming runs"))
 
@@ -165,6 +165,11 @@ class RunHub(Launcher):
         await self._jobs.close()
         await self._writer.aclose()
         self.changed(None)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other servers and workers have the same runs."""
+        return self._jobs.shared
 
     @property
     def refusal(self) -> str | None:
@@ -260,8 +265,8 @@ class RunHub(Launcher):
         """
         record, fork_id = await self.known(run_id), fork_id or uuid.uuid4().hex
         with self._reserved_for(fork_id):
-            saved = await self.saved(run_id, checkpoint_id)
-            return await self._submitted(await self.branch(record, saved, changes, fork_id, kind="fork", state=state))
+            made = await self.branch(record, checkpoint_id, changes, fork_id, kind="fork", state=state)
+            return await self._submitted(made)
 
     async def continued(
         self,
@@ -287,8 +292,7 @@ class RunHub(Launcher):
         """
         record = await self.known(run_id)
         with self._reserved_for(turn):
-            saved = await self.saved(run_id, checkpoint_id)
-            made = await self.branch(record, saved, changes, turn, kind="turn", given=given)
+            made = await self.branch(record, checkpoint_id, changes, turn, kind="turn", given=given)
             return await self._submitted(made, given=given)
 
     async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> RunRecord:
@@ -315,8 +319,8 @@ class RunHub(Launcher):
                 told = f"loop {loop!r} never was granted {more} in run {run_id!r}: there is nothing to leave out"
                 raise InputError(told)
             without_passes(graph, loop)  # says if it cannot be compared
-            saved = await self.saved(run_id, before.checkpoint_id)
-            made = await self.branch(record, saved, UNCHANGED, new_id, kind="counterfactual", loop=loop, kept=kept)
+            at = before.checkpoint_id
+            made = await self.branch(record, at, UNCHANGED, new_id, kind="counterfactual", loop=loop, kept=kept)
             return await self._submitted(made)
 
     async def cancel(self, run_id: str) -> RunRecord:
@@ -461,17 +465,17 @@ class RunHub(Launcher):
         before: set[str] = set()
         while True:
             try:
-                known = {job.run_id for job in await self._jobs.list()}
-                kept = await self.store.aside(preparing.unfinished, self.store)
-                known |= self._reserved
-                orphans = {run.id: run for run in kept if run.status not in ENDED and run.id not in known}
-                for run_id in before & orphans.keys():
+                known = {*await self._jobs.list()}
+                orphans = {*await self.store.aside(self.store.going_on)} - known - self._reserved
+                for run_id in before & orphans:
                     logger.warning("run %s had no job, and is given one", run_id)
                     try:
-                        await self._jobs.submit(_job(orphans[run_id]))
+                        record = await self.store.aside(self.store.get, run_id)
+                        if record and record.status not in ENDED:
+                            await self._jobs.submit(_job(record))
                     except Exception as error:  # the others are not to wait for one that cannot be a job
                         logger.warning("run %s can be given none: %s", run_id, error)
-                before = {*orphans}
+                before = orphans
             except Exception as error:
                 logger.warning("runs without a job are not looked for now: %s", error)
             await asyncio.sleep(ORPHANED)

@@ -25,7 +25,7 @@ from loopwright.engine.proof.fingerprint import require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import editing, states
 from loopwright.runs.allowances import RunAllowances, thread_of
-from loopwright.runs.checkpoints import copied, pausing, thread, without_passes
+from loopwright.runs.checkpoints import copied, pausing, thread, whole, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.protocol import Job
 from loopwright.runs.live import LiveRun
@@ -118,7 +118,7 @@ class Launcher(RunReader):
         # They go with the run, to whoever works on it.
         models = await self.store.aside(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
-        settings = await self._settings(hosted, changes)
+        settings = await self._settings(hosted, changes, {})
         run = within(settings, partial(hosted.run, given, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
         self._changed(graph, changes)  # says if it cannot stop there
@@ -131,14 +131,13 @@ class Launcher(RunReader):
             InputError: If its last checkpoint is not kept, or belongs to a graph of another structure.
         """
         hosted = self.hosted(record.workflow)
-        graph = self._graph(hosted, record, await self._settings(hosted, record.changes))
-        begun = await self.store.aside(states.checkpoints, self.store, record.id)
-        await self._origin(record, graph, begun=bool(begun))
+        graph = self._graph(hosted, record, await self._settings(hosted, record.changes, record.prompts))
+        await self._origin(record, graph)
 
     async def resumed(self, record: RunRecord, job: Job) -> Drive:
         """Make a run ready to begin, or to go on from its last checkpoint."""
         hosted = self.hosted(record.workflow)
-        settings = await self._settings(hosted, record.changes)
+        settings = await self._settings(hosted, record.changes, record.prompts)
         new = record.epoch == 0
         make = partial(hosted.run if new else hosted.recovered, job.given or record.input)
         run = within(settings, partial(make, self._uploads, record.id))
@@ -148,16 +147,14 @@ class Launcher(RunReader):
         if not new:
             counts = await self.store.aside(self._replay, record.id, recorder, tally)
         if not new or record.parent:
-            saved = await self._origin(record, graph, begun=recorder.saved_any)
+            saved = await self._origin(record, graph)
         missing = Recovered() if new else await recovered(graph, record.id, recorder)
         recorder.pass_over(missing.done)
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
         await self.store.aside(self.store.begin, going)
         if not new:  # a first attempt has none before it
             await self._fence(going)
-        # The checkpoint of a turn that was cut off before its own first one is the turn's before.
-        is_turn = record.parent is not None and record.parent.kind == "turn" and not recorder.saved_any
-        given: Any = None if saved and not is_turn else run.graph_input
+        given: Any = None if saved and not _is_before(record, saved) else run.graph_input
         if record.asked and job.answer is not None:
             given = Command(resume=job.answer)
         shared = None
@@ -172,7 +169,7 @@ class Launcher(RunReader):
     async def branch(
         self,
         origin: RunRecord,
-        saved: CheckpointTuple,
+        checkpoint_id: str | None,
         changes: RunChanges,
         run_id: str,
         *,
@@ -184,25 +181,26 @@ class Launcher(RunReader):
 
         Args:
             origin: The other run.
-            saved: The checkpoint.
+            checkpoint_id: The checkpoint; None for the last.
             changes: What the new run does otherwise than the other one.
             run_id: Names the new run.
             given: Its own input; None goes on with the other run's.
             state: Key of the state -> its new value in plain JSON.
             **about: The ``kind`` of its `Parent`, and what belongs to that.
         """
-        hosted = self.hosted(origin.workflow)
+        hosted, saved = self.hosted(origin.workflow), await self.saved(origin, checkpoint_id)
         # A turn begins with new books.
         taken = {} if about["kind"] == "turn" else await self.store.aside(self._taken_over, origin, saved)
         step = int(saved.metadata.get("step", -1))
         parent = Parent(
             run_id=origin.id, checkpoint_id=saved.checkpoint["id"], step=step, edited=(*sorted(state or {}),),
-            thread=await self.store.aside(thread_of, self.store, origin), **about, **taken,
+            thread=thread_of(origin), **about, **taken,
         )  # fmt: skip
         before = origin.changes
         both = {"models": {**before.models, **changes.models}, "prompts": {**before.prompts, **changes.prompts}}
         all_changes = changes.model_copy(update=both)
-        settings = await self._settings(hosted, all_changes)
+        # A comparison differs in one thing alone.
+        settings = await self._settings(hosted, all_changes, origin.prompts if parent.kind == "counterfactual" else {})
         make = partial(hosted.recovered, origin.input) if given is None else partial(hosted.run, given)
         run = within(settings, partial(make, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, all_changes)
@@ -275,21 +273,21 @@ class Launcher(RunReader):
                 logger.warning("no graph of %s can be made: %s", hosted.name, error)
         return known
 
-    async def saved(self, run_id: str, checkpoint_id: str | None) -> CheckpointTuple:
-        """A checkpoint of a run.
+    async def saved(self, record: RunRecord, checkpoint_id: str | None) -> CheckpointTuple:
+        """A checkpoint of a run, with all of its values.
 
         Args:
-            run_id: The run.
+            record: The run.
             checkpoint_id: The checkpoint; None for the last.
 
         Raises:
             InputError: If it is not kept here.
         """
-        saved = await self._last(run_id, checkpoint_id)
+        saved = await self._last(record.id, checkpoint_id)
         if saved is None:
-            what = f"checkpoint {checkpoint_id!r} of run {run_id!r}" if checkpoint_id else f"a checkpoint of {run_id!r}"
-            raise InputError(f"{what} is not kept here: it is unknown, or was deleted")
-        return saved
+            what = f"checkpoint {checkpoint_id!r}" if checkpoint_id else "a checkpoint"
+            raise InputError(f"{what} of run {record.id!r} is not kept here: it is unknown, or was deleted")
+        return await whole(self.graph(record.workflow), saved)
 
     def _changed(self, graph: BoundedGraph, changes: RunChanges, parent: Parent | None = None) -> BoundedGraph:
         if changes.pause_before or changes.pause_after:
@@ -300,13 +298,14 @@ class Launcher(RunReader):
     def _graph(self, hosted: Workflow, record: RunRecord, settings: Sequence[Setting]) -> BoundedGraph:
         return self._changed(within(settings, partial(hosted.graph, self.saver)), record.changes, record.parent)
 
-    async def _origin(self, record: RunRecord, graph: BoundedGraph, *, begun: bool) -> CheckpointTuple | None:
+    async def _origin(self, record: RunRecord, graph: BoundedGraph) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
-        saved = await self.saved(record.id, None) if begun else await self._last(record.id)
+        begun = await self.store.aside(lambda: any(states.logged(self.store, record.id, "state")))
+        saved = await (self.saved(record, None) if begun else self._last(record.id))
         if saved is None and record.parent:
             raise InputError(f"run {record.id!r} cannot begin: its server ended before it had a state; ask again")
         # A turn is new input with new books: it may be of another structure than the turn before.
-        if saved and (begun or record.parent is None or record.parent.kind != "turn"):
+        if saved and not _is_before(record, saved):
             try:
                 require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
             except GraphChanged as error:
@@ -343,12 +342,20 @@ class Launcher(RunReader):
 
         return within(settings, begin)
 
-    async def _settings(self, hosted: Workflow, changes: RunChanges) -> Sequence[Setting]:
+    async def _settings(self, hosted: Workflow, changes: RunChanges, began: Mapping[str, int | None]) -> list[Setting]:
         written = await self.store.aside(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
-        return settings_of(hosted, changes, written)
+        # What people write later is for runs that begin later.
+        known = [version for version in written if version.version <= (began.get(version.prompt) or version.version)]
+        return settings_of(hosted, changes, known)
 
     def _replay(self, run_id: str, recorder: Recorder, tally: Tally) -> dict[Channel, int]:
         for event in states.logged(self.store, run_id):
             recorder.replay(event)
             tally.see(event)
         return {"run": self.store.count(run_id, "run"), "client": self.store.count(run_id, "client")}
+
+
+def _is_before(record: RunRecord, saved: CheckpointTuple) -> bool:
+    """Whether a checkpoint of a turn is the one that it took up: its input is not in it yet."""
+    parent = record.parent
+    return parent is not None and parent.kind == "turn" and parent.checkpoint_id == saved.checkpoint["id"]

@@ -61,12 +61,14 @@ _SHORTENED = re.compile(
 """Texts that this module writes in the place of what it leaves out."""
 _KEYS = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf)[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|(?<=Bearer )\S{16,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
-    r"|(?P<place>\b\w[\w+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"
+    r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+    r"|(?P<place>(?<![\w+.-])[\w+.-]+://[^\s/:@]*:)[^\s/@]+(?=@)"
     r"|(?P<name>\b(?:password|passwd|pwd|secret|api[_-]?key|access_token)=)[^\s&;,'\"]+",
     re.IGNORECASE,
 )
-"""What looks like a key of the usual providers, a JSON Web Token, a password in an address, or ``password=...``."""
+"""What looks like a key of the usual providers, a JSON Web Token, a password in an address, or ``password=...``.
+
+What may be long begins where its word does: no long word is read to its end from each place in it."""
 
 
 def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""What people chose, checked and made ready for a run; and what a hub finds in its store when it opens."""
+"""What people chose, checked and made ready for a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from loopwright.errors import ConfigError, InputError, UnknownNameError
 from loopwright.models.changes import model_changes, prompt_changes
 from loopwright.models.prompts import Prompt
 from loopwright.models.registry import DEFAULT
-from loopwright.runs.schemas import PromptVersion, RunFilter, RunRecord
+from loopwright.runs.schemas import PromptVersion
 from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Setting, Workflow
 
@@ -23,15 +23,6 @@ def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
         return {}
     known = (*hosted.model_nodes, DEFAULT)
     return {node: model for node, model in store.assignments(hosted.name).items() if node in known}
-
-
-def unfinished(store: RunStore) -> list[RunRecord]:
-    """The runs that go on when a process opens their history; the oldest of each kind first. Blocks.
-
-    Those whose process ended before they did, then those that waited their turn.
-    """
-    running, queued = (RunFilter(status=status) for status in ("running", "queued"))
-    return [*reversed([*store.every(running)]), *reversed([*store.every(queued)])]
 
 
 def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> list[Setting]:

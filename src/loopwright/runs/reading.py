@@ -57,9 +57,9 @@ class RunReader:
             return broken.record
         return await self.store.aside(self.store.get, run_id)
 
-    async def beginning(self, run_id: str, other: str) -> list[RunRecord]:
-        """A run, if it is kept, and those whose ids are another text and a number, as they are now."""
-        found = await self.store.aside(self.store.beginning, run_id, other)
+    async def beginning(self, run_id: str, other: str, newest: int | None = None) -> list[RunRecord]:
+        """Runs by how their ids begin, as `RunStore.beginning` has them, as they are now."""
+        found = await self.store.aside(self.store.beginning, run_id, other, newest)
         return [broken.record if (broken := await self._stopped(run.id)) else run for run in found]
 
     async def _stopped(self, run_id: str) -> LiveRun | None:

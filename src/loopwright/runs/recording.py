@@ -86,11 +86,6 @@ class Recorder:
         """Whether a checkpoint is in the log."""
         return checkpoint_id in self._saved
 
-    @property
-    def saved_any(self) -> bool:
-        """Whether the log tells of any checkpoint."""
-        return bool(self._saved)
-
     def has_started(self, task_id: str) -> bool:
         """Whether the log tells of a visit."""
         return task_id in self._visit_of

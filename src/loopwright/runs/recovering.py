@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import PregelTask, StateSnapshot
 
 from loopwright.engine import BoundedGraph
@@ -68,7 +68,7 @@ async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Rec
         if channel not in UNFINISHED:
             writes.setdefault(task, {})[channel] = value
     done = [task for task in before.tasks if task.id in writes]
-    ledger: Mapping[str, Spend] = saved.checkpoint["channel_values"].get(LEDGER, {}) if saved else {}
+    ledger = _ledger(saved)
     for task in done:
         if is_engine_node(task.name):
             goto = [channel.removeprefix(AHEAD) for channel in writes[task.id] if channel.startswith(AHEAD)]
@@ -85,7 +85,7 @@ async def _between(
     seconds = max(0.0, (_at(after) - _at(before)).total_seconds())
     for task in before.tasks:
         if is_engine_node(task.name):
-            ledgers = [await _ledger(saver, each) for each in (before, after)]
+            ledgers = [_ledger(await saver.aget_tuple(each.config)) for each in (before, after)]
             values = {LEDGER: ledgers[1], STOP_REASON: after.values.get(STOP_REASON)}
             events += _decided(task.name, ledgers[0], values, [*after.next], _at(after), _step(after))
         events += _visited(task, recorder, _at(after), seconds)
@@ -124,8 +124,7 @@ def _decided(
     return [decided]
 
 
-async def _ledger(saver: BaseCheckpointSaver[str], snapshot: StateSnapshot) -> Mapping[str, Spend]:
-    saved = await saver.aget_tuple(snapshot.config)
+def _ledger(saved: CheckpointTuple | None) -> Mapping[str, Spend]:
     return saved.checkpoint["channel_values"].get(LEDGER, {}) if saved else {}
 
 

@@ -162,8 +162,7 @@ def workflow_report(store: RunStore, workflow: str) -> LoopReport:
     Raises:
         StoreError: If the history cannot be read.
     """
-    runs = islice(store.every(RunFilter(workflow=workflow)), MOST_RUNS)
-    return loop_report(workflow, runs)
+    return loop_report(workflow, islice(store.every(RunFilter(workflow=workflow)), MOST_RUNS))
 
 
 def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow:
@@ -321,11 +320,7 @@ def counterfactual_pairs(runs: Mapping[str, RunRecord]) -> dict[str, list[Pair]]
 
 
 def gain_of(pairs: Sequence[Pair]) -> LoopGain | None:
-    """Count how the runs of one loop's pairs came out.
-
-    Returns:
-        None if there is no pair.
-    """
+    """Count how the runs of one loop's pairs came out; None if there is no pair."""
     if not pairs:
         return None
     verdicts = [judged(*pair) for pair in pairs]

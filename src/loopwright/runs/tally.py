@@ -18,7 +18,7 @@ from loopwright.engine.events.schema import (
     StateSaved,
 )
 from loopwright.engine.gate import is_engine_node
-from loopwright.runs.schemas import LoopPasses, RunRecord, UsageRow
+from loopwright.runs.schemas import LoopPasses, UsageRow
 
 
 @dataclass
@@ -164,11 +164,6 @@ class Tally:
             loop.refused = event.decision
         elif event.spent:
             self._open.append(loop)
-
-
-def with_figures(record: RunRecord, tally: Tally, **more: Any) -> RunRecord:
-    """A record with the figures as they are now."""
-    return record.model_copy(update={**tally.figures(), **more})
 
 
 def _passes_of(name: str, loop: _Looped) -> LoopPasses:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langgraph.channels.base import BaseChannel
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -215,8 +216,9 @@ def _fields(builder: Builder) -> dict[str, tuple[Any, Any]]:
 
 
 def without_marks(kind: Any) -> Any:
-    """A type without what only a typed dict can say of it."""
-    while get_origin(kind) in (NotRequired, ReadOnly, Required):
+    """A type without what only a typed dict can say of it, or a channel of LangGraph's."""
+    marks = (NotRequired, ReadOnly, Required)
+    while get_origin(kind) in marks or isinstance(getattr(kind, "__metadata__", (None,))[-1], BaseChannel):
         kind = get_args(kind)[0]
     return kind
 

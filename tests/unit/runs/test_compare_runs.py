@@ -8,20 +8,22 @@ from run_records import Call, citation, counterfactual, loop_passes, path_events
 from loopwright.engine.events.schema import LoopDecided
 from loopwright.runs.compare import compare, judged
 
+WAY = ("search", "check", "search", "check", "write")
+
 
 def pair(*, swapped=False):
     """A run that went round once, and the same run without the pass."""
     calls = {0: Call(tokens=100, cost=0.25), 2: Call(tokens=40, cost=0.5)}
     parent = run_record(
         "with", quality=0.78, tokens=140, cost=0.75, model_calls=2, seconds=5.0, answer="Deep blue.",
-        loops=(loop_passes(1, tokens=40, seconds=2.0),),
+        loops=(loop_passes(1, tokens=40, seconds=2.0),), path=WAY,
     )  # fmt: skip
     child = run_record(
         "without", quality=0.41, tokens=0, cost=0.0, seconds=1.0, answer="Blue.", parent=counterfactual("with"),
-        loops=(loop_passes(0, refused="exhausted"),),
+        loops=(loop_passes(0, refused="exhausted"),), path=("write",),
     )  # fmt: skip
     sides = [
-        (parent, path_events(["search", "check", "search", "check", "write"], calls=calls), {"query": "deep blue"}),
+        (parent, path_events([*WAY], calls=calls), {"query": "deep blue"}),
         (child, path_events(["write"], resumed=True, prefix="d"), {"query": "blue", "note": "stopped"}),
     ]
     (a, a_events, a_state), (b, b_events, b_state) = sides[::-1] if swapped else sides
@@ -34,7 +36,7 @@ def figures(comparison):
 
 def test_a_counterfactual_counts_what_it_took_over():
     comparison = pair()
-    assert comparison.a_path == ("search", "check", "search", "check", "write")
+    assert comparison.a_path == WAY
     assert comparison.b_path == ("search", "check", "write")
     assert comparison.shared == 2
     assert figures(comparison) == {
@@ -66,12 +68,6 @@ def test_a_loop_that_helped(swapped):
     effect = pair(swapped=swapped).loop_effect
     assert (effect.loop, effect.helped, effect.with_passes) == ("retry", True, "b" if swapped else "a")
     assert effect.says == "With the loop retry: +1 pass, +40 tokens, +$0.5000, +2.0 s; quality 0.41 -> 0.78. It helped."
-
-
-def compare_plain(*, quality, other_quality):
-    parent = run_record("with", quality=quality, loops=(loop_passes(2),))
-    child = run_record("without", quality=other_quality, loops=(loop_passes(0),), parent=counterfactual("with"))
-    return compare(parent, path_events(["write"]), {}, child, path_events(["write"], resumed=True), {})
 
 
 @pytest.mark.parametrize(

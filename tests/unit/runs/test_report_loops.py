@@ -44,23 +44,6 @@ def went_round(passes: list[int], refused: str | None = None, start: int = 0) ->
     ]
 
 
-def compared(count: int, with_passes: float | None, without: float | None) -> list:
-    """Pairs of a run and the same run without the loop's passes, with these qualities."""
-    return [
-        run
-        for number in range(count)
-        for run in (
-            run_record(f"with-{number}", quality=with_passes, loops=(loop_passes(2),), answer="long"),
-            run_record(f"without-{number}", quality=without, parent=counterfactual(f"with-{number}")),
-        )
-    ]
-
-
-def only_row(runs):
-    (row,) = loop_report("writer", runs).loops
-    return row
-
-
 def test_counts_costs_and_shares():
     runs = [
         run_record("a", loops=(loop_passes(0),), seconds=2.0, tokens=100, cost=1.0, model_calls=1),
@@ -91,7 +74,7 @@ def test_counts_costs_and_shares():
 
 
 def test_a_limit_that_suffices_for_95_of_100():
-    suggestion = only_row(went_round([1] * 60 + [2] * 35 + [6] * 5)).suggestion
+    suggestion = loop_report("writer", went_round([1] * 60 + [2] * 35 + [6] * 5)).loops[0].suggestion
     assert (suggestion.limit, suggestion.runs) == (2, 100)
     assert "95 of 100 runs" in suggestion.why
 

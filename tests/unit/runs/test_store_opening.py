@@ -97,17 +97,6 @@ def test_the_schema_of_postgres_has_a_default(postgres_server: str) -> None:  # 
         store.delete("default")
 
 
-def changed(path: Path, *statements: str) -> bytes:
-    """A history in which something was changed, as bytes."""
-    open_runs(f"sqlite:{path}").close()
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return path.read_bytes()
-
-
 @pytest.mark.parametrize(
     ("statements", "told"),
     [
@@ -119,7 +108,13 @@ def changed(path: Path, *statements: str) -> bytes:
 )
 def test_a_history_of_another_format_is_refused_with_what_to_do_and_not_touched(tmp_path, statements, told):
     path = tmp_path / "runs.db"
-    before = changed(path, *statements)
+    open_runs(f"sqlite:{path}").close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.read_bytes()
     with pytest.raises(StoreError, match=f"(?s)runs.db .*{told}") as caught:
         open_runs(f"sqlite:{path}")
     assert "it was not touched" in str(caught.value)

@@ -141,10 +141,6 @@ async def test_a_passing_failure_is_tried_again_for_as_long_as_there_is_patience
     await impatient.aclose()
 
 
-def opened(path: Path) -> RunStore:
-    return open_runs(f"sqlite:{path}")
-
-
 def beside(url: str) -> psycopg.Connection:
     """A connection beside those of the store, which nobody takes for one of them."""
     address = PostgresAddress.parse(url, schema="", holds="")
@@ -152,18 +148,14 @@ def beside(url: str) -> psycopg.Connection:
     return psycopg.connect(**options)
 
 
-def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    store = opened(path)
-    store.create(a_run("broken"), shown())
+def test_a_damaged_entry_is_named(store: RunStore, path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE runs SET document = '{'")
         connection.commit()
-    with pytest.raises(StoreError, match="entry of run 'broken' is damaged") as caught:
-        store.get("broken")
+    with pytest.raises(StoreError, match="entry of run 'r1' is damaged") as caught:
+        store.get("r1")
     assert not caught.value.transient
-    assert store.list(RunFilter()).total == 1
-    store.close()
+    assert store.list(RunFilter()).total == 4
 
 
 FILL = textwrap.dedent(
@@ -190,8 +182,7 @@ FILL = textwrap.dedent(
 )
 
 
-def test_a_full_disk_is_an_error_and_costs_nothing_that_was_kept(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
+def test_a_full_disk_is_an_error_and_costs_nothing_that_was_kept(path: Path) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     support = Path(__file__).parents[2] / "support"
     done = subprocess.run(
@@ -204,9 +195,8 @@ def test_a_full_disk_is_an_error_and_costs_nothing_that_was_kept(tmp_path: Path)
     number, message = done.stdout.split(maxsplit=1)
     assert int(number) > 300
     assert "nothing was changed" in message
-    store = opened(path)
-    assert store.events("r1", limit=10**6) == kept(range(1, int(number) + 101))
-    store.close()
+    with closing(open_runs(f"sqlite:{path}")) as store:
+        assert store.events("r1", limit=10**6) == kept(range(1, int(number) + 101))
 
 
 async def test_a_server_that_ends_its_connections_is_found_again(postgres_url: str) -> None:  # noqa: F811

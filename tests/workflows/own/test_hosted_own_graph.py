@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import numpy as np
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.managed import RemainingSteps
@@ -30,6 +31,10 @@ class Draft(TypedDict):
     left: NotRequired[RemainingSteps]
 
 
+class LongDraft(Draft):
+    log: Annotated[list[str], DeltaChannel(lambda log, written: [*log, *written])]
+
+
 def write(state: Draft) -> dict[str, Any]:
     return {"text": state.get("text", "") + f"<{state['topic']}>"}
 
@@ -38,8 +43,8 @@ def again(state: Draft) -> Literal["write", "__end__"]:
     return "write"
 
 
-def drafting() -> StateGraph:
-    builder = graph("START-write", Draft, write=write)
+def drafting(state: type = Draft) -> StateGraph:
+    builder = graph("START-write", state, write=write)
     builder.add_conditional_edges("write", again)
     return builder
 
@@ -67,8 +72,8 @@ async def test_a_builder_without_loops_is_bounded_and_tells_which_loops_were_cho
 
 
 def test_a_state_for_everything_asks_for_what_can_be_given_and_never_for_managed_values():
-    schema = UserGraph("drafts", drafting(), limit=1).input_schema
-    assert set(schema["properties"]) == {"topic", "text"}
+    schema = UserGraph("drafts", drafting(LongDraft), limit=1).input_schema
+    assert set(schema["properties"]) == {"topic", "text", "log"}
     assert "required" not in schema
 
 

@@ -59,9 +59,7 @@ class LocalJobs:
         job, _lock = self._on.pop(job.run_id, (job, ""))
         self._place(job, _ALONE if alone else job.run_id)
 
-    async def drop(self, job: Job) -> None:
-        """Free its place."""
-        await self.finish(job)
+    drop = finish
 
     async def cancel(self, run_id: str) -> bool:
         """Take the waiting job of a run away, or tell who works on it."""
@@ -71,9 +69,9 @@ class LocalJobs:
             self._cancel(run_id)
         return run_id not in self._on
 
-    async def list(self) -> Sequence[Job]:
+    async def list(self) -> Sequence[str]:
         """Those that go on, then those that wait."""
-        return [job for job, _lock in (*self._on.values(), *self._places.values())]
+        return [*self._on, *self._places]
 
     async def close(self) -> None:
         """Nothing is to be closed."""

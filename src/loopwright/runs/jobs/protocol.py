@@ -28,7 +28,7 @@ class Job:
     given: Mapping[str, Any] | None = None
     """Its input as it was given, secrets included, for whoever works on it; None for the kept one."""
     id: int = 0
-    """The engine's own number; 0 before it is claimed or listed."""
+    """The engine's own number; 0 before it is claimed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +98,8 @@ class Jobs(Protocol):
         """
         ...
 
-    async def list(self) -> Sequence[Job]:
-        """The jobs that wait or are worked on, in the order in which they came."""
+    async def list(self) -> Sequence[str]:
+        """The runs whose jobs wait or are worked on."""
         ...
 
     async def close(self) -> None:

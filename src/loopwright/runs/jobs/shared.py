@@ -49,11 +49,15 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)  # at once, whatever this host's cl
 
 _GIVE_BACK = """
     UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = %(at)s,
-        queue_name = coalesce(%(queue)s, queue_name), lock = coalesce(%(lock)s, lock), abort_requested = false,
+        queue_name = coalesce(%(queue)s, queue_name), abort_requested = false,
+        lock = CASE WHEN %(queue)s::text IS NULL THEN coalesce(%(lock)s, lock) ELSE queueing_lock END,
         args = CASE WHEN abort_requested THEN args || '{"cancelled": true}' ELSE args END
     WHERE id = %(id)s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %(worker)s
 """
 # Procrastinate's own way lets a job fail whose end was asked for, and asks nobody whose it is by now.
+# Its own lists bring what each run is given too.
+_LIST = "SELECT queueing_lock FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+_DOING = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %(worker)s"
 
 
 class ProcrastinateJobs:
@@ -163,9 +167,9 @@ class ProcrastinateJobs:
                     told |= await self._manager.cancel_job_by_id_async(number, abort=True)
         return not told
 
-    async def list(self) -> Sequence[Job]:
-        """The jobs that wait or are worked on."""
-        return [_job(row) for row in await self._manager.list_jobs_async() if row.status in ("todo", "doing")]
+    async def list(self) -> Sequence[str]:
+        """The runs whose jobs wait or are worked on."""
+        return [row["queueing_lock"] for row in await self._connector.execute_query_all_async(_LIST)]
 
     async def close(self) -> None:
         """Stop beating; what is worked on here is given to others at once."""
@@ -250,8 +254,8 @@ class ProcrastinateJobs:
         """Put back what is here by the table and not in this process, where it was so at the last look too."""
         if self._worker is None:
             return set()
-        rows = await self._manager.list_jobs_async(worker_id=self._worker, status="doing")
-        unknown = {cast("int", row.id) for row in rows} - {job.id for job in self._mine.values()}
+        rows = await self._connector.execute_query_all_async(_DOING, worker=self._worker)
+        unknown = {row["id"] for row in rows} - {job.id for job in self._mine.values()}
         for number in before & unknown:
             logger.warning("job %s has this process for its worker, which does not know of it: it waits again", number)
             await self._put_back(number, self._worker)

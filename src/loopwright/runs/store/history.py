@@ -107,7 +107,7 @@ class RunStore:
             AttemptLost: If a record or events are of an earlier attempt than the newest that began.
         """
         runs = [*runs]
-        rows = {run.id: row_of(run) for run in runs}
+        rows = {run.id: row_of(run, goes_on=run.outcome is None) for run in runs}
         added = [item for item in events if item.events]
         if not rows and not added:
             return
@@ -115,9 +115,10 @@ class RunStore:
         epochs += [(item.run_id, item.epoch) for item in added]
         with self._database.writing() as connection:
             keys = _keys(connection, epochs)
-            changed = [{**row, "of": keys[run_id]} for run_id, row in rows.items() if run_id in keys]
-            if changed:
-                connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
+            there = [{**row, "of": keys[run_id]} for run_id, row in rows.items() if run_id in keys]
+            for ended in (True, False):
+                if changed := [row for row in there if ("searched" in row) is ended]:
+                    connection.execute(update(RUNS).where(RUNS.c.key == bindparam("of")), changed)
             new = [
                 {"run": keys[item.run_id], "channel": item.channel, "seq": one.seq, "name": one.name, "data": one.data}
                 for item in added
@@ -164,11 +165,14 @@ class RunStore:
             return None
         return read(RunRecord, f"run {run_id!r}", row.summary, row.document, children=children, tags=tags)
 
-    def beginning(self, run_id: str, other: str) -> Sequence[RunRecord]:
-        """A run, if it is kept, and those whose ids are another text and a number; without their children and tags."""
-        there = or_(RUNS.c.id == run_id, RUNS.c.id.between(f"{other}0", f"{other}:"))  # a colon follows the digits
+    def beginning(self, run_id: str, other: str, newest: int | None = None) -> Sequence[RunRecord]:
+        """A run, if it is kept, and those (the `newest`) whose ids are another text and a number from 2; no tags."""
+        between = RUNS.c.id > f"{other}1", RUNS.c.id < f"{other}:"  # a colon follows the digits
+        there = or_(RUNS.c.id == run_id, and_(*between, func.rtrim(RUNS.c.id, "0123456789") == other))
+        ids = select(RUNS.c.id).where(there).order_by(func.length(RUNS.c.id).desc(), RUNS.c.id.desc()).limit(newest)
+        wanted = select(RUNS.c.id, RUNS.c.summary, RUNS.c.document).where(RUNS.c.id.in_(ids))
         with self._database.reading() as connection:
-            rows = connection.execute(select(RUNS.c.id, RUNS.c.summary, RUNS.c.document).where(there)).all()
+            rows = connection.execute(wanted).all()
         return [read(RunRecord, f"run {row.id!r}", row.summary, row.document) for row in rows]
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
@@ -257,6 +261,12 @@ class RunStore:
         with self._database.reading() as connection:
             return {(row.workflow, row.status): row.number for row in connection.execute(counted.group_by(*kinds))}
 
+    def going_on(self) -> Sequence[str]:
+        """The runs that go on, then those that wait their turn; the oldest of each first."""
+        wanted = select(RUNS.c.id).where(RUNS.c.status.in_(("running", "queued")))
+        with self._database.reading() as connection:
+            return connection.scalars(wanted.order_by(RUNS.c.status.desc(), RUNS.c.started_at, RUNS.c.id)).all()
+
     def every(self, wanted: RunFilter) -> Iterator[RunRecord]:
         """Runs with all that is known of them, newest first, read a part at a time."""
         before: str | None = None
@@ -282,6 +292,8 @@ class RunStore:
             gone = delete(RUNS).where(RUNS.c.id == run_id, RUNS.c.status.in_(ENDED))
             found = connection.execute(gone).rowcount > 0
             if found and first:
+                if connection.dialect.name == "postgresql":  # this stands still for as long as the other takes
+                    connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
                 first(run_id)
         return found
 
@@ -403,11 +415,7 @@ class RunStore:
             connection.execute(insert.on_conflict_do_update(index_elements=[*key], set_=told))
 
     def delete_evaluation(self, workflow: str, questions: str, version: str) -> bool:
-        """Forget what a version made of a set of questions.
-
-        Returns:
-            Whether it was kept.
-        """
+        """Forget what a version made of a set of questions; False if nothing was kept."""
         table = EVALUATIONS
         there = and_(table.c.workflow == workflow, table.c.questions == questions, table.c.version == version)
         with self._database.writing() as connection:

@@ -128,10 +128,10 @@ def searchable(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def row_of(run: RunRecord) -> dict[str, Any]:
-    """A run's columns, but its key and its graph; its children and tags are kept apart."""
+def row_of(run: RunRecord, *, goes_on: bool = False) -> dict[str, Any]:
+    """A run's columns, but its key and its graph, and while it `goes_on` what is searched, which stays as it was."""
     told = run.model_dump(mode="json", exclude={"children", "tags"})
-    texts = (run.title, *_texts(told["input"]), run.outcome.answer if run.outcome else "")
+    texts = () if goes_on else (run.title, *_texts(told["input"]), run.outcome.answer if run.outcome else "")
     return {
         "id": run.id,
         "workflow": run.workflow,
@@ -141,7 +141,7 @@ def row_of(run: RunRecord) -> dict[str, Any]:
         "started_at": microseconds(run.started_at),
         "epoch": run.epoch,
         "summary": as_json({name: value for name, value in told.items() if name in _SUMMARY}),
-        "searched": searchable("\n".join(texts)),
+        **({"searched": searchable("\n".join(texts))} if texts else {}),
         "document": as_json({name: value for name, value in told.items() if name not in _SUMMARY}),
     }
 
