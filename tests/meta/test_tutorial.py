@@ -21,6 +21,7 @@ from shapes import graph
 import loopwright
 import loopwright.testing
 from loopwright import Budget, Loop, bounded
+from loopwright.engine.proof.graph import AS_DECLARED
 from loopwright.engine.proof.worst_case import assumptions_of
 from loopwright.errors import UnboundedCycleError
 
@@ -49,6 +50,7 @@ def texts_in_the_source() -> list[str]:
     """The texts of assumptions, with an ellipsis in the place of each name or number."""
     [function] = ast.parse(textwrap.dedent(inspect.getsource(assumptions_of))).body
     texts = [node.value for node in ast.walk(function) if isinstance(node, ast.Yield)]
+    texts = [ast.Constant(AS_DECLARED) if isinstance(text, ast.Name) else text for text in texts]
     parts = [text.values if isinstance(text, ast.JoinedStr) else [text] for text in texts]
     return ["".join(part.value if isinstance(part, ast.Constant) else "..." for part in each) for each in parts]
 

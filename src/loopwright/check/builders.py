@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.check.expressions import evaluate, iterated, return_annotation
-from loopwright.check.found import END, NOWHERE, START, FoundGraph, FoundNode, FoundRoute, Nodes, Place, either
+from loopwright.check.found import END, NOWHERE, START, FoundGraph, FoundNode, FoundRoute, Place, either
 from loopwright.check.values import (
     Chain,
     ClassValue,
@@ -147,7 +147,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             read_tools(node, [each for each in wrappers if each != []], given.call)
         case Made() | Symbol():
             of = action.of if isinstance(action, Made) else str.__str__(action)
-            if of.startswith((".", *AGENT_PACKAGES)) or given.call.project.has(of):
+            if of.startswith((".", *AGENT_PACKAGES)) or given.call.project.has(of, given.place.file):
                 node.unread = f"{of} was not read"
             elif not of.startswith("loopwright."):
                 graph.assumptions[f"{of} is no graph and returns no Command with a goto"] = None
@@ -187,7 +187,7 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
     doubts: list[ast.expr] = []
     words = source.command_words(action.node, action.values, action.fixed, doubts)
     node.shown |= source.sent_words(action.node, action.values, action.fixed, commands=True) if words is None else words
-    parent = parent_words(action.node, action.values, action.fixed)
+    parent = source.parent_words(action.node, action.values, action.fixed)
     if call.project.jumps_out:
         reach = call.project.reach(call.file)
         words = either(words, reach.of(action.node).inside)  # what it calls may jump out, too
@@ -203,15 +203,6 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
         node.unread = node.unread or "a decorator of its function was not read"
     elif doubts and call.project.jumps:
         node.unread = node.unread or f"{action.name}() returns {ast.unparse(doubts[0])}, which may be a Command"
-
-
-def parent_words(function: source.Function, values: source.Values, fixed: frozenset[str]) -> Nodes:
-    """Where a function's Commands for the graph around its own go; None: any node there."""
-    found: Nodes = NOWHERE
-    for call in filter(source.goes_to_parent, source.commands_in(function, values)):
-        goto = next((word.value for word in call.keywords if word.arg == "goto"), None)
-        found = either(found, NOWHERE if goto is None else source.words_of(goto, function, values, fixed))
-    return found
 
 
 def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, place_of
-from loopwright.check.expressions import attribute, bind, builtin, evaluate, fill, iterated, of_text
+from loopwright.check.expressions import bind, builtin, evaluate, fill, iterated, of_text
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.project import Project
 from loopwright.check.values import (
@@ -29,7 +29,6 @@ from loopwright.check.values import (
     Made,
     builders_in,
     changes_builder,
-    may_differ,
     member,
     named_in,
     same,
@@ -118,8 +117,10 @@ class Calls(ABC):
             owner = evaluate(node.func.value, frame, self)
             if isinstance(owner, GraphValue | FunctionValue | list | dict) or text_of(owner) is not None:
                 return self._method(owner, node.func.attr, node, frame)
-            if isinstance(owner, Symbol) and node.func.attr in METHODS:
-                self._elsewhere(node, node.func.value, owner, frame)
+            # Graphs of other kinds have nodes and edges, too.
+            made = owner.of if isinstance(owner, Made) and "conditional" in node.func.attr else owner
+            if isinstance(made, str) and node.func.attr in METHODS:
+                self._elsewhere(node, node.func.value, made, frame)
             # The owner is evaluated once, or long chains take for ever.
             function = self.attribute(owner, node.func, frame)
             if changes_builder(node.func.attr):
@@ -182,11 +183,13 @@ class Calls(ABC):
         if found is UNKNOWN and isinstance(asked := owner.of.find("__getattr__"), FunctionValue):
             return self._inline(replace(asked, bound=owner), None, [node.attr])
         if not isinstance(found, FunctionValue) or not found.is_property:
-            value = attribute(owner, node, frame)
             if isinstance(owner, InstanceValue) and node.attr == "__dict__":
                 owner.blur()
-            held = isinstance(owner, Frame | ClassValue) and not isinstance(value, GraphValue | FunctionValue)
-            return unknown(value) if held and may_differ(owner, node.attr, value, self.project) else value
+            # What was kept there counts, where the owner is not known.
+            kept = frame.look_up(f"{node.value.id}.{node.attr}") if isinstance(node.value, ast.Name) else UNKNOWN
+            if isinstance(owner, FunctionValue) and node.attr == "__name__":
+                return owner.name
+            return member(owner, node.attr) if kept is UNKNOWN else kept
         value = self._inline(replace(found, bound=owner), None)
         if "cached_property" in found.decorators:
             owner.keep(node.attr, value)
@@ -316,7 +319,7 @@ class Calls(ABC):
         self.graphs.append(graph)
         return graph
 
-    def _elsewhere(self, node: ast.Call, name: ast.expr, imported: Symbol, frame: Frame) -> None:
+    def _elsewhere(self, node: ast.Call, name: ast.expr, imported: str, frame: Frame) -> None:
         """Note a builder that comes from outside the folder tree."""
         graph = self._graph(node, frame)
         graph.refuse(graph.place, f"it is made elsewhere, in {imported}")

@@ -80,14 +80,6 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
             return _combined(node, frame, call)
 
 
-def attribute(owner: Any, node: ast.Attribute, frame: Frame) -> Any:
-    """An attribute of what its owner turned out to be; or what was kept there, where the owner is not known."""
-    kept = frame.look_up(f"{node.value.id}.{node.attr}") if isinstance(node.value, ast.Name) else UNKNOWN
-    if isinstance(owner, FunctionValue) and node.attr == "__name__":
-        return owner.name
-    return member(owner, node.attr) if kept is UNKNOWN else kept
-
-
 def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
     match node:
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):

@@ -86,6 +86,10 @@ class Checker:
 
     def _check(self, path: Path) -> list[CheckedGraph]:
         source = self.project.open(path)
+        while self.project.unread:  # one that comes later may hand on, or call, what this one defines
+            if self.project.imports(other := self.project.unread.pop(0)):
+                with suppress(GraphError):  # it is reported where it is checked itself
+                    self.reader.module(other)
         if not self._builders(path)[0] and not self.project.imports(path):
             return []
         frame = self.reader.module(path)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from loopwright.engine.proof.graph import END as END
 from loopwright.engine.proof.graph import START as START
-from loopwright.engine.proof.graph import Edge
+from loopwright.engine.proof.graph import Edge, ways_out
 
 Nodes: TypeAlias = frozenset[str] | None
 """Where something goes; None: any node."""
@@ -176,31 +176,19 @@ class FoundGraph:
 
     def all_edges(self) -> list[tuple[Edge, Place]]:
         """Every way that control can pass, as `loopwright.engine.proof.read` would find it in the living graph."""
-        anywhere = (*self.nodes, END)
-        found = [*self.edges]
+        anywhere, found = (*self.nodes, END), [*self.edges]
         for route in self.routes:
             named = dict.fromkeys((route.targets or {}).values())
-            known = [target for target in named if route.declared or target in anywhere]
-            found += [(Edge(route.source, target, "conditional"), route.place) for target in known]
-            others = None if route.targets is None else route.sent - named.keys()
-            found += _jumps(route.source, others, "conditional", anywhere, route.place)
+            known = [(target, None) for target in named if route.declared or target in anywhere]
+            sent = None if route.targets is None else route.sent
+            found += ((edge, route.place) for edge in ways_out(route.source, "conditional", known, sent, anywhere))
         for name, node in self.nodes.items():
-            found += [(Edge(name, target, "command"), node.place) for target in node.declared]
-            # What is declared does not hold back a Command that the source shows.
-            seen = node.shown if node.words is None else node.words
-            words = seen - {*node.declared} if node.declared else node.words
-            found += _jumps(name, words, "command", anywhere, node.place)
+            declared = [(target, None) for target in node.declared]
             out = node.graph.parent_words() if node.graph else NOWHERE
-            out = (out or NOWHERE) - {*node.declared} if node.declared else out
-            found += _jumps(name, out, "command", anywhere, node.place)
-            found += _jumps(name, node.handler_words, "handler", anywhere, node.place)
+            words = either(node.words, out)
+            if declared:  # which does not hold back a Command that the source shows
+                words = (node.shown if node.words is None else node.words) | (out or NOWHERE)
+            edges = ways_out(name, "command", declared, words, anywhere)
+            edges += ways_out(name, "handler", [], node.handler_words, anywhere)
+            found += ((edge, node.place) for edge in edges)
         return found
-
-
-def _jumps(
-    name: str, words: frozenset[str] | None, kind: Any, anywhere: tuple[str, ...], place: Place
-) -> list[tuple[Edge, Place]]:
-    if words is not None and not words:
-        return []
-    kind = "assumed" if words is None and kind != "handler" else kind
-    return [(Edge(name, target, kind), place) for target in anywhere if words is None or target in words]

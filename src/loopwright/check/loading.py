@@ -33,8 +33,8 @@ from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
 
-_BEFORE, _ROOTS = frozenset(sys.modules), set[str]()
-"""The modules that no check has imported, and the folders that checked ones lie in."""
+_BEFORE, _ROOTS = frozenset(sys.modules), list[Path]()
+"""The modules that no check has imported, and the folders that checked ones lie in, the last one last."""
 
 
 def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
@@ -56,8 +56,8 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
     if place.endswith(".py"):
         module = _from_file(Path(place))
     else:
-        sys.path.insert(0, str(Path.cwd()))
-        module = _import(partial(importlib.import_module, place), place)
+        _look_first_in(Path.cwd())
+        module = _tried(partial(importlib.import_module, place), f"cannot import {place}")
     if name:
         if not hasattr(module, name):
             names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
@@ -92,10 +92,7 @@ def _makes_one(value: Any) -> bool:
 def _made(value: Any, target: str) -> Any:
     value = getattr(value, "__loopwright_graph__", value)  # a workflow's class makes its graph
     if callable(value) and not _is_graph(value):
-        try:
-            value = value()
-        except TypeError as error:
-            raise GraphError(f"{target} cannot be called without arguments: {error}") from error
+        value = _tried(value, f"{target}() fails")
     if not _is_graph(value):
         raise GraphError(f"{target} is a {type(value).__name__}, not a LangGraph graph")
     return value
@@ -105,14 +102,17 @@ def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise GraphError(f"there is no file {path}")
     root, name = _root_and_name(path)
-    for each, module in [*sys.modules.items()]:  # another project may use the same names
-        file, others = file_of(module), tuple(_ROOTS - {str(root)})
-        if each not in _BEFORE and file.startswith(others) and not file.startswith(LIBRARIES):
-            del sys.modules[each]
-    _ROOTS.add(str(root))
-    sys.path.insert(0, str(root))
+    if root not in _ROOTS[-1:]:  # another project may use the same names
+        _ROOTS.append(root)
+        for each in sys.modules.keys() - _BEFORE:
+            file = file_of(sys.modules[each])
+            around = [folder for folder in _ROOTS if Path(file).is_relative_to(folder)]
+            own = max(around, key=lambda folder: len(folder.parts), default=root)  # the nearest one
+            if own != root and not file.startswith(LIBRARIES):
+                del sys.modules[each]
+    _look_first_in(root)
     if "." in name:  # in a package, whose relative imports must work
-        return _import(partial(importlib.import_module, name), str(path))
+        return _tried(partial(importlib.import_module, name), f"cannot import {path}")
     names = chain([name], (f"{name}_{number}" for number in count(2)))  # two folders may each have a ``graph.py``
     name = next(each for each in names if each not in sys.modules)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -121,7 +121,7 @@ def _from_file(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         # Read anew, never from a cache: a cached file of the same second and length would be an older graph's.
-        _import(lambda: exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__), str(path))
+        _tried(lambda: exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__), f"cannot import {path}")
     except GraphError:
         del sys.modules[name]
         raise
@@ -138,21 +138,26 @@ def _root_and_name(path: Path) -> tuple[Path, str]:
     return (folder, ".".join(parts)) if named else (path.resolve().parent, path.stem)
 
 
-def _import(load: Callable[[], T], name: str) -> T:
+def _look_first_in(folder: Path) -> None:
+    sys.path[:] = dict.fromkeys((str(folder), *sys.path))
+
+
+def _tried(call: Callable[[], T], failure: str) -> T:
     try:
-        return load()
+        return call()
     except (Exception, SystemExit) as error:
-        raise GraphError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+        raise GraphError(f"{failure}: {type(error).__name__}: {error}") from error
 
 
 # Their proof
 
 
-def check_imported(target: str, allow_empty: bool = False) -> list[CheckedGraph]:
+def check_imported(target: str, read: Sequence[CheckedGraph] = (), allow_empty: bool = False) -> list[CheckedGraph]:
     """Import what a target names and prove its graphs.
 
     Args:
         target: As for `load_graphs`.
+        read: What reading found in it, if it was read.
         allow_empty: Whether a file whose import makes no graph is no error.
 
     Raises:
@@ -160,10 +165,10 @@ def check_imported(target: str, allow_empty: bool = False) -> list[CheckedGraph]
     """
     # What the imported code prints must not get into the report.
     with redirect_stdout(sys.stderr):
-        return [_checked(name, graph) for name, graph in load_graphs(target, allow_empty=allow_empty).items()]
+        return [_checked(name, graph, read) for name, graph in load_graphs(target, allow_empty).items()]
 
 
-def _checked(name: str, graph: Any) -> CheckedGraph:
+def _checked(name: str, graph: Any, read: Sequence[CheckedGraph]) -> CheckedGraph:
     place, found = _place_of(name), list[Finding]()
     steps = (getattr(graph, "config", None) or {}).get("recursion_limit")
     try:
@@ -172,8 +177,8 @@ def _checked(name: str, graph: Any) -> CheckedGraph:
             return CheckedGraph(name, place, "bounded", certificate=certificate)
         bounds = suggestions(graph, certificate.unbounded_cycles)
         found += (cycle_finding(cycle, place, bounds.get(cycle)) for cycle in certificate.unbounded_cycles)
-        if _not_silenced(found) and (read := _as_read(name, place.file, {*certificate.unbounded_cycles})):
-            return replace(read, steps=steps)
+        if _not_silenced(found) and (same := _as_read(name, place.file, {*certificate.unbounded_cycles}, read)):
+            return replace(same, steps=steps)
         check_shape(read_topology(builder_of(graph), getattr(graph, "name", None)))
     except GraphError as error:
         found.append(Finding("unreachable-node", place, " ".join(str(error).split())))
@@ -181,10 +186,10 @@ def _checked(name: str, graph: Any) -> CheckedGraph:
     return CheckedGraph(name, place, verdict, _not_silenced(found), steps=steps)
 
 
-def _as_read(name: str, file: Path, cycles: Set[tuple[str, ...]]) -> CheckedGraph | None:
+def _as_read(name: str, file: Path, cycles: Set[tuple[str, ...]], read: Sequence[CheckedGraph]) -> CheckedGraph | None:
     """What reading tells of a graph, if it finds the same cycles: it knows their lines, and counters by hand."""
     with suppress(GraphError):
-        for graph in Checker([package_root(file)]).check(file):
+        for graph in read or Checker([package_root(file)]).check(file):
             same = {finding.cycle for finding in graph.findings if finding.cycle} == cycles
             if same and f"{graph.name.rpartition(':')[2]}.".startswith(f"{name.rpartition(':')[2]}."):
                 return replace(graph, name=name)
@@ -213,10 +218,8 @@ def _place_of(target: str) -> Place:
 
 
 def _names_it(node: ast.stmt, name: str) -> bool:
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return any(isinstance(target, ast.Name) and target.id == name for target in targets)
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    return name in (getattr(node, "name", None), *(getattr(target, "id", None) for target in targets))
 
 
 def _not_silenced(findings: Sequence[Finding]) -> tuple[Finding, ...]:

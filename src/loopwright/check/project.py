@@ -8,11 +8,12 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
+from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from sys import version_info
 
-from loopwright.check.reach import Reach, jumping_out
+from loopwright.check.reach import Reach, given_in, jumping_out
 from loopwright.engine.proof.changes import changes_in, changes_of
 from loopwright.errors import GraphError
 
@@ -125,9 +126,11 @@ class Project:
     def __init__(self, roots: list[Path]) -> None:
         self.roots = roots
         self._files: dict[Path, SourceFile | GraphError] = {}
-        self._changes: dict[tuple[str, str, int], frozenset[str]] = {}
         self._reach: dict[tuple[Path, int], Reach] = {}
-        self.find, self.imports = cache(self._find), cache(self._imports)
+        self.unread: list[Path] = []
+        """The files that were opened and whose statements nobody has read yet."""
+        self.find, self.imports, self._mentioning = cache(self._find), cache(self._imports), cache(self._mention)
+        self.changes_in, self._given_in = cache(changes_in), cache(given_in)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
         self.resets = False
@@ -151,18 +154,19 @@ class Project:
             self.jumps = self.jumps or ("Command" in file.text and "goto" in file.text)
             self.jumps_out = self.jumps_out or ("Command" in file.text and bool(jumping_out(file.tree)))
             self.resets = self.resets or bool(_COUNTS.search(file.text))
+            self.unread.append(opened)
             waiting += self.imports(opened)  # what its functions import when they run may make Commands, too
         if isinstance(found := self._files[path.absolute()], GraphError):
             raise found
         return found
 
-    def changes(self, name: str, mentioned: str = "") -> frozenset[str]:
-        """What `changes_in` says of a name, of the files that mention it, or something else, together."""
-        key = name, mentioned or name, len(self._files)
-        if key not in self._changes:
-            files = (file for file in self._files.values() if isinstance(file, SourceFile) and key[1] in file.text)
-            self._changes[key] = changes_of(*key[:2], (changes_in(file.tree) for file in files))
-        return self._changes[key]
+    def changes(self, name: str, mentioned: str) -> frozenset[str]:
+        """What `changes_in` says of a name, of all files together that mention another."""
+        return changes_of(name, mentioned, self._mentioning(mentioned, len(self._files)))
+
+    def _mention(self, name: str, _opened: int) -> list[Mapping[str, frozenset[str]]]:
+        files = (file for file in self._files.values() if isinstance(file, SourceFile))
+        return [self.changes_in(file.tree) for file in files if name in file.text]
 
     def reach(self, path: Path) -> Reach:
         """Who may jump out of a graph, in a file and all that it imports, as far as they are open by now."""
@@ -175,7 +179,7 @@ class Project:
                 if isinstance(file, SourceFile) and opened.absolute() not in seen:
                     seen[opened.absolute()] = file
                     waiting += self.imports(opened)
-            self._reach[key] = Reach([file.tree for file in seen.values()])
+            self._reach[key] = Reach([file.tree for file in seen.values()], self._given_in)
         return self._reach[key]
 
     def _imports(self, path: Path) -> list[Path]:
@@ -193,16 +197,10 @@ class Project:
 
         Its dotted name is empty in ``from . import name``; the level is the number of dots before it.
         """
-        if level:
-            starts = [importer.parents[level - 1]] if level <= len(importer.parents) else []
-        else:
-            around = (at for at in importer.parents if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
-            # Two folders may each have an ``app``: the one that the importer lies in comes first.
-            roots = sorted(self.roots, key=lambda root: not importer.absolute().is_relative_to(root.absolute()))
-            starts = [importer.parent, *roots, package_root(importer), *around]
+        starts = [*importer.parents][level - 1 : level] if level else self._starts(importer)
         parts = module.split(".") if module else []
         own = (*parts[:1],)
-        for start in dict.fromkeys(starts):
+        for start in starts:
             # Of an environment a package's own files are read, and not all that is installed beside it.
             if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
                 continue
@@ -212,10 +210,17 @@ class Project:
                     return path
         return None
 
-    def has(self, module: str) -> bool:
-        """Whether a package or module of that name lies in the folder tree."""
+    def _starts(self, importer: Path) -> list[Path]:
+        """The folders in which a file's imports are looked for, in order."""
+        around = (at for at in importer.parents[1:] if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
+        # Two folders may each have an ``app``: the one that the importer lies in comes first.
+        roots = sorted(self.roots, key=lambda root: not importer.absolute().is_relative_to(root.absolute()))
+        return [*dict.fromkeys([package_root(importer), *roots, *around, importer.parent])]
+
+    def has(self, module: str, importer: Path) -> bool:
+        """Whether a package or module of that name lies where a file's imports are looked for."""
         top = module.partition(".")[0]
-        return any((root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots)
+        return any((at / top).is_dir() or (at / f"{top}.py").is_file() for at in self._starts(importer))
 
 
 def package_root(path: Path) -> Path:

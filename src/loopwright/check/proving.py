@@ -9,7 +9,8 @@ from typing import Literal
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
 from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name
-from loopwright.engine.proof.graph import Edge, Topology, reached, refusal_of
+from loopwright.engine.proof.graph import AS_DECLARED, Edge, Topology, reached, refusal_of
+from loopwright.engine.proof.source import returned_words
 
 Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
 """What is known of a graph.
@@ -97,8 +98,10 @@ def prove(graph: FoundGraph, known: dict[FoundGraph, Proof] | None = None) -> Pr
 
 
 def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
-    base = graph
-    while base.problem is None and base.origin is not None:
+    base, loops, fallbacks = graph, list[FoundLoop](), set[str]()
+    while base.problem is None and base.origin is not None:  # bounded one time after the other
+        loops += base.loops or ()
+        fallbacks |= {*base.fallbacks}
         base = base.origin
     if base.problem:
         return Proof(problem=_not_read(*base.problem))
@@ -107,7 +110,6 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
     strange = ((name, place) for edge, place in edges for name in (edge.source, edge.target) if name not in known)
     for name, place in () if base.missed else strange:
         return Proof(problem=_not_read(place, f"there is no node {name!r}"))
-    loops, fallbacks = _bound_by(graph)
     entered = {way for loop in loops for way in loop.exhausted.values()} | fallbacks
     on_the_way = reached(_ways(base, edges), (START, *entered))
     lost = {
@@ -132,23 +134,24 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
         for cycle in (() if limited else proof.cycles[:MOST_INSIDE])
     ]
     cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
-    rests_on = (*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions))
+    rests_on = [*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions)]
     unread = [_not_read(*each) for each in base.missed]
-    if not graph.origin:  # what bounded() compiles refuses a jump that nobody declared
+    if graph.origin:  # what bounded() compiles refuses a jump that nobody declared
+        rests_on = [text for text in rests_on if text != AS_DECLARED]
+    else:
+        if _is_trusted(base):
+            rests_on.append(AS_DECLARED)
         own = ((name, node) for name, node in base.nodes.items() if node.unread)
         unread += (_not_read(node.place, f"node {name!r}: {node.unread}") for name, node in own)
         unread += (why for proof in inner.values() for why in proof.unread[:1])
     return Proof(tuple(cycles), lost, unread=tuple(unread), assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
 
 
-def _bound_by(graph: FoundGraph) -> tuple[list[FoundLoop], set[str]]:
-    """The loops that a graph was bounded with, one time after the other, and where its spent budgets lead."""
-    loops, fallbacks = list[FoundLoop](), set[str]()
-    while graph.origin is not None:
-        loops += graph.loops or ()
-        fallbacks |= {*graph.fallbacks}
-        graph = graph.origin
-    return loops, fallbacks
+def _is_trusted(graph: FoundGraph) -> bool:
+    """Whether a router or node declares where it goes, and not all that it returns could be read."""
+    routers = [each for route in graph.routes if route.declared for each in route.functions]
+    unread = [each for each in routers if returned_words(each.node, each.values, each.fixed) is None]
+    return bool(unread) or any(node.declared and node.words is None for node in graph.nodes.values())
 
 
 def _misfit(
@@ -213,27 +216,23 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     ]
     passed = {node for nodes in counters for node in nodes}
     assumed = sorted({edge.source for edge, _ in edges if edge.kind == "assumed"} & passed)
-    notes = tuple(
+    notes = [
+        f"a cycle through {choice.target!r} has several entrances; bounded(limit=5) lets its first visit pass uncounted"
+        for choice in choices
+        if choice.first_free
+    ]
+    notes += [
         f"where {node!r} goes was not read, so any node is assumed; if it does not go back, name them: "
         "-> Literal[...] of its router, or -> Command[Literal[...]]"
         for node in assumed
-    )
-    return cycles, (*entrances(choices), *notes)
+    ]
+    return cycles, tuple(notes)
 
 
 def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
     """The edges that only error handlers take."""
     pairs = [((edge.source, edge.target), edge.kind == "handler") for edge in edges]
     return frozenset(pair for pair, handles in pairs if handles) - {pair for pair, handles in pairs if not handles}
-
-
-def entrances(choices: Sequence[Choice]) -> tuple[str, ...]:
-    """What to say of cycles that can be entered at several nodes."""
-    return tuple(
-        f"a cycle through {choice.target!r} has several entrances; bounded(limit=5) lets its first visit pass uncounted"
-        for choice in choices
-        if choice.first_free
-    )
 
 
 def suggested(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,23 +39,23 @@ class Reach:
 
     Args:
         trees: The syntax of all files.
+        given: `given_in`, which keeps its answers.
     """
 
-    def __init__(self, trees: Iterable[ast.AST]) -> None:
+    def __init__(self, trees: Sequence[ast.AST], given: Callable[[ast.AST], Mapping[str, list[ast.AST]]]) -> None:
         self._by_name: dict[str, Jumps] = defaultdict(Jumps)
-        trees = [*trees]
-        if not any(map(jumping_out, trees)):
+        if not (jumping := [*filter(jumping_out, trees)]):
             return
         named: dict[ast.AST, list[str]] = defaultdict(list)
         users: dict[str, list[ast.AST]] = defaultdict(list)
         for tree in trees:
-            for name, values in _given_in(tree).items():
+            for name, values in given(tree).items():
                 for value in values:
                     named[value].append(name)
         for value in named:
             for name in _names_in(value):
                 users[name].append(value)
-        waiting = [value for value in named if jumping_out(value)]
+        waiting = [value for tree in jumping for held in given(tree).values() for value in held if jumping_out(value)]
         while waiting:  # from what makes such Commands to what mentions it, until no name leads to more
             value = waiting.pop()
             found = self.of(value)
@@ -105,8 +105,7 @@ def _names_in(node: ast.AST) -> frozenset[str]:
     return frozenset(named | {part.attr for part in inner if isinstance(part, ast.Attribute)})
 
 
-@lru_cache(maxsize=512)
-def _given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
+def given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
     """Name -> what a file gives it or puts into it; ``f()`` -> what calls of it are given."""
     found: dict[str, list[ast.AST]] = defaultdict(list)
     waiting: list[tuple[ast.AST, bool]] = [(tree, True)]

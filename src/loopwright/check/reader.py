@@ -31,13 +31,14 @@ from loopwright.check.values import (
     Grip,
     InstanceValue,
     Made,
-    may_change,
+    may_differ,
+    member,
     same,
     symbol,
     text_of,
     unknown,
 )
-from loopwright.engine.proof.changes import SHARED, changes_in
+from loopwright.engine.proof.changes import SHARED
 from loopwright.engine.proof.source import UNKNOWN, Symbol, parameters, stored
 from loopwright.errors import GraphError
 
@@ -100,7 +101,7 @@ class Reader(Calls):
             self._owner, self._following, self._branch, self.left = frame, [], (), WORK
             try:
                 self.run(tree.body, frame)
-                changed = changes_in(tree)
+                changed = self.project.changes_in(tree)
                 for name, value in frame.names.items():
                     if value in ([], {}) or (isinstance(value, list | dict) and SHARED in changed.get(name, ())):
                         frame.names[name] = unknown(value)  # other files, and whoever calls the function, may fill it
@@ -142,9 +143,7 @@ class Reader(Calls):
     def forget(self, instance: InstanceValue) -> None:
         """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
         for name, value in [*instance.names.items()]:
-            stored = may_change(instance, name, self.project) and not isinstance(value, GraphValue | InstanceValue)
-            filled = isinstance(value, list | dict) and SHARED in self.project.changes(name)
-            if stored or filled:
+            if not isinstance(value, GraphValue | InstanceValue) and may_differ(instance, name, value):
                 instance.keep(name, unknown(value))
 
     # Statements
@@ -380,6 +379,7 @@ class Reader(Calls):
         for decorator in reversed(node.decorator_list):
             known = evaluate(decorator, frame, self)
             called = getattr(decorator, "id", getattr(decorator, "attr", ""))
+            known = member(known, "__call__") if isinstance(known, InstanceValue) else known
             if called in _OWN_DECORATORS and (known is UNKNOWN or known == f"functools.{called}"):
                 known = called
             if isinstance(known, FunctionValue) and not known.unread:
@@ -390,6 +390,8 @@ class Reader(Calls):
                     continue
             if not isinstance(value, FunctionValue):
                 return UNKNOWN
+            if known is UNKNOWN and isinstance(made := frame.look_up(ast.unparse(decorator).partition(".")[0]), Made):
+                known = made  # by a method of what another package made
             if isinstance(known, Symbol | Made | str):
                 others = known == "functools.singledispatch"  # which of several functions runs, it decides
                 value = replace(value, decorators=(*value.decorators, known), unread=value.unread or others)
@@ -435,7 +437,7 @@ class Reader(Calls):
         """What an import takes from a module, where another file may have given it another value before."""
         value = module.look_up(name)
         fixed = isinstance(value, GraphValue | FunctionValue | ClassValue | Frame)
-        return value if fixed or not may_change(module, name, self.project) else unknown(value)
+        return value if fixed or not may_differ(module, name, None) else unknown(value)
 
     def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         alone = given.complete and len(given.given) == 1 and not given.named

@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +91,7 @@ def _problem(finding: Finding) -> dict[str, Any]:
 
 
 def _place(place: Place) -> dict[str, Any]:
-    return {"file": path_from_here(place.file), "line": place.line, "cell": place.cell}
-
-
-def path_from_here(path: Path) -> str:
-    """A path relative to the working directory, with slashes."""
-    try:
-        return Path(os.path.relpath(path)).as_posix()
-    except ValueError:  # another drive
-        return path.as_posix()
+    path = place.file
+    with suppress(ValueError):  # on another drive
+        path = Path(os.path.relpath(path))
+    return {"file": path.as_posix(), "line": place.line, "cell": place.cell}

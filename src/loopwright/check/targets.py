@@ -53,8 +53,8 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     for target in dict.fromkeys(targets):
         try:
             found = _check(target, checker, import_them, outcome)
-        except LoopwrightError as error:
-            outcome.errors.append(_one_line(error))
+        except Exception as error:
+            outcome.errors.append(_told(target, error))
             continue
         outcome.graphs += (graph for graph in found if graph not in outcome.graphs)
         if not found and not outcome.errors:
@@ -101,10 +101,11 @@ def _only(name: str, graphs: Iterable[CheckedGraph], place: str) -> list[Checked
     return found
 
 
-def _cycles(graph: CheckedGraph) -> set[tuple[str, ...]]:
-    """The cycles of a graph; an empty one stands for what was not read and no import of its file makes."""
-    unmade = [each for each in graph.findings if each.rule == "graph-not-read" and not each.why.endswith(EXACTLY)]
-    return {finding.cycle for finding in graph.findings if finding.cycle or finding in unmade}
+def _untold(graph: CheckedGraph, exact: Sequence[CheckedGraph]) -> bool:
+    """Whether something was found in a graph that no import of its file makes."""
+    cycles = {finding.cycle for other in exact for finding in other.findings}
+    unmade = (each.cycle not in cycles if each.cycle else not each.why.endswith(EXACTLY) for each in graph.findings)
+    return graph.name not in [other.name for other in exact] and any(unmade)
 
 
 def _check_file(
@@ -120,30 +121,25 @@ def _check_file(
         if import_them and (found or alone) and path.suffix != NOTEBOOK:
             from loopwright.check.loading import check_imported
 
-            exact = check_imported(str(path), allow_empty=True)
-            names, cycles = {graph.name for graph in exact}, {way for graph in exact for way in _cycles(graph)}
-            # An import makes no graph that only a call of some function makes: what was read of it stays.
-            untold = [graph for graph in found if graph.name not in names and not _cycles(graph) <= cycles]
-            return exact + untold if exact else found
+            exact = check_imported(str(path), found, allow_empty=True)
+            return exact + [graph for graph in found if _untold(graph, exact)] if exact else found
         return found
-    except LoopwrightError as error:
-        outcome.errors.append(_one_line(error))
-    except Exception as error:  # our own fault: the other files are checked all the same
-        outcome.errors.append(f"{path} could not be checked: {type(error).__name__}: {_one_line(error)}")
+    except Exception as error:
+        outcome.errors.append(_told(path, error))
     return []
 
 
 def python_files(folder: Path) -> Iterator[Path]:
     """The Python files and notebooks of a folder tree, sorted, without tests, hidden folders and environments."""
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _skipped(Path(place, name)))
+        inner = (Path(place, name) for name in sorted(folders) if name not in SKIPPED and not name.startswith("."))
+        folders[:] = (folder.name for folder in inner if not (folder / "pyvenv.cfg").is_file())
         named = (Path(place, name) for name in sorted(files) if name.endswith((".py", NOTEBOOK)))
         yield from (file for file in named if file.is_file())
 
 
-def _skipped(folder: Path) -> bool:
-    return folder.name in SKIPPED or folder.name.startswith(".") or (folder / "pyvenv.cfg").is_file()
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _told(target: str | Path, error: Exception) -> str:
+    """One line for what could not be checked; an error of another kind is our own fault, and says which."""
+    said = " ".join(str(error).split())
+    known = isinstance(error, LoopwrightError)
+    return said if known else f"{target} could not be checked: {type(error).__name__}: {said}"

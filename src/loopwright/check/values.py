@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from loopwright.check.found import END, START, FoundGraph
-from loopwright.engine.proof import source
-from loopwright.engine.proof.changes import ANY, BEGUN, CHANGING, SHARED
+from loopwright.engine.proof import changes, source
+from loopwright.engine.proof.changes import BEGUN, CHANGING, OWN
 from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, reassigned_inside
 
 if TYPE_CHECKING:
@@ -73,11 +73,6 @@ class Frame:
     """Names that come from another module."""
     project: Project | None = None
     """Of a module, the files that it is among."""
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The name that a module's attributes are stored under; `ClassValue.kinds` has more."""
-        return (self.file.stem,)
 
     def scopes(self) -> Iterator[Frame]:
         """This scope and those around it, as Python looks names up: classes are skipped from within."""
@@ -166,23 +161,19 @@ class FunctionValue:
 
     def around(self, expression: ast.expr) -> Any:
         """The value of a name or attribute that it finds around it, as the reader knows it."""
-        if isinstance(expression, ast.Attribute):
-            owner, name = self.around(expression.value), expression.attr
-            value = member(owner, name)
-            return UNKNOWN if may_differ(owner, name, value, self.project) else value
-        if isinstance(expression, ast.Name) and expression.id in self.fixed:
-            value = dict(self.given).get(expression.id, self.bound)
-            return UNKNOWN if isinstance(value, list | dict) else value
-        value, changes = self.frame.settled(expression), self.project.changes(getattr(expression, "id", ""))
-        return UNKNOWN if "" in changes or (isinstance(value, list | dict) and SHARED in changes) else value
-
-    @property
-    def project(self) -> Project:
-        """The files that it is among."""
-        frame = self.frame
-        while frame.parent is not None:
-            frame = frame.parent
-        return cast("Project", frame.project)
+        if not isinstance(expression, ast.Attribute):
+            name, value = getattr(expression, "id", ""), self.frame.settled(expression)
+            if name in self.fixed:
+                value = dict(self.given).get(name, self.bound)
+                return UNKNOWN if isinstance(value, list | dict) else value
+            return UNKNOWN if may_differ([*self.frame.scopes()][-1], name, value) else value
+        owner, name = self.around(expression.value), expression.attr
+        value, called = member(owner, name), getattr(expression.value, "attr", getattr(expression.value, "id", ""))
+        # Of several ``__init__`` of an object, one may give it another value after one before it had it read.
+        order = owner.of.order() if isinstance(owner, InstanceValue) and isinstance(value, str | list | dict) else []
+        begun = sum("__init__" in each.members for each in order) > 1
+        called = "" if called in self.fixed else called
+        return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
 
     def graphs(self) -> Iterator[GraphValue]:
         """The graphs that it names, which it may call."""
@@ -206,19 +197,19 @@ def _settled(value: Any) -> Any:
             return value
 
 
-def may_change(owner: Any, name: str, project: Project) -> bool:
-    """Whether a file gives an attribute of that name another value, once its object is made."""
-    kinds = (owner.of if isinstance(owner, InstanceValue) else owner).kinds
-    return not {"", *kinds}.isdisjoint(project.changes(name) | project.changes(ANY, kinds[0]))
+def may_differ(owner: Any, name: str, value: Any, called: str = "", *, begun: bool = False) -> bool:
+    """Whether an attribute of a module, class or object may have another value, or other items, when the program runs.
 
-
-def may_differ(owner: Any, name: str, value: Any, project: Project) -> bool:
-    """Whether an attribute that has a value now may have another one, or other items, when the program runs."""
-    changes = isinstance(owner, Frame | ClassValue | InstanceValue) and may_change(owner, name, project)
-    # Of several ``__init__`` of an object, one may give it another value after one before it had it read.
-    several = isinstance(owner, InstanceValue) and sum("__init__" in each.members for each in owner.of.order()) > 1
-    again = several and isinstance(value, str | list | dict) and BEGUN in project.changes(name)
-    return changes or again or (isinstance(value, list | dict) and SHARED in project.changes(name))
+    `begun`: in an ``__init__`` of its object, too.
+    """
+    of = owner.of if isinstance(owner, InstanceValue) else owner
+    if not isinstance(of, Frame | ClassValue) or of.project is None or value is UNKNOWN:
+        return False
+    if isinstance(of, Frame):
+        own = OWN in of.project.changes_in(of.node)
+        return own or changes.may_differ(name, value, of.project.changes, called=of.file.stem, read=True)
+    kinds = [each.name for each in of.order()] + [BEGUN] * begun
+    return changes.may_differ(name, value, of.project.changes, kinds, of.name, called, read=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,16 +253,6 @@ class ClassValue:
             for each in self.order() if each.node for base, value in zip(each.node.bases, each.bases, strict=True)
         ]  # fmt: skip
         return all(isinstance(value, ClassValue) or name in _PLAIN for value, name in named)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Its name and those of its bases."""
-        return tuple(each.name for each in self.order())
-
-    def changes(self, name: str) -> bool:
-        """Whether a file may give an attribute of that name another value, its own ``__init__`` too."""
-        project = cast("Project", self.project)
-        return may_change(self, name, project) or BEGUN in project.changes(name) | project.changes(ANY, self.name)
 
     @property
     def is_text_enum(self) -> bool:
@@ -467,46 +448,43 @@ class Words:
 
 
 def member(owner: Any, name: str) -> Any:
-    """An attribute of a value."""
+    """An attribute of a value; unknown, where it may have another value when the program runs."""
     match owner:
         case Symbol():
             return symbol(f"{owner}.{name}")
-        case Frame():  # another module of the same folder tree
-            return owner.look_up(name)
         case MemberValue():
             return owner.value if name == "value" else UNKNOWN
         case str() if name == "value":  # a member of a StrEnum
             return owner
         case GraphValue(compiled=True) if name == "builder":
             return GraphValue(owner.graph)
+        case GraphValue(compiled=True) if name in ("invoke", "ainvoke"):
+            return source.Jump(frozenset())  # its state goes nowhere
         case GraphValue() if name in PARTS or (changes_builder(name) and not owner.compiled):
             return Grip((owner.graph,), None if name in PARTS else name)
         case Grip():
             return unknown(owner)
-        case InstanceValue():
-            if name in owner.names:
-                return owner.names[name]
-            found = _method_of(owner.of.find(name), owner.bound or owner)
-            return unknown(found) if not isinstance(found, FunctionValue) and owner.of.changes(name) else found
-        case ClassValue():
-            value = _method_of(owner.find(name), None, owner)
-            if text_of(value) is not None and owner.changes(name):
-                return UNKNOWN
-            return owner.member(name, value) if owner.is_enum and name in owner.members else value
+        case InstanceValue() if name in owner.names:
+            return owner.names[name]
+        case ClassValue() if owner.is_enum and name in owner.members:
+            return owner.member(name, _found(owner, name))
+        case Frame() | ClassValue() | InstanceValue():  # a frame is another module of the same folder tree
+            value = owner.look_up(name) if isinstance(owner, Frame) else _found(owner, name)
+            fixed = isinstance(value, GraphValue | FunctionValue | ClassValue | Frame)
+            begun = isinstance(owner, InstanceValue)
+            return value if fixed or not may_differ(owner, name, value, begun=begun) else unknown(value)
         case _:
             return UNKNOWN
 
 
-def _method_of(value: Any, instance: InstanceValue | None, of: ClassValue | None = None) -> Any:
-    """A method as an object or its class hands it out."""
-    if not isinstance(value, FunctionValue):
+def _found(owner: ClassValue | InstanceValue, name: str) -> Any:
+    """What a class has, a method as it or an object of it hands it out."""
+    me, of = (owner.bound or owner, owner.of) if isinstance(owner, InstanceValue) else (None, owner)
+    value = of.find(name)
+    if not isinstance(value, FunctionValue) or "staticmethod" in value.decorators:
         return value
-    if value.is_property:
-        return UNKNOWN
-    if "staticmethod" in value.decorators:
-        return value
-    owner = (of or (instance.of if instance else None)) if "classmethod" in value.decorators else instance
-    return value if owner is None else replace(value, bound=owner)
+    bound = (me.of if me else of) if "classmethod" in value.decorators else me
+    return UNKNOWN if value.is_property else value if bound is None else replace(value, bound=bound)
 
 
 def functions_in(tree: ast.AST, frame: Frame) -> Iterator[tuple[Any, Frame]]:

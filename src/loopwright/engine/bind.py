@@ -250,8 +250,7 @@ def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
     for loop in loops:
         if names.count(loop.name) > 1:
             raise LoopDeclarationError(loop.name, "two loops have this name; a ledger entry belongs to one loop")
-        _check_nodes(builder, loop)
-        _check_keys(builder, loop)
+        _check_known(builder, loop)
         _check_scope(loop, {other.name: other for other in loops})
         one_writer = "; a counter or history has exactly one writer"
         owned = [(key, f"state key {key!r}", one_writer) for key in (loop.counter, loop.history) if key]
@@ -261,17 +260,15 @@ def _check_names(builder: Builder, loops: tuple[Loop, ...]) -> None:
                 raise LoopDeclarationError(loop.name, f"{called} belongs to loop {owner!r}{why}")
 
 
-def _check_nodes(builder: Builder, loop: Loop) -> None:
-    for node in (loop.target, *loop.sources, *(route for route in loop.fallbacks if route != END)):
-        if node not in builder.nodes:
-            raise LoopDeclarationError(loop.name, unknown_name_message("node", node, builder.nodes))
-
-
-def _check_keys(builder: Builder, loop: Loop) -> None:
+def _check_known(builder: Builder, loop: Loop) -> None:
     limit_key = loop.limit.key if isinstance(loop.limit, StateLimit) else None
-    for key in filter(None, (loop.counter, loop.history, limit_key, MESSAGES if loop.warn_at else None)):
-        if isinstance(key, str) and key not in builder.channels:
-            raise LoopDeclarationError(loop.name, unknown_name_message("state key", key, builder.channels))
+    keys = (loop.counter, loop.history, limit_key, MESSAGES if loop.warn_at else None)
+    nodes = (loop.target, *loop.sources, *(route for route in loop.fallbacks if route != END))
+    named: list[tuple[str, str, Mapping[str, Any]]] = [("node", node, builder.nodes) for node in nodes]
+    named += (("state key", key, builder.channels) for key in keys if key and isinstance(key, str))
+    for kind, name, known in named:
+        if name not in known:
+            raise LoopDeclarationError(loop.name, unknown_name_message(kind, name, known))
 
 
 def _check_scope(loop: Loop, loops: Mapping[str, Loop]) -> None:

@@ -81,6 +81,8 @@ def bounded(
     if fallback is not None:
         budget = _with_fallback(builder, fallback, loops, limit, budget)
     reports = bounded_inside(builder, limit, warn_at, bounded)
+    if fallback is not None and reports and FALLBACK not in builder.nodes:
+        logger.warning("the fallback is not used: only graphs inside go round, so give them one of their own")
     own = [*loops]
     if limit is not None:
         left, end = bind(builder, own, fan_out=fan_out) if own else builder, FALLBACK if fallback else END

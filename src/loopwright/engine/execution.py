@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -184,10 +184,7 @@ class Course:
         return spent
 
     def _note(self, spent: Spent) -> None:
-        """Keep what is spent beside the checkpoint of the superstep that is under way, as a write of no task.
-
-        LangGraph passes over such a write; `_spent_before` does not.
-        """
+        """Keep what is spent beside the checkpoint under way, as a write of no task, which LangGraph passes over."""
         here: dict[str, Any] = dict((var_child_runnable_config.get() or {}).get("configurable", {}))
         namespace = self.place.get("configurable", {}).get("checkpoint_ns", "") if self._inside_a_task else ""
         checkpoint = (here.get("checkpoint_map") or {}).get(namespace)
@@ -196,10 +193,14 @@ class Course:
         named = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
         place = langgraph_private.own_place(self.graph, {"configurable": named})
         writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
-        if not self.asynchronous or not _in_event_loop():
+        try:
+            waiting = asyncio.get_running_loop() if self.asynchronous else None
+        except RuntimeError:  # in a thread of the run's
+            waiting = None
+        if waiting is None:
             self.saver.put_writes(place, writes, task)
         else:
-            noting = asyncio.get_running_loop().create_task(self.saver.aput_writes(place, writes, task))
+            noting = waiting.create_task(self.saver.aput_writes(place, writes, task))
             self.notes.add(noting)
             noting.add_done_callback(self.notes.discard)
 
@@ -316,12 +317,6 @@ def _ambient(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:
     if not around or not here.keys().isdisjoint({"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}):
         return config
     return {**config, "configurable": {**around, **here}}
-
-
-def _in_event_loop() -> bool:
-    with suppress(RuntimeError):
-        return bool(asyncio.get_running_loop())
-    return False
 
 
 _FILLED_IN = {"callbacks", "tags", "metadata"}

@@ -130,13 +130,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 return
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
-        """Run and yield what LangGraph yields; see `stream`.
-
-        Args:
-            input: The input, a ``Command``, or None to go on from a checkpoint.
-            config: The run's configuration.
-            **kwargs: As for LangGraph's ``astream``.
-        """
+        """Run and yield what LangGraph yields; see `stream`."""
         course = Course(self, input, config, kwargs, asynchronous=True)
         saver, begun_at = course.saver, course.begun_at
         course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)

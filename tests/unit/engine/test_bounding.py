@@ -37,10 +37,13 @@ def thread(name: str = "t", **more: Any) -> Any:
 # limit without loops
 
 
-@pytest.mark.parametrize("loops", [(), [loop()]])
-def test_arguments_that_contradict_each_other_are_refused(loops: list[Loop]) -> None:
-    with pytest.raises(GraphError, match="nothing leads to the fallback"):
-        bounded(graph(), loops, fallback=note("x"))
+def test_a_fallback_that_nothing_leads_to_is_refused_or_said_to_be_unused(caplog: Any) -> None:
+    for loops in (), [loop()]:
+        with pytest.raises(GraphError, match="nothing leads to the fallback"):
+            bounded(graph(), loops, fallback=note("x"))
+    for inner, said in ((shapes.graph("START-work"), 0), (graph(), 1)):
+        bounded(shapes.graph("START-inner", inner=inner.compile()), limit=1, fallback=note("x"))
+        assert len(caplog.records) == said
 
 
 # What a compiled graph had is carried over

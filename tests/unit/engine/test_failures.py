@@ -1,16 +1,19 @@
-"""What kind of failure an exception is, and how long a server asks to wait, read from attributes and class names."""
+"""What kind of failure an exception is, how long a server asks to wait, and what is shown of a failed node's state."""
 
 from __future__ import annotations
 
+import dataclasses
 from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
+from pydantic import BaseModel
 
 from loopwright.engine.nodes.failures import failure_kind, retry_after
 from loopwright.engine.nodes.policy import is_transient
+from loopwright.engine.nodes.redact import redacted, snapshot
 from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredReplyError
 
 REQUEST = httpx.Request("POST", "http://localhost/v1")
@@ -106,3 +109,52 @@ def test_headers_are_found_where_clients_keep_them() -> None:
 def test_requests_that_fail_again_are_not_transient(error: BaseException, transient: bool) -> None:
     assert is_transient(error) is transient
     assert is_transient(caused_by(error, NodeFailed("n", ""))) is transient
+
+
+SECRET = "sk-very-secret"
+
+
+class Settings(BaseModel):
+    token: str = SECRET
+    size: int = 3
+
+
+@dataclasses.dataclass
+class Account:
+    password: str = SECRET
+    name: str = "me"
+    settings: Settings = dataclasses.field(default_factory=Settings)
+
+
+NAMES = [
+    "api_key", "apikey", "API_KEY", "x-api-key", "client_secret", "access_token", "password", "db_passwd", "Authorization",
+    "credentials", "private_key", "access-key", "Cookie",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_whose_name_says_secret_are_hidden(name: str) -> None:
+    assert redacted({name: SECRET}) == {name: "***"}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"outer": {"inner": [{"api_key": SECRET}]}},
+        Settings(),
+        Account(),
+        {"a": Account()},
+        [Account()],
+        {"pair": (1, {"secret": SECRET})},
+    ],
+)
+def test_secrets_are_found_in_mappings_sequences_models_and_dataclasses(state: object) -> None:
+    shown = snapshot(state)
+    assert SECRET not in shown
+    assert "***" in shown
+
+
+def test_what_is_no_secret_is_shown_as_it_is() -> None:
+    assert snapshot({"text": "hello", "n": 3}) == "text='hello', n=3"
+    assert redacted({"keyboard": 1, "monkey": 2}) == {"keyboard": 1, "monkey": 2}
+    assert "name='me'" in snapshot(Account())

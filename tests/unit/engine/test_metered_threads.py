@@ -1,23 +1,26 @@
-"""What reaches a budget from the threads that a node starts itself, and that nothing is counted twice."""
+"""What reaches a budget from the threads that a node starts itself; and many runs at once see nothing of one another."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import operator
 import threading
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, TypedDict
 
 import pytest
 import shapes
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnableParallel
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained
 from langgraph.graph import StateGraph
 from shapes import State
 
-from loopwright.engine import Budget, bounded, verify
+from loopwright.engine import BoundedGraph, Budget, Loop, StateLimit, bounded, verify
 from loopwright.engine.budget.meter import current_meter
 from loopwright.testing import ScriptedChatModel
 
@@ -152,3 +155,62 @@ def test_the_certificate_says_what_is_not_counted() -> None:
     made = asking(scripted(), "by itself", 1)
     assert any("thread" in line for line in bounded(made, budget=Budget(model_calls=1)).certificate.assumptions)
     assert not any("thread" in line for line in verify(made).assumptions)
+
+
+RUNS, LIMITS = 60, 4
+
+
+class RunState(TypedDict):
+    run: int
+    limit: int
+    count: int
+    notes: list[str]
+    trail: Annotated[list[str], operator.add]
+
+
+def work(state: RunState) -> dict[str, list[str]]:
+    return {"trail": [f"{state['run']}.{state['count']}"]}
+
+
+async def async_work(state: RunState) -> dict[str, list[str]]:
+    await asyncio.sleep(0)
+    return work(state)
+
+
+def one_graph(saver: Any, node: Any) -> BoundedGraph:
+    graph = shapes.graph("START-work work-work", schema=RunState, work=node)
+    loop = Loop(
+        name="again", target="work", sources=("work",), limit=StateLimit(key="limit", default=0, ceiling=LIMITS),
+        counter="count", history="notes", reason=lambda state: f"run {state['run']}",
+    )  # fmt: skip
+    return bounded(graph, [loop], checkpointer=saver)
+
+
+def given(number: int) -> dict[str, Any]:
+    return {"run": number, "limit": number % LIMITS, "trail": []}
+
+
+def check(finals: list[Any]) -> None:
+    for number, final in enumerate(finals):
+        limit = number % LIMITS
+        assert final["trail"] == [f"{number}.{passed}" for passed in range(limit + 1)]
+        assert final["notes"] == [f"[Iteration {passed}] run {number}" for passed in range(1, limit + 1)]
+        stop = final["stop_reason"]
+        assert (final["count"], stop["limit"], stop["spent"], stop["reason"]) == (limit, limit, limit, f"run {number}")
+
+
+async def test_gathered_runs_do_not_see_each_other() -> None:
+    graph = one_graph(None, async_work)
+    check(await asyncio.gather(*(graph.ainvoke(given(number)) for number in range(RUNS))))
+
+
+def test_runs_in_threads_do_not_see_each_other() -> None:
+    graph = one_graph(InMemorySaver(), work)
+    with ThreadPoolExecutor(8) as pool:
+        check(
+            [
+                *pool.map(
+                    lambda number: graph.invoke(given(number), {"configurable": {"thread_id": number}}), range(RUNS)
+                )
+            ]
+        )

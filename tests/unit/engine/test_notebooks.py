@@ -7,13 +7,16 @@ from xml.etree import ElementTree
 
 import pytest
 from installed import needs
+from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
 
 from loopwright import Loop, bounded, verify
+from loopwright.engine.proof.destinations import router_words
 
 needs("IPython")
 
 from IPython.core.formatters import DisplayFormatter  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
 
 
 def shown(value: Any) -> tuple[str, str]:
@@ -55,3 +58,14 @@ def test_a_certificate_names_its_figures_or_the_cycle(builder):
     text, html = shown(verify(builder))
     assert text.splitlines()[:2] == ["verdict: unbounded", "cycle without a bound: write <b> → judge → write <b>"]
     assert "write &lt;b&gt; → judge" in html
+
+
+def test_what_other_cells_name_is_known():
+    cells = ["from langgraph.graph import END", "GO = 'a'", "def go(state): return GO if state else END"]
+    shell = InteractiveShell.instance()
+    for cell in [*cells, cells[0]]:
+        shell.run_cell(cell)
+    route = RunnableLambda(shell.user_ns["go"])
+    assert router_words(route) == {"a", END}
+    shell.run_cell("GO = 'b'")
+    assert router_words(route) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import make_dataclass
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from langgraph.types import Command, interrupt
+from pydantic import create_model
 from shapes import State
 
 from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, is_transient
@@ -69,12 +71,17 @@ async def test_sync_nodes_with_a_timeout_still_see_their_run() -> None:
 # Errors
 
 
-def test_an_error_names_the_node_and_shows_its_input_redacted_and_truncated() -> None:
+@pytest.mark.parametrize(
+    "made", [None, make_dataclass("Leaf", ["tree"]), create_model("Page", tree=(list[Any], ...)).model_construct]
+)
+def test_an_error_names_the_node_and_shows_its_input_redacted_and_truncated(made: Any) -> None:
     def work(_state: State) -> dict[str, Any]:
         raise ConnectionError("no route")
 
+    held: list[Any] = []
+    held += [made(tree=held)] * 1000 if made else []  # what holds itself has no end
     with pytest.raises(NodeFailed) as caught:
-        graph(work).compile().invoke({"log": [], "text": "x" * 5000, "api_key": "sk-12345"})
+        graph(work).compile().invoke({"log": held, "text": "x" * 5000, "api_key": "sk-12345"})
     message = str(caught.value)
     assert message.startswith("node 'work' failed on attempt 1: ConnectionError: no route; its input was ")
     assert "api_key='***'" in message and "sk-12345" not in message

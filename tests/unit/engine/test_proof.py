@@ -36,9 +36,12 @@ def test_model_calls_and_seconds_add_up_over_the_runs_with_retries_and_subgraphs
     assert verify(graph("START-a a-b", a=costs(1, 1))).max_model_calls is None
 
 
-def test_a_graph_called_inside_a_node_may_jump_in_the_graph_around_it() -> None:
+@pytest.mark.parametrize("called", [True, False])
+@pytest.mark.parametrize("declared", [{}, {"destinations": ("__end__",)}])
+def test_a_graph_inside_may_jump_in_the_graph_around_it_whatever_is_declared(called: bool, declared: Any) -> None:
     inner = graph("START-x", x={"action": lambda _: Command(goto="a", graph=Command.PARENT)}).compile()
-    made = graph("START-a a-b", b={"action": lambda _: inner.invoke({"log": []})})
+    node = {"action": (lambda _: inner.invoke({"log": []})) if called else inner}
+    made = graph("START-a a-b", b=node | declared)
     assert ("a", "b") in verify(made).unbounded_cycles
 
 

@@ -217,6 +217,7 @@ UNREADABLE = {
         "def told(state, word):\n    return told(state, 'check') if state else word\n"
         "def it(state):\n    return told(state, 'work')"
     ),
+    "a recursion that leaves out an argument": "def told(state, word='work'):\n    return told(state) if word == END else word\ndef it(state):\n    return told(state, END)",
     "objects in a row": (
         "class Row:\n    def __init__(self, to, after=None):\n        self.to, self.after = to, after\n"
         "    def route(self, state):\n        return self.after.route(state) if state else self.to\n"

@@ -242,35 +242,21 @@ class Meter(BaseCallbackHandler):
             self.stop(over)
 
     def begin_fallback(self) -> Spent:
-        """Let what was kept in reserve be spent now.
-
-        Returns:
-            What must be written to the channel.
-        """
+        """Let what was kept in reserve be spent now; gives what must be written to the channel."""
         with self._lock:
             if not self.closed:
                 self._spent |= at_closing(self.total())
             self.closed, self.refusal, self.refused_a_call = True, None, False
             return self.total()
 
-    def on_llm_start(
-        self,
-        serialized: dict[str, Any],
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
         """Count a call that is about to be sent, or refuse it; LangChain calls this for chat models, too.
 
         Raises:
             GraphDrained: If the run's budget does not cover another call.
         """
-        model = str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        self._start(run_id, model, sum(len(prompt) for prompt in prompts) // 4, kwargs)
-
-    def _start(self, run_id: UUID, model: str, prompt_tokens: int, given: Mapping[str, Any]) -> None:
+        known = (kwargs.get("metadata") or {}).get("ls_model_name") or (serialized or {}).get("name")
+        model, prompt_tokens = str(known or "unknown"), sum(len(prompt) for prompt in prompts) // 4
         # That of the innermost run must agree before those around it count.
         inner = _meter.get()
         meters = [*(inner if inner is not None and self in inner.around() else self).around()]
@@ -281,16 +267,13 @@ class Meter(BaseCallbackHandler):
             for meter in new if refused is None else ():
                 meter._in_flight[run_id] = (model, prompt_tokens)
                 meter._add({"model_calls": 1})
-            for meter in meters if refused else ():
+        outermost = meters[-1]
+        if refused is None and outermost in new and (over := outermost._lacking(run_id, model, prompt_tokens, kwargs)):
+            refused = outermost, over
+        if refused:
+            for meter in meters:
                 if meter._in_flight.pop(run_id, None):  # counted already, and not sent after all
                     meter._add({"model_calls": -1})
-        outermost = meters[-1]
-        if refused is None and outermost in new and (over := outermost._lacking(run_id, model, prompt_tokens, given)):
-            refused = outermost, over
-            for meter in new:
-                del meter._in_flight[run_id]
-                meter._add({"model_calls": -1})
-        if refused:
             meter, over = refused
             meter.refused_a_call = True
             meter.stop(over)
@@ -353,12 +336,8 @@ _counting = threading.Lock()
 """Held while a call is checked and counted, which takes microseconds."""
 
 
-def _is_no_refusal(record: logging.LogRecord) -> bool:
-    """Whether a warning of LangChain's about a callback that raised is anything but the meter refusing a call."""
-    return "Error in Meter." not in record.getMessage()
-
-
-logging.getLogger("langchain_core.callbacks.manager").addFilter(_is_no_refusal)
+# LangChain warns of each callback that raises, and a meter that does so refuses a call.
+logging.getLogger("langchain_core.callbacks.manager").addFilter(lambda said: "Error in Meter." not in said.getMessage())
 
 _meter: ContextVar[Meter | None] = ContextVar("loopwright_meter", default=None)
 register_configure_hook(_meter, inheritable=False)

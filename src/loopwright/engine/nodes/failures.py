@@ -78,11 +78,7 @@ def failure_kind(error: BaseException) -> FailureKind | None:
 
 
 def status_code(error: BaseException) -> int | None:
-    """The HTTP status that an exception carries itself.
-
-    Returns:
-        The status; None if there is none.
-    """
+    """The HTTP status that an exception carries itself; None if there is none."""
     response = getattr(error, "response", None)
     holders = ((error, "status_code"), (response, "status_code"), (error, "code"), (error, "status"))
     return next((code for holder, name in holders if _is_status(code := getattr(holder, name, None))), None)

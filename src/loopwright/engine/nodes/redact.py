@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -21,22 +21,33 @@ MAX_TOTAL = 1500
 """Characters shown of a state."""
 
 
-def redacted(value: Any) -> Any:
+MAX_PARTS = 150
+"""So many mappings and sequences are searched within one of the value's own items, which may hold each other."""
+
+
+def redacted(value: Any, left: Iterator[int] | None = None) -> Any:
     """The same value with what looks like a secret by its name replaced by ``***``.
 
     Args:
         value: Anything; mappings, sequences, dataclasses and pydantic models are searched.
+        left: Ends with the last mapping or sequence to be searched within this one; any other is shown as ``…``.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-    if isinstance(value, BaseModel):
-        return redacted(value.model_dump(mode="python"))
+    elif isinstance(value, BaseModel):
+        names = (name for name, field in type(value).model_fields.items() if not field.exclude)
+        value = {name: getattr(value, name, None) for name in names} | (value.model_extra or {})
+    if not isinstance(value, Mapping | list | tuple):
+        return value
+    if left and next(left, None) is None:
+        return "…"
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
-        return {key: "***" if SECRET.search(str(key)) else redacted(item) for key, item in items}
-    if isinstance(value, list | tuple):
-        return [redacted(item) for item in cast("list[Any]", value)]
-    return value
+        return {
+            key: "***" if SECRET.search(str(key)) else redacted(item, left or iter(range(MAX_PARTS)))
+            for key, item in items
+        }
+    return [redacted(item, left or iter(range(MAX_PARTS))) for item in cast("list[Any]", value)]
 
 
 def snapshot(state: Any) -> str:

@@ -47,8 +47,13 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
     """
     calls = policy.max_model_calls and policy.max_model_calls * policy.max_attempts
     limits = {"loopwright_max_seconds": policy.max_seconds, "loopwright_max_model_calls": calls}
+    # LangGraph repeats a node as often as `TryAgain` says; the waits are over by then.
+    again = RetryPolicy(
+        initial_interval=0.0, backoff_factor=1.0, max_interval=0.0, jitter=False, max_attempts=policy.max_attempts,
+        retry_on=TryAgain,
+    )  # fmt: skip
     builder.add_node(
-        name, function, retry_policy=_repeating(policy),
+        name, function, retry_policy=again if policy.rules else None,
         error_handler=_handler(policy) if policy.give_up else None,
         metadata={**{key: value for key, value in limits.items() if value is not None}, **options.pop("metadata", {})},
         **options,
@@ -71,16 +76,6 @@ def error_text(error: NodeFailed, remark: str = "") -> str:
 
 def _with(message: str, remark: str) -> str:
     return f"{message.rstrip('.')}; {remark}" if remark else message
-
-
-def _repeating(policy: NodePolicy) -> RetryPolicy | None:
-    """LangGraph's policy that repeats a node as often as `TryAgain` says; the waits are over by then."""
-    if not policy.rules:
-        return None
-    return RetryPolicy(
-        initial_interval=0.0, backoff_factor=1.0, max_interval=0.0, jitter=False, max_attempts=policy.max_attempts,
-        retry_on=TryAgain,
-    )  # fmt: skip
 
 
 def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:

@@ -6,18 +6,22 @@ A name that a goto is read from is fixed only if no file of the user's gives it 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any, TypeAlias
 
 from loopwright.engine.proof.source import FUNCTIONS, LOOKING, filled, parameters
 
-ANY, BEGUN = "*", "("
-"""Of `changes_in`: any name; and what an object gets from its own ``__init__``."""
+ANY, OWN, BEGUN = "*", "globals()", "("
+"""Of `changes_in`: any attribute; any name of the file itself; and what an object gets from its own ``__init__``."""
 KEPT, FILLED, SHARED = "[", "+", "]"
 """Of a list or table: that it is made, filled on the spot, and maybe changed by anybody."""
 
 CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", "clear", "remove", "discard", "insert"})
 """Methods that change a container."""
+
+Asked: TypeAlias = Callable[[str, str], frozenset[str]]
+"""What `changes_in` says of a name, of all files together that mention another."""
 
 _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
 
@@ -34,7 +38,8 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
         where it is a function's ``global``, `BEGUN` where ``__init__`` does, and an empty text where it can be any
         object's; for a list or table, `KEPT` where it is made, and `SHARED` where more is done with it than looking at
         it, or than filling it in the file that makes it, outside of any function. `ANY` stands for attributes whose
-        names cannot be told. Every name that the file uses is there.
+        names cannot be told, and beside it those of what goes by a name, ``*name``; `OWN` for names of the file
+        itself. Every name that the file uses is there.
     """
     found: dict[str, set[str]] = {}
     looked_at, made, filling = set[int](), set[int](), set[int]()
@@ -63,7 +68,9 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
             fills = own is None and id(node) in filling
             marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if fills else SHARED])
         for name, base in _stores(node, looked_at):
-            found.setdefault(name, set()).add((own or {}).get(getattr(base, "id", ""), ""))
+            called = getattr(base, "id", getattr(base, "attr", ""))
+            for each in (name, ANY + called) if name == ANY else (name,):
+                found.setdefault(each, set()).add((own or {}).get(getattr(base, "id", ""), ""))
         for name in node.names if isinstance(node, ast.Global) else ():  # to other files, an attribute of the module
             found.setdefault(name, set()).add("module")
     for marks in found.values():
@@ -76,6 +83,28 @@ def changes_of(name: str, mentioned: str, known: Iterable[Mapping[str, frozenset
     return frozenset[str]().union(*(changes.get(name, ()) for changes in known if mentioned in changes))
 
 
+def may_differ(
+    name: str,
+    value: Any,
+    asked: Asked,
+    kinds: Iterable[str] = (),
+    of: str = "",
+    called: str = "",
+    *,
+    read: bool = False,
+) -> bool:
+    """Whether an attribute, or a name of a module, may have another value than it has now, or other items.
+
+    `kinds` are the classes of its owner, whose methods may change it. An attribute whose name cannot be told counts in
+    files that mention the class `of`, and where it is an attribute of what is `called` so. A list or table of a living
+    program is one that a file makes under that name, or else nobody knows whose it is; one that was `read` is known.
+    """
+    where = ((name, name), (ANY, of), (ANY + called, called))
+    changes = set[str]().union(*(asked(*each) for each in where if each[1]))
+    filled = isinstance(value, list | dict) and (SHARED in changes or not (read or KEPT in changes))
+    return filled or not changes.isdisjoint({"", *kinds})
+
+
 def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]:
     """The attributes to which a piece of the syntax gives a value, each with the object whose it is."""
     match node:
@@ -83,8 +112,8 @@ def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]
             yield name, base
         case ast.Attribute(value=base, attr="__dict__") if id(node) not in looked_at:
             yield ANY, base
-        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals")), slice=ast.Constant(value=str(name))):
-            yield from [(name, node)] if not isinstance(node.ctx, ast.Load) else []
+        case ast.Call(func=ast.Name(id="globals" | "vars"), args=[]) if id(node) not in looked_at:
+            yield OWN, node
         case ast.Call(func=called, args=[base, *others]):
             name = getattr(called, "id", getattr(called, "attr", ""))
             if name in ("setattr", "__setattr__", "delattr", "__delattr__"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
 from langgraph.graph import END
@@ -49,10 +49,6 @@ class Counted:
     """The nodes that wait until nothing else is left to run."""
     fan_out: FanOut
     """Who sends how much to whom."""
-
-    def closing(self) -> Counted:
-        """The same graph when nothing goes round any more."""
-        return replace(self, passes=dict.fromkeys(self.passes, 0))
 
     def count(self, start: str) -> Count:  # noqa: C901 - the bound is one sum
         """The most that can happen in a run that begins at a node.

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from os.path import dirname
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
-from loopwright.engine.proof.changes import ANY, KEPT, SHARED, changes_in, changes_of
+from loopwright.engine.proof.changes import OWN, Asked, changes_in, changes_of, may_differ
 from loopwright.engine.proof.reach import (
     LIBRARIES,
     Reach,
@@ -45,6 +46,7 @@ from loopwright.engine.proof.source import (
     commands_in,
     goes_to_parent,
     jumps_in,
+    parent_words,
     returned_words,
     sent_words,
 )
@@ -99,10 +101,15 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
     if isinstance(inner, CompiledStateGraph):
         nodes = () if id(inner) in within else inner.builder.nodes.values()
         sends = any(behaviour_of(spec.runnable, (*within, id(inner))).sends for spec in nodes)
-        return Behaviour(None if jumps_out(inner) else frozenset(), sends, frozenset(), frozenset(), ())
+        out = [function for spec in nodes for function in reach_of(spec.runnable).mentioning]
+        sources = [source for each in out if (source := _source(each, within=True))]
+        read = (parent_words(source.node, source.value, whole=False) or () for source in sources)
+        shown = frozenset[str]().union(*read)
+        return Behaviour(None if jumps_out(inner) else frozenset(), sends, frozenset(), shown, ())
     reach = reach_of(runnable)
     graphs = tuple(reach.graphs.values())
-    sends = reach.sends or not reach.complete or any(behaviour_of(graph, within).sends for graph in graphs)
+    inside = [behaviour_of(graph, within) for graph in graphs]
+    sends = reach.sends or not reach.complete or any(graph.sends for graph in inside)
     found = [_behaviour(function) for function in reach.mentioning]
     words = [each.jumps for each in found]
     if None in words and (roots := functions_of(runnable)):
@@ -115,7 +122,7 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
         jumps=None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words)),
         sends=sends or any(each.sends for each in found),
         sent=frozenset[str]().union(*(each.sent for each in found)),
-        shown=frozenset[str]().union(*(each.shown for each in found)),
+        shown=frozenset[str]().union(*(each.shown for each in (*found, *inside))),
         graphs=graphs,
     )
 
@@ -137,7 +144,7 @@ def _names_a_parent(reach: Reach) -> bool:
 def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
     """Where the function of a node or router goes, if all that it returns can be followed."""
     source = _source(function, entered=True)
-    return reading(source.node, source.value, source.fixed) if source else None
+    return reading(source.node, source.value, frozenset(source.given)) if source else None
 
 
 def _behaviour(function: Any) -> Behaviour:
@@ -145,7 +152,7 @@ def _behaviour(function: Any) -> Behaviour:
     source = _source(function, within=True)
     if source is None:
         return replace(NOWHERE, jumps=None)
-    read = source.node, source.value, source.fixed
+    read = source.node, source.value, frozenset(source.given)
     words = command_words(*read)
     hands_on = False
     if is_of_library(function):
@@ -191,85 +198,92 @@ class Source:
     given: Mapping[str, Any]
     """Parameter -> what it always gets: the object of a method, what a ``partial`` carries."""
 
-    @property
-    def fixed(self) -> frozenset[str]:
-        """The parameters that `value` knows."""
-        return frozenset(self.given)
-
     def value(self, expression: ast.expr) -> Any:
         """The value of a name or attribute around the function, if it never changes."""
-        value = self._object(expression)
-        if isinstance(value, list | dict):
-            name = expression.attr if isinstance(expression, ast.Attribute) else getattr(expression, "id", "")
-            handed_on = name in self.given or name in self.code.co_freevars
-            return UNKNOWN if handed_on or {KEPT, SHARED} & _changes(name) != {KEPT} else cast("Any", value)
-        return _plain(value)
+        return _plain(self._object(expression))
 
     def _object(self, expression: ast.expr) -> Any:
         if isinstance(expression, ast.Attribute):
-            return _member(self._object(expression.value), expression.attr)
+            called = getattr(expression.value, "attr", getattr(expression.value, "id", ""))
+            return _member(self._object(expression.value), expression.attr, "" if called in self.given else called)
         if not isinstance(expression, ast.Name):
             return UNKNOWN
         name = expression.id
-        if name in self.given:
-            return self.given[name]
-        if name in self.code.co_freevars:
+        if name in self.given or name in self.code.co_freevars:
             scope = next((scope for scope in self.scopes[:-1] if name in bindings(scope)), None)
-            return self.cells.get(name, UNKNOWN) if scope and bound_once(scope, name) else UNKNOWN
-        fixed = bound_once(self.scopes[-1], name) and "" not in _changes(name)
-        return self.names.get(name, UNKNOWN) if fixed else UNKNOWN
+            fixed = name in self.given or (scope and bound_once(scope, name))
+            value = self.given.get(name, self.cells.get(name, UNKNOWN)) if fixed else UNKNOWN
+            return UNKNOWN if isinstance(value, list | dict) else value  # others have it, and may fill it
+        value, module = self.names.get(name, UNKNOWN), str(self.names.get("__name__")).rpartition(".")[2]
+        tree = _cells(self.code.co_filename, len(linecache.cache)) or self.scopes[-1]
+        differs = OWN in changes_in(tree) or may_differ(name, value, _changes, called=module)
+        return value if bound_once(tree, name) and not differs else UNKNOWN
 
 
-def _member(owner: Any, name: str) -> Any:
-    """An attribute of a module, class, enumeration or object, without running a property."""
+@lru_cache(maxsize=8)
+def _cells(file: str, _loaded: int) -> ast.Module | None:
+    """What was run beside a piece of code that is no module's, as the cells of a notebook are, one after the other."""
+    modules = {*map(file_of, [*sys.modules.values()])}
+    beside = [each for each in linecache.cache if each not in modules and dirname(each) == dirname(file)]
+    trees = [_tree("".join(linecache.getlines(each))) for each in beside]
+    return None if file in modules else ast.Module([node for tree in trees for node in tree.body], [])
+
+
+def _member(owner: Any, name: str, called: str) -> Any:
+    """An attribute of a module, class, enumeration or object, if it never changes, without running a property."""
     if isinstance(owner, type) and issubclass(owner, Enum):
         return owner.__members__.get(name, UNKNOWN)
     if isinstance(owner, Enum):
         return cast("Any", owner).value if name == "value" else UNKNOWN
-    if owner is UNKNOWN or _may_change(owner, name):
-        return UNKNOWN
+    value = UNKNOWN if owner is UNKNOWN else _held(owner, name)
+    if isinstance(owner, ModuleType):
+        own = OWN in _changes_of_file("".join(linecache.getlines(file_of(owner))))
+        differs = own or may_differ(name, value, _changes, ["module"], called=owner.__name__.rpartition(".")[2])
+    else:
+        kinds = [base.__name__ for base in (owner if isinstance(owner, type) else type(owner)).__mro__]
+        differs = value is not UNKNOWN and may_differ(name, value, _changes, kinds, kinds[0], called)
+    return UNKNOWN if differs else value
+
+
+def _held(owner: Any, name: str) -> Any:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, UNKNOWN)
     if isinstance(owner, type):
         return next((vars(base)[name] for base in owner.__mro__ if name in vars(base)), UNKNOWN)
-    of_class, own = _member(type(owner), name), getattr(owner, "__dict__", {})
+    of_class, own = _held(type(owner), name), getattr(owner, "__dict__", {})
     if isinstance(of_class, FunctionType) and name not in own:
         return MethodType(of_class, owner)
     return UNKNOWN if hasattr(of_class, "__set__") else own.get(name, of_class)
 
 
-def _may_change(owner: Any, name: str) -> bool:
-    """Whether a loaded file of the user's gives an attribute of that name another value, once the object is made."""
-    kind = owner if isinstance(owner, type) else type(owner)
-    whose = {"", *(base.__name__ for base in kind.__mro__)}
-    called = owner.__name__.rpartition(".")[2] if isinstance(owner, ModuleType) else kind.__name__
-    # An attribute whose name cannot be told is looked for where the owner is spoken of, not in every file.
-    return not whose.isdisjoint(_changes(name) | _changes(ANY, called))
-
-
-def _changes(name: str, mentioned: str = "") -> frozenset[str]:
-    """What `changes_in` says of a name, of all files of the user's that mention it, or something else, together."""
+def _changes(name: str, mentioned: str) -> frozenset[str]:
+    """What `changes_in` says of a name, of all files of the user's together that mention another."""
     newest = id(next(reversed(sys.modules.values())))
-    return _changes_in(name, mentioned or name, _own_files(newest, len(sys.modules), len(linecache.cache)))
+    return _asked(_own_files(newest, len(sys.modules), len(linecache.cache)))(name, mentioned)
 
 
 @lru_cache(maxsize=1)
 def _own_files(*_loaded: int) -> frozenset[str]:
-    """The user's own files, cells of a notebook too; read anew when something was loaded."""
-    files = (*map(file_of, [*sys.modules.values()]), *linecache.cache)
+    """The user's own files, cells of a notebook too; looked for anew when something was loaded."""
+    files = {*map(file_of, [*sys.modules.values()]), *linecache.cache}
     return frozenset(file for file in files if file and not file.startswith(LIBRARIES))
 
 
-@lru_cache(maxsize=4096)
-def _changes_in(name: str, mentioned: str, files: frozenset[str]) -> frozenset[str]:
-    texts = ("".join(linecache.getlines(file)) for file in files)
-    return changes_of(name, mentioned, (_changes_of_file(text) for text in texts if mentioned in text))
+@lru_cache(maxsize=1)
+def _asked(files: frozenset[str]) -> Asked:
+    texts = ["".join(linecache.getlines(file)) for file in files]
+
+    @cache
+    def changes(name: str, of: str) -> frozenset[str]:
+        return changes_of(name, of, (_changes_of_file(text) for text in texts if of in text))
+
+    return changes
 
 
 @lru_cache(maxsize=4096)
 def _changes_of_file(text: str) -> Mapping[str, frozenset[str]]:
     # Kept by the text: the trees of all files of a large program together take gigabytes.
-    return changes_in.__wrapped__(_tree(text))
+    return changes_in.__wrapped__(_tree.__wrapped__(text))
 
 
 def _plain(value: Any) -> Any:
@@ -280,8 +294,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value if isinstance(value, str) else UNKNOWN
     if isinstance(value, FunctionType | MethodType) and not is_of_library(value) and (source := _source(value)):
-        return Helper(source.node, source.value, source.fixed)
-    return value if isinstance(value, str | tuple) else UNKNOWN
+        return Helper(source.node, source.value, frozenset(source.given))
+    return value if isinstance(value, str | tuple | list | dict) else UNKNOWN
 
 
 def _source(function: Any, *, within: bool = False, entered: bool = False) -> Source | None:
@@ -339,6 +353,7 @@ def _candidates(text: str) -> dict[tuple[int, str], Found]:
     return found
 
 
+@lru_cache(maxsize=64)
 def _tree(text: str) -> ast.Module:
     with suppress(SyntaxError, ValueError):
         return ast.parse(text)

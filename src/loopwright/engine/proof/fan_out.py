@@ -61,14 +61,15 @@ def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
         if (edge.kind in ORDINARY or edge.source == DISPATCHER) and edge.target in ordinary:
             ordinary[edge.target].add(edge.source)
     by_name = topology.hidden | {loop.gate for loop in topology.loops}
-    for way in ways_of(builder):
-        for target in {end for end, _label in way.ends} & ordinary.keys() if not is_engine_node(way.source) else ():
+    for edges, sends in ways_of(builder):
+        ends = {(edge.source, edge.target) for edge in edges if not is_engine_node(edge.source)}
+        for source, target in (each for each in ends if each[1] in ordinary):
             # A gate is only ever entered by its name: a Send across a loop's edge waits before it.
-            if target in by_name or not way.sends:
-                ordinary[target].add(way.source)
+            if target in by_name or not sends:
+                ordinary[target].add(source)
             else:
                 its = widths.setdefault(target, {})
-                its[way.source] = its.get(way.source, 0) + declared.get(target, inf)
+                its[source] = its.get(source, 0) + declared.get(target, inf)
     for gate, target in crossed(builder).items():
         widths.setdefault(target, {})[gate] = declared.get(target, inf)
     return FanOut(widths, {node: ordinary[node] for node in widths})

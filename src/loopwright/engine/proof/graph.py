@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +20,10 @@ EdgeKind = Literal["static", "join", "conditional", "command", "assumed", "handl
 ``request`` (into a gate), ``granted`` (from a gate into the loop's target) and ``exhausted`` (from a gate to its
 fallback).
 """
+
+
+AS_DECLARED = "no router or node goes, or sends, where it does not declare and its source does not show it"
+"""What is taken for granted of a graph that nothing holds to its edges while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,28 @@ class Topology:
             if granted or edge.kind != "granted":
                 found.setdefault(edge.source, {})[edge.target] = None
         return found
+
+
+def ways_out(
+    source: str,
+    kind: EdgeKind,
+    declared: Sequence[tuple[str, str | None]],
+    shown: Collection[str] | None,
+    anywhere: Iterable[str],
+) -> list[Edge]:
+    """The edges of a router, a node's Commands or an error handler.
+
+    Args:
+        source: The node that control leaves.
+        kind: ``conditional``, ``command`` or ``handler``.
+        declared: The nodes that are declared, each with its label.
+        shown: Those that the source shows; None: any node.
+        anywhere: Every node that it could go to.
+    """
+    named = {end for end, _label in declared}
+    others = (end for end in anywhere if end not in named and (shown is None or end in shown))
+    found = [Edge(source, end, kind, label) for end, label in declared]
+    return found + [Edge(source, end, "assumed" if shown is None and kind != "handler" else kind) for end in others]
 
 
 # What is read apart for the proof

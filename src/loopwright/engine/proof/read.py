@@ -5,8 +5,8 @@ The builder is read, never ``get_graph()``, which loses routers without a path m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from langgraph.graph import END, START, StateGraph
@@ -15,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.destinations import NOWHERE, Behaviour, behaviour_of, router_words
-from loopwright.engine.proof.graph import Edge, EdgeKind, Topology
+from loopwright.engine.proof.graph import Edge, EdgeKind, Topology, ways_out
 from loopwright.engine.proof.reach import unwrapped
 from loopwright.errors import GraphError
 
@@ -106,42 +106,24 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
 def _edges(builder: Builder) -> Iterator[Edge]:
     yield from (Edge(source, target, "static") for source, target in builder.edges)
     yield from (Edge(source, target, "join") for sources, target in builder.waiting_edges for source in sources)
-    yield from (Edge(way.source, target, way.kind, label) for way in ways_of(builder) for target, label in way.ends)
+    yield from (edge for edges, _sends in ways_of(builder) for edge in edges)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One thing that says where control goes: a router, a node or an error handler."""
-
-    source: str
-    """The node that control leaves."""
-    kind: EdgeKind
-    """``conditional``, ``command`` or ``handler``; ``assumed`` where nothing says where a router or node goes."""
-    ends: tuple[tuple[str, str | None], ...]
-    """The nodes that it leads to, each with its label."""
-    sends: bool
-    """Whether it could return a ``Send``."""
-
-
-def ways_of(builder: Builder) -> Iterator[Way]:
-    """Every router, node and error handler of a graph, its gates too, with where it leads."""
+def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
+    """The edges of every router, node and error handler of a graph, its gates too, and whether it could ``Send``."""
     known, anywhere = read_destinations(builder), anywhere_in(builder)
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
 
-    def through(node: str, targets: frozenset[str] | None) -> tuple[tuple[str, None], ...]:
-        gates, ends = gated.get(node, {}), (end for end in anywhere if targets is None or end in targets)
-        return tuple((gates[end].gate if end in gates else end, None) for end in ends)
-
-    def leads(source: str, kind: EdgeKind, sender: Behaviour, node: str, named: list[tuple[str, str | None]]) -> Way:
-        labelled = {end for end, _ in named}
-        more = (way for way in through(node, sender.jumps) if way[0] not in labelled)
-        unknown = sender.jumps is None and kind != "handler"
-        return Way(source, "assumed" if unknown else kind, (*named, *more), sender.sends)
+    def through(node: str, ends: Iterable[str]) -> list[str]:
+        gates = gated.get(node, {})
+        return [gates[end].gate if end in gates else end for end in ends]
 
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
+            does = known[source, name]
             named = [(str(end), None if label == end else str(label)) for label, end in (branch.ends or {}).items()]
-            yield leads(source, "conditional", known[source, name], source, named)
+            shown = None if does.jumps is None else through(source, does.jumps)
+            yield ways_out(source, "conditional", named, shown, through(source, anywhere)), does.sends
     handled: dict[str | None, list[str]] = {}
     for node, spec in builder.nodes.items():
         handled.setdefault(spec.error_handler_node, []).append(node)
@@ -149,8 +131,10 @@ def ways_of(builder: Builder) -> Iterator[Way]:
         # A handler runs in the superstep of the node that failed, so its jumps are that node's.
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
         labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
+        does = known.get(node, NOWHERE)
+        shown = None if does.jumps is None else through(node, does.jumps)
         for source in handled.get(node, []) if spec.is_error_handler else [node]:
-            yield leads(source, kind, known.get(node, NOWHERE), node, [*labels.items()])
+            yield ways_out(source, kind, [*labels.items()], shown, through(node, anywhere)), does.sends
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:

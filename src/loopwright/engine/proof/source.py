@@ -81,10 +81,17 @@ def sent_words(
     return frozenset(found)
 
 
-def words_of(value: ast.expr, function: Function, values: Values, fixed: frozenset[str]) -> frozenset[str] | None:
-    """The nodes that an expression within a function names; None if that cannot be told."""
+def parent_words(
+    function: Function, values: Values, fixed: frozenset[str] = frozenset(), *, whole: bool = True
+) -> frozenset[str] | None:
+    """The nodes of the graph around its own that a function's Commands name; None if that cannot be told.
+
+    Unless `whole`, as far as they can be told.
+    """
+    commands = (command for command in commands_in(function, values) if goes_to_parent(command))
+    gotos = [keyword.value for command in commands for keyword in command.keywords if keyword.arg == "goto"]
     with suppress(Unreadable):
-        return frozenset(_Reading(function, values, fixed).words(value))
+        return frozenset(_Reading(function, values, fixed, whole=whole).all_of(gotos, _Reading.words))
     return None
 
 
@@ -333,7 +340,8 @@ class _Reading:
             if part is _Reading.gotos:
                 if isinstance(call.func, ast.Attribute) and call.func.attr in ("copy", "model_copy") and not call.args:
                     return self.gotos(call.func.value)
-                plain = getattr(call.func, "id", "") == "dict" or self.values(call.func) == Jump(frozenset())
+                made = getattr(call.func, "id", getattr(call.func, "attr", ""))
+                plain = made in ("dict", "asdict", "model_dump") or self.values(call.func) == Jump(frozenset())
                 return set() if plain else self.doubt(call)
             if part is _Reading.words and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
                 table = ast.Subscript(call.func.value, ast.Constant(None), ast.Load())
@@ -343,7 +351,8 @@ class _Reading:
         reading: _Reading | None = self
         while reading is not None:
             if reading.function is helper.node:
-                if helper.fixed or any(getattr(value, "id", "") != name for name, value in arguments.items()):
+                alike = {name for name, value in arguments.items() if getattr(value, "id", "") == name}
+                if helper.fixed or alike != {*parameters(helper.node)}:
                     raise Unreadable  # another object, or other arguments: another answer
                 return set()  # what it returns is being read already
             reading = reading.around[0] if reading.around else None
@@ -570,9 +579,14 @@ def bindings(scope: ast.AST) -> Counter[str]:
     found: Counter[str] = Counter()
     if isinstance(scope, FUNCTIONS):
         found.update(parameters(scope))
+    imported = set[tuple[str, str | None, int, str]]()  # again from the same place, it is the same
     for node in own_nodes(scope):
         for name, count in _bound(node):
             found[name] += count
+        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+            place = getattr(node, "module", None), getattr(node, "level", 0), alias.name
+            imported.add((alias.asname or alias.name, *place))
+    found.update(name.partition(".")[0] for name, *_ in imported)
     return found
 
 
@@ -584,8 +598,6 @@ def _bound(node: ast.AST) -> Iterable[tuple[str, int]]:
             return [(name, MANY)]
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return [(name, 1)]
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            return [((alias.asname or alias.name).partition(".")[0], 1) for alias in names]
         case ast.For() | ast.AsyncFor() | ast.While() | ast.comprehension():
             return [(name, MANY) for inner in ast.walk(node) for name in stored(inner)]
         case ast.AugAssign(target=ast.Name(id=name)):

@@ -8,6 +8,7 @@ every cycle crosses a gate, and a gate grants a counted number of passes; so eve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from langgraph.graph import START
@@ -45,7 +46,7 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     builder = _prepared(builder_of(graph), loops, fan_out)
     topology = read_topology(builder, getattr(graph, "name", None))
     lost = lost_nodes(topology)
-    apart = refusals_apart(topology, builder.loops if isinstance(builder, BoundBuilder) else ())
+    apart = refusals_apart(topology, builder.loops)
     limits = own_limits(builder, ((edge.source, edge.target) for edge in apart.edges))
     apart = limits_apart(apart, limits)
     left = apart.ways()
@@ -59,19 +60,14 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     return worst_case(builder, apart, inner, limits)
 
 
-def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> Builder:
+def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> BoundBuilder:
     """The builder with its gates and with limits on what is sent; the one that was given stays as it is."""
     if loops:
         return bind(builder, loops, fan_out=fan_out)
-    if isinstance(builder, BoundBuilder) and not fan_out:
-        return builder
     check_fan_out(builder, fan_out or {})
-    copy = copy_builder(builder)
-    if isinstance(builder, BoundBuilder):
-        copy.loops, copy.budget, copy.gated = builder.loops, builder.budget, builder.gated
-        fan_out = {**builder.fan_out, **(fan_out or {})}
-    copy.fan_out = dict(fan_out or {})
-    return copy
+    bound = copy(builder) if isinstance(builder, BoundBuilder) else copy_builder(builder)
+    bound.fan_out = {**bound.fan_out, **(fan_out or {})}
+    return bound
 
 
 def lost_nodes(topology: Topology) -> list[str]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
 from langgraph.graph import END, START
 
 from loopwright.engine.bind import BoundBuilder
-from loopwright.engine.gate import DISPATCHER, Gate
+from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import RUN, Loop
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.counting import Counted
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
-from loopwright.engine.proof.graph import Topology, limit_of
+from loopwright.engine.proof.graph import AS_DECLARED, Topology, limit_of
 from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
 
 
@@ -37,7 +38,7 @@ def waits_in_a_run(loops: Sequence[Loop]) -> float:
 
 
 def worst_case(
-    builder: Builder, topology: Topology, inner: Mapping[str, Certificate], limits: Mapping[str, int]
+    builder: BoundBuilder, topology: Topology, inner: Mapping[str, Certificate], limits: Mapping[str, int]
 ) -> Certificate:
     """The certificate of a graph that is proven bounded.
 
@@ -47,8 +48,7 @@ def worst_case(
         inner: The certificates of the nodes that are graphs themselves.
         limits: Node -> how many times control goes on from it, by a limit of an agent's own.
     """
-    loops = builder.loops if isinstance(builder, BoundBuilder) else ()
-    budget = builder.budget if isinstance(builder, BoundBuilder) else None
+    loops, budget, specs = builder.loops, builder.budget, builder.nodes
     fan_out = read_fan_out(builder, topology)
     joins: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for starts, end in builder.waiting_edges:
@@ -57,18 +57,19 @@ def worst_case(
         topology=topology,
         joins=joins,
         passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
-        deferred={node for node in topology.ways() if _waits(builder, node)},
+        # A gate that goes on by source stands once more for each, as ``GATE:SOURCE``.
+        deferred={node for node in topology.ways() if getattr(specs.get(node.partition(":")[0]), "defer", False)},
         fan_out=fan_out,
     )
     count = counted.count(START)
     runs, supersteps, closing = Counter[Any](count.runs), count.supersteps, dict[str, int]()
     if {*topology.ways().get(DISPATCHER, ())} - {END}:
-        # When the run's budget is spent, the engine ends what is going on, and goes to the fallback from here.
-        last = counted.closing().count(DISPATCHER)
+        # When the run's budget is spent, the engine goes to the fallback from here, and nothing goes round any more.
+        last = replace(counted, passes=dict.fromkeys(counted.passes, 0)).count(DISPATCHER)
         runs.update(last.runs)
         supersteps += 1 + last.supersteps
         closing = last.why.level
-    for node, spec in builder.nodes.items():
+    for node, spec in specs.items():
         if spec.error_handler_node:  # which runs in the superstep of a node that failed, of each one that it serves
             runs[spec.error_handler_node] += runs[node]
     nodes = [node for node in topology.nodes if node != DISPATCHER]
@@ -88,24 +89,11 @@ def worst_case(
     )
 
 
-def _waits(builder: Builder, node: str) -> bool:
-    """Whether a node is deferred; a gate that goes on by source stands once more for each, as ``GATE:SOURCE``."""
-    spec = builder.nodes.get(node.partition(":")[0])
-    return spec is not None and spec.defer
-
-
-def _written(builder: Builder) -> dict[str, Any]:
-    """The nodes that the engine did not add, with their specs."""
-    specs = builder.nodes.items()
-    return {name: spec for name, spec in specs if name != DISPATCHER and not isinstance(spec.runnable, Gate)}
-
-
 def _total(builder: Builder, by_node: Mapping[str, int | None], inner: Mapping[str, Certificate], what: str) -> Any:
     """The sum over nodes of runs times what one run costs at most; None as soon as one is unknown."""
     total: float = 0
-    written = _written(builder).keys() - inner.keys()
     for node, runs in by_node.items():
-        unsaid = 1 if what == "node_runs" else None if node in written else 0
+        unsaid = 1 if what == "node_runs" else 0 if node in inner or is_engine_node(node) else None
         own = (builder.nodes[node].metadata or {}).get(f"loopwright_max_{what}", unsaid)
         inside = getattr(inner[node], f"max_{what}") if node in inner else 0
         if own is None or inside is None or runs is None:
@@ -121,13 +109,13 @@ def _held(builder: Builder) -> bool:
 
 
 def assumptions_of(
-    builder: Builder, topology: Topology, fan_out: FanOut, limits: Mapping[str, int] | None = None
+    builder: BoundBuilder, topology: Topology, fan_out: FanOut, limits: Mapping[str, int] | None = None
 ) -> Iterator[str]:
     """What a certificate rests on and the engine cannot check, one sentence each."""
-    nodes = [*_written(builder)]
+    nodes = [node for node in builder.nodes if not is_engine_node(node)]
     yield "a node's own code ends: a loop inside a node, or in a graph that it makes while it runs, is not seen"
     if not _held(builder):  # what is compiled by `bounded` is held to it while it runs
-        yield "no router or node goes, or sends, where it does not declare and its source does not show it"
+        yield AS_DECLARED
     onward = topology.hidden | {edge.source for edge in topology.edges}
     ends = [node for node in nodes if node not in onward]
     if ends:
@@ -141,12 +129,12 @@ def assumptions_of(
     for node, senders in ((node, its) for node, its in fan_out.widths.items() if node not in unknown):
         sent = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
         yield f"one run sends at most so many tasks to {node} (fan_out; bounded() refuses more): {sent}"
-    if isinstance(builder, BoundBuilder) and builder.budget:
+    if builder.budget:
         yield (
             "what a budget counts is what LangChain or record_usage() reports; calls in flight can go over its tokens, "
             "money and seconds"
         )
-    if isinstance(builder, BoundBuilder) and builder.metered:
+    if builder.metered:
         yield (
             "a model call from a thread that a node starts itself is counted if the thread is handed the node's "
             "config, or runs in a copy of its context; one that is handed neither is not"
