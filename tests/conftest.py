@@ -44,7 +44,6 @@ LONGEST = (
     "meta/test_documents.py",
     "contract/test_allowances.py",
     "cli/test_mcp.py",
-    "workflows/iqa/test_batch_runs.py",
     "durability/test_time_travel.py",
 )
 """The files that take a quarter of a minute or more, the longest first."""

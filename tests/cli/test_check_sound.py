@@ -271,6 +271,7 @@ FILLS = "from langchain.agents import create_agent\nclass Flow:\n    {}\n    def
 NEVER_BOUNDED = {
     "an attribute that another method fills": FILLS.format("def __init__(self): self.tools = []"),
     "a list of its class that a method fills": FILLS.format("tools = []"),
+    "a graph of its class that a method replaces": "from langchain.agents import create_agent\nclass Flow:\n    agent = create_agent('m', [])\n    def use(self, other): self.agent = other\n    def build(self): return StateGraph(State).add_node('x', self.agent).add_edge(START, 'x').compile()\n",
     "names that globals() changes": "AFTER = END\ndef configure(values): globals().update(values)\ndef route(state): return AFTER" + ROUTED,
     "a list that a decorator fills": """
         from langchain.agents import create_agent
@@ -387,6 +388,7 @@ ELSEWHERE = {
     "a factory that another file calls": {"b": f"{IMPORTS}{MADE}app = make(False)\n", "c": "from b import make as m\nm(True)\n"},
     "a file that only calls it": {"c": f"{IMPORTS}{MADE}", "b": "from c import make\napp = make()\n", "a": f"{IMPORTS}from b import app\n"},
     "a module": {"c": "BACK = False\n", "a": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}import c\n" + BACK_IF.format("c.BACK")},
+    "a module that is handed on": {"c": "BACK = False\n", "a": "import c\ndef f(m): setattr(m, input(), 1)\nf(c)\n", "b": f"{IMPORTS}import c\n" + BACK_IF.format("c.BACK")},
     "a name of a module": {"c": "BACK = False\n", "d": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}from c import BACK\n" + BACK_IF.format("BACK")},
     "a name that a star does not bring": {"c": "__all__ = ['C']\nBACK = C = False\n", "b": f"{IMPORTS}BACK = True\nfrom c import *\n" + BACK_IF.format("BACK")},
     "a factory that is handed on": {"a": f"{IMPORTS}{MADE}app = make(False)\n", "b": "import pool\nfrom a import make\npool.submit(make, True)\n"},

@@ -55,8 +55,8 @@ FILES = {
 def route(state: State) -> Literal["work", "other", "__end__"]: return "work"
 """ + THREE + 'g.add_conditional_edges("check", route)',
     "an untyped router that can be read": """
-NEXT = "other"
-def route(state): return NEXT if state else END
+FURTHER = "other"
+def route(state): return FURTHER if state else END
 """ + THREE + 'g.add_conditional_edges("check", route)',
     "an untyped router that cannot": THREE + 'g.add_conditional_edges("check", lambda s: s["n"])',
     "a Command by annotation": """

@@ -69,6 +69,8 @@ class Calls(ABC):
         self.graphs: list[FoundGraph] = []
         self.called: set[Any] = set()
         """The functions that were called; of methods, with the class of their object, too."""
+        self.told: set[Path] = set()
+        """The files whose graphs are told, in full; none: any. What another one calls is told where it is made."""
         self.handed = set[ast.AST]()
         """The functions that were handed to what may call them with other arguments."""
         self.classes: dict[ast.AST, ClassValue] = {}
@@ -393,9 +395,10 @@ class Calls(ABC):
         if given and given.starred:
             for graph in builders_in(*given.given, *given.named.values()):
                 graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
-        self.called.add(node)
-        if isinstance(function.bound, InstanceValue):
-            self.called.add((function.bound.of.node, node))
+        if not self.told or self.file.absolute() in self.told:
+            self.called.add(node)
+            if isinstance(function.bound, InstanceValue):
+                self.called.add((function.bound.of.node, node))
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values)
         self._following.append(node)

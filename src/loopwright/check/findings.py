@@ -88,7 +88,7 @@ class Checker:
         source = self.project.open(path)
         while self.project.unread:  # one that comes later may hand on, or call, what this one defines
             if self.project.imports(other := self.project.unread.pop(0)):
-                with suppress(GraphError):  # it is reported where it is checked itself
+                with suppress(Exception):  # it is reported where it is checked itself
                     self.reader.module(other)
         if not self._builders(path)[0] and not self.project.imports(path):
             return []

@@ -106,9 +106,9 @@ def _from_file(path: Path) -> ModuleType:
         _ROOTS.append(root)
         for each in sys.modules.keys() - _BEFORE:
             file = file_of(sys.modules[each])
-            around = [folder for folder in _ROOTS if Path(file).is_relative_to(folder)]
-            own = max(around, key=lambda folder: len(folder.parts), default=root)  # the nearest one
-            if own != root and not file.startswith(LIBRARIES):
+            if file.startswith(LIBRARIES):
+                continue
+            if root != next((folder for folder in Path(file).parents if folder in _ROOTS), root):  # the nearest one
                 del sys.modules[each]
     _look_first_in(root)
     if "." in name:  # in a package, whose relative imports must work
@@ -121,7 +121,10 @@ def _from_file(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         # Read anew, never from a cache: a cached file of the same second and length would be an older graph's.
-        _tried(lambda: exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__), f"cannot import {path}")
+        _tried(
+            lambda: exec(compile(path.read_bytes(), str(module.__file__), "exec"), module.__dict__),
+            f"cannot import {path}",
+        )
     except GraphError:
         del sys.modules[name]
         raise

@@ -47,7 +47,9 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     outcome = Outcome()
     folders = [Path(target) for target in targets if Path(target).is_dir()]
     checker = Checker([*folders, Path.cwd()])
-    for file in (file for folder in folders for file in python_files(folder)):
+    files = [file for folder in folders for file in python_files(folder)]
+    checker.reader.told |= {Path(each).absolute() for each in (*files, *(split_target(one)[0] for one in targets))}
+    for file in files:
         with suppress(GraphError):
             checker.project.open(file)  # what a file's functions return may be made in any other
     for target in dict.fromkeys(targets):

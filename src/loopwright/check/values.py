@@ -166,7 +166,7 @@ class FunctionValue:
             if name in self.fixed:
                 value = dict(self.given).get(name, self.bound)
                 return UNKNOWN if isinstance(value, list | dict) else value
-            return UNKNOWN if may_differ([*self.frame.scopes()][-1], name, value) else value
+            return UNKNOWN if may_differ([*self.frame.scopes()][-1], name, value, None) else value
         owner, name = self.around(expression.value), expression.attr
         value, called = member(owner, name), getattr(expression.value, "attr", getattr(expression.value, "id", ""))
         # Of several ``__init__`` of an object, one may give it another value after one before it had it read.
@@ -197,19 +197,22 @@ def _settled(value: Any) -> Any:
             return value
 
 
-def may_differ(owner: Any, name: str, value: Any, called: str = "", *, begun: bool = False) -> bool:
+def may_differ(owner: Any, name: str, value: Any, called: str | None = "", *, begun: bool = False) -> bool:
     """Whether an attribute of a module, class or object may have another value, or other items, when the program runs.
 
-    `begun`: in an ``__init__`` of its object, too.
+    `called`: how the owner is spoken of; None if it is the module that speaks. `begun`: in an ``__init__`` of its
+    object, too.
     """
     of = owner.of if isinstance(owner, InstanceValue) else owner
     if not isinstance(of, Frame | ClassValue) or of.project is None or value is UNKNOWN:
         return False
     if isinstance(of, Frame):
         own = OWN in of.project.changes_in(of.node)
-        return own or changes.may_differ(name, value, of.project.changes, called=of.file.stem, read=True)
+        stem = of.file.stem
+        others = "" if called is None else stem
+        return own or changes.may_differ(name, value, of.project.changes, (), others, stem, read=True)
     kinds = [each.name for each in of.order()] + [BEGUN] * begun
-    return changes.may_differ(name, value, of.project.changes, kinds, of.name, called, read=True)
+    return changes.may_differ(name, value, of.project.changes, kinds, of.name, called or "", read=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,8 +473,8 @@ def member(owner: Any, name: str) -> Any:
             return owner.member(name, _found(owner, name))
         case Frame() | ClassValue() | InstanceValue():  # a frame is another module of the same folder tree
             value = owner.look_up(name) if isinstance(owner, Frame) else _found(owner, name)
-            fixed = isinstance(value, GraphValue | FunctionValue | ClassValue | Frame)
             begun = isinstance(owner, InstanceValue)
+            fixed = isinstance(value, FunctionValue if begun else GraphValue | FunctionValue | ClassValue | Frame)
             return value if fixed or not may_differ(owner, name, value, begun=begun) else unknown(value)
         case _:
             return UNKNOWN

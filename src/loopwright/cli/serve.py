@@ -103,6 +103,8 @@ def serve(
         _serve_anew(places)
     if store and [target in registry.names() for target in targets or ()] != [True]:
         raise InputError("--store is for one workflow: name it, or set NAME.store; --runs says where runs are kept")
+    if keep_days is not None and keep_days != keep_days:
+        raise InputError("--keep-days takes a number of days, and got nan")
     from loopwright.server.listening import require_token, reserve
 
     require_token(host, token)

@@ -266,11 +266,7 @@ def _by_source(citations: Iterable[Citation]) -> dict[tuple[str | None, ...], Ci
 
 
 def figure_rows(a: RunRecord, b: RunRecord) -> tuple[FigureRow, ...]:
-    """Put the figures of two `whole` runs side by side.
-
-    Returns:
-        The quality, the scores, what was spent, and the passes.
-    """
+    """Put the figures of two `whole` runs side by side: the quality, the scores, what was spent, and the passes."""
     scores_a, scores_b = (run.outcome.scores if run.outcome else {} for run in (a, b))
     # Some workflows tell the quality among their scores again.
     names = [name for name in dict.fromkeys((*scores_a, *scores_b)) if name != "quality"]

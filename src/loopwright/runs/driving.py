@@ -38,7 +38,6 @@ from loopwright.engine.events.schema import (
     TextStreamed,
     Told,
     closing,
-    listener,
 )
 from loopwright.engine.events.stream import astream
 from loopwright.engine.nodes.policy import cause_of
@@ -157,7 +156,8 @@ class Drive:
     def _stream(self) -> AsyncIterator[RunEvent]:
         config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch})
         if repeats_nodes(self.graph):
-            config = merge_configs(config, {"callbacks": [Attempts(self.graph, _told_to_the_run)]})
+            hear = partial(self._hear, asyncio.get_running_loop())
+            config = merge_configs(config, {"callbacks": [Attempts(self.graph, hear)]})
         return astream(
             self.graph, self.input, thread_id=self.live.id, config=config, control=self.control,
             states=True, texts=self.run.texts,
@@ -277,12 +277,6 @@ class Drive:
                 logger.log(level, "run %s failed", self.live.id, exc_info=error)
                 told = error.told if isinstance(error, NodeFailed) else str(error)
                 return "failed", type(cause).__name__, told
-
-
-def _told_to_the_run(retried: NodeRetried) -> None:
-    """Have the run's own stream tell it, which knows what the attempt wrote."""
-    if heard_by := listener.get():
-        heard_by.hear(retried.model_dump(mode="json"), of_node=False)
 
 
 def kept_outcome(outcome: Outcome) -> Outcome:

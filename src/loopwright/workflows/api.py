@@ -344,7 +344,10 @@ class Workflow(ABC, Generic[S]):
             if isinstance(message, AIMessage) and message.text.strip()
         ]
         written = [value for value in details.values() if isinstance(value, str) and value.strip()]
-        plain = to_jsonable_python(details, bytes_mode="base64", fallback=str)
+        try:
+            plain = to_jsonable_python(details, fallback=str)
+        except ValueError:  # there are bytes that are no text
+            plain = to_jsonable_python(details, bytes_mode="base64", fallback=str)
         return Outcome(answer=(said or written or [""])[-1], details=plain)
 
     def uncitable(self, names: Sequence[str]) -> Sequence[str]:

@@ -46,7 +46,7 @@ AS_MARKDOWN_TABLE = """| Name | Description | Products | Looking for | Themes | 
         ("a.csv", "Name;Description;Offering;Looking for;Topics;Room\nMill & Co;Flour since 1900.;Stone mills;Bakers;\"Grain; Tools\";Yard\n"),
         ("a.tsv", "Company\tAbout\tProducts\tSeeking\tTags\tStand number\nMill & Co\tFlour since 1900.\tStone mills\tBakers\tGrain; Tools\tYard\n"),
         ("a.json", json.dumps([EXHIBITOR])),
-        ("b.json", json.dumps({"event": "x", "exhibitors": [EXHIBITOR | {"topics": ["Grain", "Tools"]}]})),
+        ("b.json", json.dumps({"exhibitors": [EXHIBITOR | {"topics": [1, 2]}], "topics": [dict.fromkeys(EXHIBITOR, "") | {"id": number, "name": name} for number, name in ((1, "Grain"), (2, "Tools"))]})),
         ("a.jsonl", json.dumps(EXHIBITOR) + "\n\n"),
         ("a.md", AS_MARKDOWN_TABLE),
     ],
@@ -85,8 +85,8 @@ Off,,,2026-05-09,15:00,,Yard,,,,Cancelled
     assert (*rye.values("speaker"), *night.values("speaker")) == ("Ana Só (Mill, Oven)", "Bo Li", "Bo Li", "Cy Ma")
 
 
-ALL = {"sessions": [{"id": "1", "title": "Rye", "startsAt": "2026-05-08T10:00", "endsAt": "2026-05-08T10:45", "speakers": ["x-1", "x-2"], "roomId": 7}], "rooms": [{"id": 7, "name": "Oven"}], "speakers": [{"id": "x-1", "fullName": "Ana Só"}, {"id": "x-2", "firstName": "Bo", "lastName": "Li"}]}  # fmt: skip
-DAYS = {"rooms": [{"id": 7, "name": "Oven"}], **{day: [{"name": "Rye", "speaker": ["Ana Só", "Bo Li"], "room": "Oven", "day": "2026-05-08", "time": "10:00 - 10:45"}] for day in ("fri", "sat")}}  # fmt: skip
+ALL = {"sessions": [{"id": "1", "title": "Rye", "startsAt": "2026-05-08T10:00", "endsAt": "2026-05-08T10:45", "speakers": ["x-1", "x-2"], "roomId": 7}], "rooms": [{"id": 7, "name": "Oven"}], "speakers": [{"id": "x-1", "fullName": "Ana Só", "about": "x", "location": "Y", "topic": "Z", "kind": "P", "level": "1", "language": "en"}, {"id": "x-2", "firstName": "Bo", "lastName": "Li"}]}  # fmt: skip
+DAYS = {"rooms": [{"id": 7, "name": "Oven"}], **{day: [{"name": "Rye", "speaker": ["Ana Só", "Bo Li"], "room": "Oven", "day": "2026-05-08", "startTime": "10:00 - 10:45", "start_time": "10:00 - 10:45"}] for day in ("fri", "sat")}}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,8 @@ class TestExplanation:
          ("Is the quality acceptable?", "Yes: the quality is fair"), ("Is it noiseless?", "No: slight noise"),
          ("Ist es fehlerfrei?", "No: severe gaussian blur"), ("Is this a good portrait?", "No: the quality is fair"),
          ("Is the noise reduction too strong?", "Yes: severe gaussian blur"), ("Where did it go wrong?", "Found in"),
+         ("Is the compression causing blur?", "No: no compression"), ("Was the photo denoised or sharpened?", "Denoised: severe"),
+         ("Is the noise, banding or compression worse?", "Noise: slight"),
          ("Is it good enough as a photo to e-mail?", "No: the quality is fair"),
          *((f"Is {of} sharp?", "No: severe gaussian blur") for of in ("the dark dog", "the Milky Way", "this 100% crop", "the thick fur",
            "this nice photo", "the edited photo", "my niece", "the drake", "it 100%", "the thumb", "the tool"))],
@@ -130,7 +132,7 @@ class TestExplanation:
 
     @pytest.mark.parametrize(
         ("query", "word"),
-        [("Is the file smaller than 50,000 bytes?", "No"), ("Is it under 5 megabytes?", "Yes"), ("Is it 4 MB?", "Yes"),
+        [("Is the file smaller than 50,000 bytes?", "No"), ("Is it under 5 megabytes?", "Yes"), ("Is it 4 MB?", "Yes"), ("Is it 1,2,4 MB?", "No"),
          ("Is it no larger than 3 MB?", "No"), ("Is it over 1,5 MB?", "Yes"), ("Is it 4k wide?", "No"), ("Is it 640 pixels wide?", "Yes"),
          ("Is it 320 pixels wide?", "No"), ("Is it more than 640 pixels wide?", "No"), ("Is it at least 640 pixels wide?", "Yes")],
     )  # fmt: skip
@@ -150,6 +152,8 @@ class TestComparison:
         ("query", "start", "same"),
         [("Is it worse than the reference?", "Yes: the reference is better", "No: the image and its reference look the same"),
          ("Is it no worse than the reference?", "No: the reference is better", "Yes: the image and its reference look"),
+         ("Is it at least no worse than the reference?", "No: the reference is better", "Yes: the image and its reference look"),
+         ("Is it at least slightly better than the reference?", "No: the reference is", "No: the image and its reference look"),
          ("Is it at least as good as the reference?", "No: severe gaussian blur", "Yes: no visible difference"),
          ("Which is better?", "The reference is better", "The image and its reference look the same")],
     )  # fmt: skip

@@ -116,6 +116,9 @@ def test_a_tiny_difference_is_an_abstention_with_its_size(photograph):
 def test_a_displaced_pair_is_told_as_such(photograph, ask):
     pair = photograph("astronaut")[:, 3:], photograph("astronaut")[:, :-3]
     assert "the image is displaced by 3.0 pixels" in ask("Is it blurrier than the original?", *pair).final_answer
+    assert ask("Is it identical to the original?", *pair).final_answer.startswith("No: the image is displaced by 3.0")
+    track = cv2.filter2D(photograph("astronaut"), -1, np.ones((1, 6)) / 6, anchor=(0, 0))
+    assert "motion blur" in ask("What is wrong with it?", track, photograph("astronaut")).final_answer
 
 
 @pytest.mark.slow

@@ -49,7 +49,8 @@ def test_a_quote_may_differ_only_in_white_space_and_typography() -> None:
     assert verify_quote("是首都", "北京是首都。") == (2, 5)
     assert verify_quote("a b", "x a\n b y") == (2, 6)
     assert verify_quote("a.c", "abc a.c") == (4, 7)
-    assert verify_quote("file: café, port", "the ﬁle: cafe\u0301, **po\u00adrt**") == (4, 23)
+    assert verify_quote("file: café, 'port'", "the ﬁle: cafe\u0301, **po\u00adrt**") == (4, 23)
+    assert verify_quote("'on' Windows", "it's `on` Windows™ 11", whole_words=True) == (6, 17)
     assert verify_quote("a cafe", "a café", whole_words=True) is None
 
 

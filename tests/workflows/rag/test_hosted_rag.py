@@ -41,7 +41,8 @@ async def test_nothing_that_people_see_says_where_the_files_lie(hosted):
     assert json.loads(json.dumps(done.saved())) == done.saved()
 
 
-def test_bytes_in_a_state_are_told_in_base64(hosted):
+def test_bytes_in_a_state_are_told_as_text_or_in_base64(hosted):
+    assert Workflow.outcome(hosted, {"query": b'{"a": 1}'}).details == {"query": '{"a": 1}'}
     assert Workflow.outcome(hosted, {"query": b"\xff"}).details == {"query": "_w=="}
 
 

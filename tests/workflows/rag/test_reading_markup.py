@@ -143,7 +143,7 @@ PAGE = f"""<!DOCTYPE html><html><head><meta charset="utf-8"><title> The
 <span style="visibility:hidden">hidden three</span><svg><text>drawn</text></svg>
 <h2>Table</h2><table><tr><th>City<th>People</tr><tr><td>กรุงเทพ<td>8&nbsp;000</tr></table>
 <ul><li>one<li>two</ul><pre>a
-   b</pre><p>{CHINESE}</p><![CDATA[data]]></body></html>"""
+   b</pre><pre>It is opened twice, as I have seen.</pre><p>{CHINESE}</p><![CDATA[data]]></body></html>"""
 
 
 def test_html_is_what_a_reader_sees(tmp_path: Path):
@@ -151,7 +151,7 @@ def test_html_is_what_a_reader_sees(tmp_path: Path):
     assert document.title == "The page"
     assert document.text == (
         "Main thing\n\nFirst boldparagraph\nsecond line\n\nTable\n\nCity | People\nกรุงเทพ | 8 000\n\none\ntwo\n\n"
-        f"```\na\n   b\n```\n\n{CHINESE}"
+        f"```\na\n   b\n```\n\nIt is opened twice, as I have seen.\n\n{CHINESE}"
     )
     assert headings(document) == [("Main thing",), ("Main thing", "Table")]
 

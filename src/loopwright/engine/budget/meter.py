@@ -221,11 +221,7 @@ class Meter(BaseCallbackHandler):
             self.stop(over)
 
     def stop_before_wait(self, seconds: float) -> bool:
-        """Stop the run, or a run around it, if a wait would go beyond its seconds: what follows could not run any more.
-
-        Returns:
-            Whether it would; then nobody should wait.
-        """
+        """Whether a wait would go beyond the seconds of the run, or of one around it: it is stopped then."""
         for meter in self.around():
             spent = meter.total()["seconds"]
             if meter.budget is not None and meter.limits().get("seconds", inf) - spent < seconds:

@@ -166,8 +166,6 @@ class _Watch:
         # Models inside graphs that are nodes are heard only where these graphs are streamed, too.
         self.options |= {"stream_mode": modes, "subgraphs": self._texts}
         self._pieces: dict[str, str] = {}
-        self._messages: dict[str, str | None] = {}
-        """Node -> the message that it writes."""
         self.listener = schema.Listener()
         self.listening = partial(holding, schema.listener, self.listener)
         self.values: dict[str, Any] = {}
@@ -230,9 +228,6 @@ class _Watch:
         if not isinstance(message, AIMessageChunk) or not message.text:
             return
         node = metadata["langgraph_checkpoint_ns"].partition(":")[0]
-        if self._messages.get(node) != message.id:  # of another attempt, it may be
-            yield from self.heard()
-        self._messages[node] = message.id
         self._pieces[node] = self._pieces.get(node, "") + message.text
         if len(self._pieces[node]) >= _PIECE:
             yield schema.TextStreamed(node=node, text=self._pieces.pop(node))

@@ -69,11 +69,7 @@ _MAX_CHAIN = 10
 
 
 def failure_kind(error: BaseException) -> FailureKind | None:
-    """What kind of failure an exception is, or the first exception that it was raised from that tells.
-
-    Returns:
-        The kind; None for what is no failed request.
-    """
+    """What kind of failure an exception is, or the first it was raised from that tells; None: no failed request."""
     return next((kind for link in _chain(error) if (kind := _own_kind(link)) is not None), None)
 
 

@@ -112,7 +112,9 @@ def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]
             yield name, base
         case ast.Attribute(value=base, attr="__dict__") if id(node) not in looked_at:
             yield ANY, base
-        case ast.Call(func=ast.Name(id="globals" | "vars"), args=[]) if id(node) not in looked_at:
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals")), slice=ast.Constant(value=str(name))):
+            yield from [(name, node)] if not isinstance(node.ctx, ast.Load) else []
+        case ast.Call(func=ast.Name(id="globals"), args=[]) if id(node) not in looked_at:
             yield OWN, node
         case ast.Call(func=called, args=[base, *others]):
             name = getattr(called, "id", getattr(called, "attr", ""))
@@ -130,6 +132,8 @@ def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]
 def _looked_at(node: ast.AST) -> list[ast.expr]:
     """The parts of an expression or statement of which nothing but what they hold is used."""
     match node:
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals")) as value, slice=ast.Constant()):
+            return [value]
         case ast.Subscript(value=value, ctx=ast.Load()) | ast.Starred(value=value) | ast.FormattedValue(value=value):
             return [value]
         case ast.Attribute(value=value, attr=name) if name in _LOOKING_METHODS:

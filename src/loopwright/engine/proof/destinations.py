@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, lru_cache, partial
-from os.path import dirname
+from os.path import abspath, dirname
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
@@ -216,17 +216,24 @@ class Source:
             return UNKNOWN if isinstance(value, list | dict) else value  # others have it, and may fill it
         value, module = self.names.get(name, UNKNOWN), str(self.names.get("__name__")).rpartition(".")[2]
         tree = _cells(self.code.co_filename, len(linecache.cache)) or self.scopes[-1]
-        differs = OWN in changes_in(tree) or may_differ(name, value, _changes, called=module)
-        return value if bound_once(tree, name) and not differs else UNKNOWN
+        if not bound_once(tree, name):
+            return UNKNOWN
+        own = not self.code.co_filename.startswith(LIBRARIES) and OWN in changes_in(tree)
+        return UNKNOWN if own or may_differ(name, value, _changes, called=module) else value
 
 
 @lru_cache(maxsize=8)
 def _cells(file: str, _loaded: int) -> ast.Module | None:
     """What was run beside a piece of code that is no module's, as the cells of a notebook are, one after the other."""
     modules = {*map(file_of, [*sys.modules.values()])}
-    beside = [each for each in linecache.cache if each not in modules and dirname(each) == dirname(file)]
-    trees = [_tree("".join(linecache.getlines(each))) for each in beside]
-    return None if file in modules else ast.Module([node for tree in trees for node in tree.body], [])
+    if abspath(file) in modules:
+        return None
+    beside = [each for each in [*linecache.cache] if abspath(each) not in modules and dirname(each) == dirname(file)]
+    trees = {each: _tree("".join(linecache.getlines(each))) for each in beside}
+    # A cell with a function that was edited and run again stands for what it was before.
+    makes = {each for each, tree in trees.items() if any(isinstance(node, FUNCTIONS) for node in tree.body)}
+    latest = {frozenset(bindings(tree)) if each in makes else each: tree for each, tree in trees.items()}
+    return ast.Module([node for tree in latest.values() for node in tree.body], [])
 
 
 def _member(owner: Any, name: str, called: str) -> Any:
@@ -237,8 +244,9 @@ def _member(owner: Any, name: str, called: str) -> Any:
         return cast("Any", owner).value if name == "value" else UNKNOWN
     value = UNKNOWN if owner is UNKNOWN else _held(owner, name)
     if isinstance(owner, ModuleType):
-        own = OWN in _changes_of_file("".join(linecache.getlines(file_of(owner))))
-        differs = own or may_differ(name, value, _changes, ["module"], called=owner.__name__.rpartition(".")[2])
+        module, file = owner.__name__.rpartition(".")[2], file_of(owner)
+        own = not file.startswith(LIBRARIES) and OWN in _changes_of_file("".join(linecache.getlines(file)))
+        differs = own or may_differ(name, value, _changes, ["module"], module, module)
     else:
         kinds = [base.__name__ for base in (owner if isinstance(owner, type) else type(owner)).__mro__]
         differs = value is not UNKNOWN and may_differ(name, value, _changes, kinds, kinds[0], called)

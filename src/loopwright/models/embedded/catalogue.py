@@ -94,9 +94,5 @@ KNOWN: Mapping[str, KnownModel] = MappingProxyType(
 
 
 def pullable_builds(model: KnownModel) -> list[str]:
-    """The names of the entries with the same upstream that can be downloaded.
-
-    Returns:
-        Their names, in the catalogue's order; the model's own is among them if it can be downloaded.
-    """
+    """The downloadable entries with the same upstream, by name in the catalogue's order; its own may be among them."""
     return [other.name for other in KNOWN.values() if other.upstream == model.upstream and other.published]

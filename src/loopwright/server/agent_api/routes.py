@@ -379,6 +379,8 @@ async def run_for_front_end(workflow: str, threads: AllThreads, request: Request
         raise Problem(told, "ConfigError", status=501).exception from None
     hosted = _hosted(threads.context, workflow)
     asked, (run, before) = await agui.begun(threads, hosted, await request.body())
+    if await request.is_disconnected():  # while it waited: nobody will begin the stream that would cancel it
+        threads.context.hub.cancel_soon(run.id)
     return _streaming(agui.frames(threads.context, asked, run, before), run, asked.thread_id)
 
 

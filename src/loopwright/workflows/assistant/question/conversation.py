@@ -41,7 +41,7 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
             before = question if before is None or (question.searches and not pointed) else before
         elif turn.referenced_ids:
             cited = [records[each] for each in turn.referenced_ids if each in records]
-            listed = cited if len(cited) > 1 else listed
+            listed = listed if len(cited) == 1 and cited[0] in listed else cited
     return _next(text, before, cited, listed, reader)
 
 
@@ -50,14 +50,15 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     if before is None or question.smalltalk:
         return question
     sentence = reader.last
-    if len(cited) == 1 and _ordinals(sentence, len(listed)):  # "the third one" - "and the second?"
-        cited = listed or cited
     # "Which has more places?" and "more about that" ask for no others.
     match = sentence.match
     idle = {n for n in range(len(sentence)) if match(n, ("more", "about")) or match(n - 1, ("has", "more"))}
     mends = words("turns", "mends")  # "and Scratch?" corrects nothing
     idle |= {n for n, each in enumerate(sentence.tokens) if each.word in mends and each.taken != "correction"}
     said = {each.word for n, each in enumerate(sentence.tokens) if n not in idle}
+    points = said & (words("turns", "it", "en") - words("turns", "them", "en") - _ONES | {"its"})
+    if len(cited) == 1 and not points and _ordinals(sentence, len(listed)):  # "the third one" - "and the second?"
+        cited = listed or cited
     rest = _content(sentence, reader)
     # "What do I have to bring?", of the one that was shown.
     bare = question.operation == "find" and not question.filters.include
@@ -70,7 +71,7 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
     elsewhere = any(span.condition.slot not in TIMES for span in sentence.spans)
     on_records = question.operation in _ON_RECORDS and not rest and not elsewhere
-    on_those = on_records and not said & {*words("things", "sessions"), *COUNTS}
+    on_those = on_records and not said & {*words("things", "sessions"), *COUNTS} - {"no"}
     several = said & words("turns", "them") and not said & words("turns", "more")
     pointed = _kept(question, sentence, said, cited, before, reader)
     if cited and not pointed and not on_those:
@@ -78,7 +79,10 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     if pointed:
         return pointed.model_copy(update={"unread": (), "doubted": False})
     goes_on = on_those or (on_records and several) or _continues(sentence, said, rest, question)
-    if not goes_on and not _within(question, before):
+    # A subject is asked for within the time that was told before: "I come on Sunday" - "what about Go?".
+    bare = before.operation == question.operation == "find" and not before.topic and not question.filters.include
+    slots = {each.slot for each in before.filters.include}
+    if not goes_on and not (bare and slots and slots <= TIMES):
         return question
     if sentence.language == "en":
         topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
@@ -90,15 +94,15 @@ def _content(sentence: Sentence, reader: Reader) -> list[int]:
     """The words of a turn that can be a subject, without those that only join it to what was before."""
     joining = words("turns", "opens corrects it person more after before what") - words("turns", "mends")
     asking = words("grammar", "speaking asking")
-    ordinals = _ordinals(sentence, 0)
-    return [
+    found = [
         place
         for place in sentence.rest()
         if sentence.word(place) not in joining | asking | _COMPARED.keys()
-        and place not in ordinals
         and reader.weight(sentence, place) >= SUBJECT
         and not reader.is_stray(sentence, place)
     ]
+    ordinals = _ordinals(sentence, 0).keys() - {n for n in found if n + 1 in found and not _ends_at(sentence, n + 1)}
+    return [place for place in found if place not in ordinals]  # "the second", but not of "Second Life"
 
 
 def _ends_at(sentence: Sentence, place: int) -> bool:
@@ -143,13 +147,6 @@ def _continues(sentence: Sentence, said: set[str], rest: list[int], question: Qu
     return bool(opens or bare or (not whole and not rest and (short or points)))
 
 
-def _within(question: Question, before: Question) -> bool:
-    """Whether a subject is asked for within the time that was told before: "I come on Sunday" - "what about Go?"."""
-    bare = before.operation == question.operation == "find" and not before.topic and not question.filters.include
-    slots = {each.slot for each in before.filters.include}
-    return bare and bool(slots) and slots <= TIMES
-
-
 def _pointed(
     question: Question, sentence: Sentence, said: set[str], rest: list[int], cited: Sequence[Record], before: Question
 ) -> Question | None:
@@ -160,6 +157,7 @@ def _pointed(
     it, more = said & words("turns", "it"), said & words("turns", "more")
     person = said & words("turns", "person", "en" if sentence.language == "en" else "")
     slots = [span.condition for span in sentence.spans]
+    topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
     anchor = (named or sessions)[0]
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
     located = it or person or places or said & {"there", "in"}
@@ -183,13 +181,12 @@ def _pointed(
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
         # Of "the same time as the autism one" the last words name what was shown.
         end = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
-        topic = "" if missed else " ".join(sentence.tokens[place].raw for place in rest if place < end)
-        return _of_sessions(question, filters, topic=topic)
+        asked_for = "" if missed else " ".join(sentence.tokens[place].raw for place in rest if place < end)
+        return _of_sessions(question, filters, topic=asked_for)
     if question.searches and (slot := _same(sentence)) and anchor.values(slot):
         same = Condition(slot=slot, values=anchor.values(slot), said=f"the same {slot}")
         exclude = (*question.filters.exclude, *([_none_of([anchor])] if more else []))
         filters = Filters(include=(*question.filters.but(slot).include, same), exclude=exclude)
-        topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
         return question.model_copy(update={"filters": filters, "topic": topic})
     behind = (span for span in sentence.spans if sentence.is_any(span.first - 1, words("turns", "it", "en")))
     kinds = {kind for span in behind for kind in span.condition.values}
@@ -209,7 +206,6 @@ def _pointed(
         by = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
         filters = Filters(include=(*by, *slots), exclude=exclude)
-        topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
         return _of_sessions(question, filters, operation=question.operation, topic=topic)
     return None
 
@@ -217,12 +213,15 @@ def _pointed(
 def _same(sentence: Sentence) -> Literal["room", "track"] | None:
     """What of the shown is pointed at: "that room", "the same track", "there"."""
     for place in range(1, len(sentence)):
-        pointed = sentence.is_any(place - 1, words("turns", "it", "en") | {"same"})
+        pointed = sentence.is_any(place - 1, ("that", "this", "those", "these", "same"))
         if pointed and sentence.is_any(place, words("things", "room track")):
             return "room" if sentence.is_any(place, words("things", "room")) else "track"
-        asks = any(sentence.is_any(other, words("turns", "what", "en")) for other in range(place))
-        exists = sentence.says(place - 1, "be") or sentence.says(place + 1, "be")  # "what is there"
-        if asks and sentence.word(place) == "there" and not exists:
+        asks = {sentence.word(other) for other in range(place)} & words("turns", "what more", "en")
+        exists = sentence.says(place - 1, "be") or sentence.says(place + 1, "be") or sentence.word(place - 1) == "out"
+        timed = any(each.taken in TIMES for each in sentence.tokens[place + 1 : place + 3])
+        # "Who speaks there?" is asked of what was shown.
+        told = timed or (sentence.begins(place + 1) and asks != {"who"})
+        if asks and sentence.word(place) == "there" and told and not exists:
             return "room"
     return None
 

@@ -24,7 +24,7 @@ COUNTS = ("number", "no", "nr")
 """Words that a number stands behind."""
 _POSITIONS = {word: place for place, word in enumerate(table("things")["en"]["positions"].split())}
 """Word -> the place in a row that it says, from zero."""
-_PLACED = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
+_PLACED = re.compile(r"([1-9]\d?)(st|nd|rd|th)?")
 _UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _AND_PARTS = {"quart": 15, "cuarto": 15, "demie": 30, "media": 30}
 """Behind "and" and an hour: the minutes past it."""
@@ -116,11 +116,12 @@ def _compound(word: str) -> tuple[str, str] | None:
 
 
 def _is_short_day(sentence: Sentence, place: int) -> bool:
-    """Whether "sat" or "sun" is a day here: before a time or a sign, or after "on"."""
+    """Whether "sat" or "sun" is a day here: before a time or a sign, or after "on"; no "about the sun"."""
     before, after = sentence.word(place - 1), sentence.word(place + 1)
-    timed = after in words("time", "morning afternoon evening noon after before", "en") or after in ("am", "pm", "")
+    timed = after in words("time", "morning afternoon evening noon after before", "en") or after in ("am", "pm")
     begun = before in ("on", "this", "both", "by") or after[:1].isdigit() or sentence.begins(place + 1)
-    return before not in words("grammar", "be") | {"the", "a", "about"} and (timed or begun)
+    subject = before in ("the", "a") or (before == "about" and not sentence.is_any(place - 2, ("what", "how")))
+    return before not in words("grammar", "be") and (timed or (begun and not subject))
 
 
 def _ask_held(sentence: Sentence, first: int, last: int, found: list[str], named: str) -> None:
@@ -153,11 +154,13 @@ def _ask_numbered(sentence: Sentence, place: int, held: tuple[str, ...]) -> None
 
 
 def position_at(sentence: Sentence, place: int) -> int | None:
-    """The place in a row that a word says, from zero: "second", "2nd", or "2" behind "number"."""
-    word = sentence.word(place)
-    counts = word.isdigit() and (sentence.is_any(place - 1, COUNTS) or sentence.tokens[place].gap.endswith("#"))
-    placed = _PLACED.fullmatch(word)
-    return int(placed[1] if placed else word) - 1 if placed or counts else _POSITIONS.get(word)
+    """The place in a row that a word says, from zero: "second", "2nd", or "2" behind "number"; no "third-party"."""
+    gap, behind = (sentence.tokens[each].gap if 0 <= each < len(sentence) else "." for each in (place, place + 1))
+    denies = sentence.word(place - 1) == "no" and not (gap.startswith(".") or behind.strip())
+    counts = gap.endswith("#") or (sentence.is_any(place - 1, COUNTS) and not denies)
+    placed = _PLACED.fullmatch(sentence.word(place))
+    position = int(placed[1]) - 1 if placed and (placed[2] or counts) else _POSITIONS.get(sentence.word(place))
+    return None if behind == "-" else position
 
 
 def _ask_date(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
@@ -287,11 +290,11 @@ def _join_days(sentence: Sentence, held: tuple[str, ...]) -> None:
         named = sorted((each for each in sentence.spans if each.condition.slot == "day"), key=lambda each: each.first)
         for one, other in pairwise(named):
             dashed = one.last == other.first and sentence.tokens[other.first].gap.strip() in ("-", "–")
-            opens = sentence.is_any(one.first - 1, words("time", "between after")) or not sentence.says(one.last, "and")
+            opens = sentence.is_any(one.first - 1, words("time", "between")) or not sentence.says(one.last, "and")
             to = opens and one.last + 1 == other.first and sentence.is_any(one.last, words("time", "to"))
             first, last = ([day for day in each.condition.values if day != "none"] for each in (one, other))
             days: list[str] = []
-            if spanning and (dashed or to):
+            if spanning and (dashed or to) and (first or last):
                 last = last or held[-1:]
                 ends = {day: min((each for each in last if each >= day), default="") for day in first or held[:1]}
                 days = [each for each in held if any(day <= each <= ends[day] for day in ends)]

@@ -434,7 +434,8 @@ def _relate(question: Question, facts: Facts) -> str:
     identical = facts.evidence.identical
     relation = compare(facts)
     if displaced := next((note for note in facts.evidence.notes if note.startswith(DISPLACED)), None):
-        return f"{UNABLE}: {displaced[:1].lower()}{displaced[1:]}."
+        differs = question.yes_no and identical is False and _SAME.search(question.text)
+        return f"{'No' if differs else UNABLE}: {displaced[:1].lower()}{displaced[1:]}."
     if relation is None and identical is None:
         return f"{UNABLE}: nothing was measured that compares the two images."
     found = _relevant(question, facts) or [item for _, item in facts.present if not question.excluded]
@@ -516,11 +517,11 @@ def _more_of(question: Question, facts: Facts) -> str:
 def _better(question: Question, said: re.Match[str], found: list[DistortionFinding], relation: str | None) -> str:
     """Which of the two is better: the reference is taken as pristine, so what differs from it is worse."""
     if relation == "same":
-        word = ("Yes: " if question.at_least else "No: ") if question.yes_no else ""
+        word = ("Yes: " if question.no_more else "No: ") if question.yes_no else ""
         return capital(f"{word}the image and its reference look the same; no difference that the tools would see.")
     about_reference = re.search(r"\b(?:reference|original)\b", question.text[: said.start()])
     # "No worse than" is the opposite of "worse than".
-    holds = ((said["word"] == "worse") is not bool(about_reference)) is not question.at_least
+    holds = ((said["word"] == "worse") is not bool(about_reference)) is not question.no_more
     word = ("Yes: " if holds else "No: ") if question.yes_no else ""
     because = f" It has {', '.join(map(strength_of, found[:3]))}." if found else ""
     return capital(f"{word}the reference is better, taken as pristine; the image is worse than it.{because}")

@@ -48,7 +48,8 @@ def _held_against(question: Question, file: Mapping[str, Any]) -> str:
     name = next((name for name in question.attributes if name in sizes), None)
     if number is None or name is None:
         return ""
-    figure = re.sub(r",(?=\d{3}(?!\d))", "", number[1]).replace(",", ".")  # "1,920", and "1,5" for 1.5
+    figure = re.sub(r",(?=\d{3}(?!\d))", "", number[1])  # "1,920", and "1,5" for 1.5
+    figure = figure.replace(",", "." if re.fullmatch(r"\d+,\d+", figure) else "")
     have, wanted = sizes[name], float(figure) * _UNITS.get(number[2], 1)
     less = _LESS.search(text)
     compared = less or _MORE.search(text)

@@ -118,7 +118,13 @@ class Question(BaseModel):
     @property
     def at_least(self) -> bool:
         """Whether as much will do: "at least as sharp as", "no less sharp than", "no worse than"."""
-        return bool(_AT_LEAST.search(self.text))
+        found = _AT_LEAST.search(self.text)
+        return self.no_more or bool(found and not _COMPARATIVE.match(self.text, found.end()))
+
+    @property
+    def no_more(self) -> bool:
+        """Whether the opposite of a comparative is asked for: "no worse than"."""
+        return bool(_NO_MORE.search(self.text))
 
     @property
     def open(self) -> bool:
@@ -133,10 +139,9 @@ class Question(BaseModel):
 
 
 _SENTENCE = re.compile(r"(?<!\bvs\.)(?<=[.!?;:…])\s+|\n+|\s[–—]\s")
-_AT_LEAST = re.compile(
-    r"\b(?:at least|no (?:less|fewer|lower)|mindestens|au moins|al menos|almeno)\b"
-    r"|\b(?P<no_more>no (?:worse|more|\w+er))\b(?=.* than\b)"
-)
+_AT_LEAST = re.compile(r"\b(?:at least|no (?:less|fewer|lower)|mindestens|au moins|al menos|almeno)\b")
+_NO_MORE = re.compile(r"\b(?:no|at least not) (?!(?:other|longer|fewer|lower)\b)(?:worse|more|\w+er)\b(?=.* than\b)")
+_COMPARATIVE = re.compile(r" (?:(?!(?:as|\w*so)\b)\w+ ){0,2}(?:worse|more|less|\w+er)\b")
 _NOT_AS = re.compile(r"\b(?:not|nicht) (?:quite |nearly |ganz )?(?:as|so) ")
 _AS = re.compile(r"(?:as|so) (?:(?:much|many|viele?|the|its|my|our|\w+ly) )?")
 _MORE = r"(?:and|but|und|aber|et|mais|y|pero)"
@@ -148,14 +153,7 @@ _EXISTS = re.compile(r"\bany\b|\bthere\b|\bgibt es\b|\by a\b|\bhay\b|\bhas\b|\bh
 
 
 def read_questions(stem: str) -> tuple[Question, ...]:
-    """What a text asks.
-
-    Args:
-        stem: The query, without answer options in letters and without regions in numbers.
-
-    Returns:
-        At least one question; one that is declined if nothing in it is about the quality of an image.
-    """
+    """What a query without lettered options and regions in numbers asks: at least one question, if only to decline."""
     text = corrected(_spoken(stem))
     sentences: list[str] = []
     for sentence in filter(str.strip, _SENTENCE.split(text)):
@@ -372,7 +370,9 @@ class _Reader:
         strength = strength and not re.search(r"\bqualit", self.clause)
         scale = read_scale(self.clause, of_fault=strength)
         # "At ISO 100 and 1/60 s. Is it good?" tells no scale.
-        scale = scale or (read_scale(self.text) if self.has("rate") or (self.has("good") and not self.yes_no) else None)
+        graded = any(_of(each, self.context) for each in ("rate", "scales")) or re.search(r"\bfrom \d", self.context)
+        graded = graded or not self.yes_no
+        scale = scale or (read_scale(self.text) if self.has("rate") or (self.has("good") and graded) else None)
         threshold = read_threshold(self.clause)
         places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
         # "Is the left side blurrier?" has the other side to compare with.
@@ -457,7 +457,10 @@ class _Reader:
         # "Is this a good portrait?" is about a kind of picture, "is the format right?" about the file.
         kind = {"orientation", "colour", "format"}.issuperset(attributes)
         kind = kind and not re.search(r"orientation|format|type\b|extension", self.clause)
-        suits = suits or (kind and (scale is not None or has("rate") or has("good")))
+        # "Is it okay that it is a PNG?" does not praise it.
+        praised = (self.clause[span.end :] for span in self.spans if span.section == "good")
+        praised = not all(re.match(r" (?:that|dass|que|che)\b", rest) for rest in praised)
+        suits = suits or (kind and (scale is not None or has("rate") or praised))
         told = attributes and not strong and not suits and not has("bad") and ("print" in attributes or not remedies)
         says = has("metrics") and re.search(r"\b(?:say|says|give|gives|report|values?|scores?|results?)\b", self.clause)
         converts = attributes == ("format",) and has("reference")
@@ -590,9 +593,9 @@ class _Reader:
         return _BY_COMPARATIVE.get(name) if span.text.endswith("er") and not more else None
 
     def _sought(self) -> Literal["more", "less", "equal"] | None:
-        at_least = _AT_LEAST.search(self.clause)
-        less = bool(_NOT_AS.search(self.clause)) or (self.has("less") and not at_least)
-        less = less or bool(at_least and at_least["no_more"])
+        no_more, at_least = _NO_MORE.search(self.clause), _AT_LEAST.search(self.clause)
+        at_least = at_least or no_more
+        less = bool(_NOT_AS.search(self.clause) or no_more) or (self.has("less") and not at_least)
         if self._alike() and not (less or at_least):
             return "equal"
         beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
@@ -715,8 +718,14 @@ def _asked(clause: str) -> str:
         after = {other.section for other in found if other.start == span.end + 1}
         # "Is this sharp everywhere?" has no noun after its adjective.
         noun = after & {"image", "topics", "parts"} or not (after or begins[1])
+        # "Is the noise, blur or compression worse?", "was the photo denoised or sharpened?" ask about them.
+        noun = noun and re.match(r" [^\W\d_]", clause[span.end :])
+        named = any(begins.end() <= other.start < span.start and other.section == "image" for other in found)
+        named = named or clause.startswith(" or ", span.end)
         describes = span.section in ("faults", "praise", "good") and span.start == begins.end() and noun
-        if begins.end() <= span.start < last and (describes or span.section in _NO_SUBJECT):
+        # "Is the compression causing blur?": the name of a fault describes no unknown thing.
+        describes = describes and (after or span.section != "faults" or not canonical(span).startswith(span.text))
+        if begins.end() <= span.start < last and (describes or (span.section in _NO_SUBJECT and not named)):
             clause = clause[: span.start] + "…" * len(span.text) + clause[span.end :]
     return clause
 

@@ -54,11 +54,7 @@ def spoken(text: str) -> str:
 
 @functools.lru_cache(maxsize=512)
 def spans(text: str) -> tuple[Span, ...]:
-    """What the words of a text mean, which is as `spoken` gives it.
-
-    Returns:
-        In order; of words about content that lie within longer ones, the longer ones alone.
-    """
+    """What the words of a `spoken` text mean, in order; of words about content within longer ones, the longer ones."""
     # English before the others where both cover as much, because a bare "JPEG" is any language's.
     read = [list(_found(text, language)) for language in LANGUAGES]
     found = max(read, key=lambda found: len({at for span in found for at in range(span.start, span.end)}))
@@ -66,10 +62,10 @@ def spans(text: str) -> tuple[Span, ...]:
         found += [span for span in _found(text, LANGUAGES[0]) if span.section == "faults"]
     content = [span for span in found if span.section in CONTENT]
     kept = [span for span in found if span.section not in CONTENT or not any(_within(span, other) for other in content)]
-    # "The lower contrast" is less of it, "the lower window" a place.
-    less = {span.start - 1 for span in content} | {
-        match.start() for match in re.finditer(r" (?:than|on|in|at)\b", text)
-    }
+    # "The lower contrast" is less of it, "the lower window" a place, and so is what stands beside "the upper or".
+    beside = re.finditer(r"\b(?:upper|top) (?:\w+ )?(?:or|and|than) (?:the )?lower\b", text)
+    less = {span.start - 1 for span in content} - {match.end() for match in beside}
+    less |= {match.start() for match in re.finditer(r" (?:than|on|in|at)\b", text)}
     kept = [span for span in kept if span.text != "lower" or (span.section == "less") is (span.end in less)]
     return tuple(sorted(dict.fromkeys(kept), key=lambda span: (span.start, -span.end)))
 

@@ -66,11 +66,7 @@ def what_it_is(head: bytes) -> str:
 
 
 def no_picture(image: Image.Image, head: bytes) -> str | None:
-    """Say why an opened file is not to be judged: a drawing, a video, or a raw file behind a preview.
-
-    Returns:
-        What it is with the way out, or None if it may be judged.
-    """
+    """Why an opened file is not to be judged, and the way out: a drawing, a video, a raw file behind a preview."""
     if image.format in NO_PICTURES:
         return f"a file of the format {image.format}, which needs another program to be read; convert it to PNG"
     if image.format != "TIFF":

@@ -33,15 +33,10 @@ _HOLDS_ALONE = 0.5
 _HOLDS_TOGETHER = 0.25
 _LEAST_INNER = 4
 _NOT_BORNE_OUT = "The documents do not bear out an answer to this."
-_PLAIN = str.maketrans(
-    {
-        **dict.fromkeys("“”„‟«»″", '"'),
-        **dict.fromkeys("‘’‚‛′", "'"),
-        **dict.fromkeys("‐‑‒–—―−", "-"),
-    }
-)
-# What a quote need not repeat: soft hyphens, and Markdown's marks of emphasis and code.
-_UNSEEN = "\u00ad*`"
+_PLAIN = str.maketrans("“”„‟«»″‘’‚‛′‐‑‒–—―−", '"' * 7 + "'" * 5 + "-" * 7)
+# What a quote need not repeat: soft hyphens, signs of trade marks, Markdown's marks of emphasis and code, or those put
+# for them: ' that stands not within a word.
+_UNSEEN = re.compile(r"[\u00ad*`™℠®]|(?<![^\W_])'|'(?![^\W_])")
 # Between the digits of a number; an ordinary space may also stand between two numbers.
 _NARROW = str.maketrans(dict.fromkeys("\u00a0\u2009\u202f", "'"))
 
@@ -239,10 +234,12 @@ def _plain(text: str) -> tuple[str, list[int]]:
     """A text in plain characters with single spaces, and where each of its characters stands in the source."""
     kept: list[str] = []
     places: list[int] = []
+    text = text.translate(_PLAIN)
+    unseen = {match.start() for match in _UNSEEN.finditer(text)}
     for place, character in enumerate(text):
-        if character in _UNSEEN or (character.isspace() and kept[-1:] == [" "]):
+        if place in unseen or (character.isspace() and kept[-1:] == [" "]):
             continue
-        parts = " " if character.isspace() else unicodedata.normalize("NFKD", character.translate(_PLAIN))
+        parts = " " if character.isspace() else unicodedata.normalize("NFKD", character)
         kept += parts
         places += [place] * len(parts)
     return "".join(kept), places

@@ -51,9 +51,10 @@ Column = Sequence[str]
 def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """What a row says: field -> value, for the fields that it fills."""
     by_name: dict[str, Any] = {}
+    lists = {name for field in _LISTS for name in _fields()[table].get(field, ())}
     for column, value in row.items():
-        if value not in (None, "", []):
-            name = _name(column, table)
+        name = _name(column, table)
+        if value not in (None, "", []) and (name in lists or name not in by_name):  # "startTime" beside "start_time"
             by_name[name] = f"{as_text(by_name[name])}; {as_text(value)}" if name in by_name else value
     found: dict[str, Any] = {}
     taken: set[str] = set()

@@ -40,12 +40,14 @@ def as_text(value: object) -> str:
 
 Row = tuple[str, dict[str, Any]]
 """A row of a table: its place in words, for messages, and its values by column."""
+Fields = Callable[[dict[str, Any]], dict[str, Any]]
+"""What the fields of a table are by a row's columns."""
 
 
-def read_rows(source: Source, fills: Callable[[dict[str, Any]], int]) -> tuple[list[Row], dict[str, Any]]:
+def read_rows(source: Source, table: str, fields: Fields) -> tuple[list[Row], dict[str, Any]]:
     """Read the rows of a table, and what stands beside them in a JSON object; rows that cannot be used are told.
 
-    Of several lists in a JSON object that one is read whose rows fill most fields, as `fills` counts them.
+    Of several lists in a JSON object one with times is read, called as the table, or whose rows fill most fields.
 
     Raises:
         DocumentError: If it is damaged as a whole, or is none of these.
@@ -58,7 +60,7 @@ def read_rows(source: Source, fills: Callable[[dict[str, Any]], int]) -> tuple[l
     if suffix in (".md", ".markdown"):
         return _markdown(source, read_text(source)), {}
     if suffix == ".json":
-        return _of_json(source, json_of(source, read_text(source)), fills)
+        return _of_json(source, json_of(source, read_text(source)), table, fields)
     raise source.error(f"has an unknown ending {suffix!r}; known: .csv, .tsv, .json, .jsonl, .ndjson, .md, .markdown")
 
 
@@ -67,13 +69,16 @@ def read_text(source: Source) -> str:
     return text_of(source, source.data(source.limits.text_bytes))
 
 
-def _of_json(source: Source, value: object, fills: Callable[[dict[str, Any]], int]) -> tuple[list[Row], dict[str, Any]]:
+def _of_json(source: Source, value: object, table: str, fields: Fields) -> tuple[list[Row], dict[str, Any]]:
     """The rows of a JSON value: an array of objects, or an object that holds one, or several that are alike."""
     about = as_mapping(value)
     held = {name: [*filter(None, map(as_mapping, as_list(inner)))] for name, inner in about.items()}
-    keys = {name: {key for item in items for key in item} for name, items in held.items() if items}
-    best = max(keys, key=lambda name: max(map(fills, held[name])), default="")
-    alike = [name for name in keys if 2 * len(keys[name] & keys[best]) > len(keys[best])]
+    filled = {name: max(map(fields, items), key=len) for name, items in held.items() if items}
+    keys = {name: {key for item in held[name] for key in item} for name in filled}
+    timed = [name for name in filled if "title" in filled[name] and {"day", "start"} & filled[name].keys()]
+    best = max(timed or keys, key=lambda name: (name.lower() == table, len(filled[name])), default="")
+    near = [name for name in timed or keys if len(filled[best]) < max(1, 2 * len(filled[name]))]
+    alike = [name for name in near if 2 * len(keys[name] & keys[best]) > len(keys[best])]
     items = [item for name in alike for item in as_list(about[name])] or as_list(value)
     rows = [*_objects(source, "element", enumerate(items, 1))]
     if not rows:

@@ -158,7 +158,7 @@ def _read(source: Source, table: Table) -> Sheet:
         return ical(source)
     if is_schedule and suffix == ".json" and is_pretalx(value := json_of(source, files.read_text(source))):
         return pretalx(value)
-    return _of_rows(source, *files.read_rows(source, lambda row: len(columns.row_values(table, row))), table)
+    return _of_rows(source, *files.read_rows(source, table, lambda row: columns.row_values(table, row)), table)
 
 
 def _refer(rows: list[files.Row], beside: Mapping[str, Any]) -> None:

@@ -259,9 +259,5 @@ class PairFeatures:
 
 
 def finite(numbers: dict[str, float]) -> dict[str, float]:
-    """The entries that are finite, as plain floats, rounded to six significant digits.
-
-    Returns:
-        A new mapping in the same order.
-    """
+    """The entries that are finite, as plain floats of six significant digits, in the same order."""
     return {name: float(f"{value:.6g}") for name, value in numbers.items() if math.isfinite(value)}

@@ -29,10 +29,7 @@ def linear_filter(image: Plane, origin: Plane) -> dict[str, float]:
     """Transfer function and coherence between reference and image by Welch's method.
 
     With cross spectrum Sxy and spectra Sxx, Syy, the best linear filter is Sxy / Sxx, and Syy - |Sxy|^2 / Sxx is what
-    it leaves.
-
-    Returns:
-        The fields of `PairFeatures` about the filter that leads from the (toned) reference to the image.
+    it leaves. Given are the fields of `PairFeatures` about the filter that leads from the toned reference to the image.
     """
     x, y = tile_spectra(origin), tile_spectra(image)
     sxx = mean_power(x) + 1e-6
@@ -89,9 +86,6 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
 
     Of images with a side beyond 1,536 pixels, the middle 1,536 x 1,536 are compared at full resolution.
 
-    Returns:
-        The features.
-
     Raises:
         ImageError: If an array is not uint8 RGB, or a side has fewer than 32 pixels.
     """
@@ -110,8 +104,12 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     gain, saturation = point["contrast_gain"], point["saturation_ratio"]
     shifts, shifted, whole = _channel_shift(clean, predicted)
     toned_luma, image_luma = _luma(predicted), _luma(clean)
-    aligned = mean_square(image_luma - _moved(toned_luma, whole)) < ALIGNED * mean_square(image_luma - toned_luma)
+    displaced, moved = float(np.linalg.norm(whole)), _moved(toned_luma, whole)
+    aligned = mean_square(image_luma - moved) < ALIGNED * mean_square(image_luma - toned_luma)
     linear = linear_filter(image_luma, toned_luma)
+    # A motion blur to one side alone is a displacement too, in proportion to its length.
+    track = linear_filter(image_luma, moved) if aligned else linear
+    aligned = aligned and displaced > 2 * (track["blur_sigma"] - track["blur_sigma_minor"])
     left = clean - predicted
     left_energy = mean_square(left)
     shift_energy = max(0.0, left_energy - mean_square(clean - shifted)) if shifts > 0.15 else 0.0
@@ -135,7 +133,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         channel_shift=shifts,
         channel_shift_rms=math.sqrt(shift_energy),
         filter_rms=math.sqrt(filter_energy),
-        displaced=float(np.linalg.norm(whole)) if aligned else 0.0,
+        displaced=displaced if aligned else 0.0,
         **linear,
         residual_rms=math.sqrt(max(0.0, left_energy - shift_energy - filter_energy)),
         residual_flatness=flatness,

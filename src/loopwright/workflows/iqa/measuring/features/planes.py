@@ -23,10 +23,7 @@ SMALLEST = 32
 
 
 def checked(rgb: Rgb, what: str = "the detection of distortions", smallest: int = SMALLEST) -> Rgb:
-    """Return the image if it can be measured.
-
-    Returns:
-        The same array.
+    """Return the image, the same array, if it can be measured.
 
     Raises:
         ImageError: If dtype or shape are different, or a side has fewer pixels.

@@ -31,6 +31,7 @@ _ROWS = frozenset("li tr option".split())
 _BLOCKS = ["table", "tr", "pre", "ul", "ol", *_HEADINGS]
 _LATIN = ("iso-8859-1", "latin-1", "latin1", "windows-1252", "cp1252")
 _SPACES = re.compile(r"\s+")
+_WORDS = re.compile(r"(?<!\S)[(\"']?[^\W\d_]+[.,;:!?)\"']*(?!\S)")
 _DOUBLE_SPACES = re.compile(r" *(\n) *| +( )")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
@@ -106,8 +107,10 @@ class _Page:
         if tag.name == "tr" and self._row(tag):
             return []
         if tag.name == "pre":
-            if (code := tag.get_text().strip("\n")).strip():
-                self._layout.paragraph(f"```\n{code}\n```")
+            code = tag.get_text().strip("\n")
+            # Mail and plain text stand there too: prose fills its lines with words, which code does not.
+            prose = len(_WORDS.findall(code)) >= 5 * len(re.findall(r"^.*\S", code, re.MULTILINE))
+            self._layout.paragraph(code if prose else f"```\n{code}\n```")
             return []
         return [(tag.name,), *inside]
 

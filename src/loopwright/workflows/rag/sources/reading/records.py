@@ -158,7 +158,7 @@ def _flat(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any
 
 
 def _is_list_of_objects(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in cast(list[Any], value))
+    return isinstance(value, list) and any(isinstance(each, dict) for each in cast(list[Any], value))
 
 
 def _triple(source: Source, fields: Mapping[str, Any], key: str) -> tuple[str, tuple[str, ...]]:
