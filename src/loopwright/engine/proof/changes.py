@@ -67,7 +67,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
             marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
             fills = own is None and id(node) in filling
             marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if fills else SHARED])
-        for name, base in _stores(node, looked_at):
+        for name, base in _stores(node, looked_at, local=own is not None):
             called = getattr(base, "id", getattr(base, "attr", ""))
             for each in (name, ANY + called) if name == ANY else (name,):
                 found.setdefault(each, set()).add((own or {}).get(getattr(base, "id", ""), ""))
@@ -105,7 +105,7 @@ def may_differ(
     return filled or not changes.isdisjoint({"", *kinds})
 
 
-def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]:
+def _stores(node: ast.AST, looked_at: set[int], *, local: bool) -> Iterator[tuple[str, ast.AST]]:
     """The attributes to which a piece of the syntax gives a value, each with the object whose it is."""
     match node:
         case ast.Attribute(value=base, attr=name, ctx=ast.Store() | ast.Del()):
@@ -113,9 +113,9 @@ def _stores(node: ast.AST, looked_at: set[int]) -> Iterator[tuple[str, ast.AST]]
         case ast.Attribute(value=base, attr="__dict__") if id(node) not in looked_at:
             yield ANY, base
         case ast.Subscript(value=ast.Call(func=ast.Name(id="globals")), slice=ast.Constant(value=str(name))):
-            yield from [(name, node)] if not isinstance(node.ctx, ast.Load) else []
-        case ast.Call(func=ast.Name(id="globals"), args=[]) if id(node) not in looked_at:
-            yield OWN, node
+            yield from [(name, node)] if not isinstance(node.ctx, ast.Load) or id(node) not in looked_at else []
+        case ast.Call(func=ast.Name(id="globals" | "vars" as names), args=[]) if id(node) not in looked_at:
+            yield from [] if local and names == "vars" else [(OWN, node)]
         case ast.Call(func=called, args=[base, *others]):
             name = getattr(called, "id", getattr(called, "attr", ""))
             if name in ("setattr", "__setattr__", "delattr", "__delattr__"):

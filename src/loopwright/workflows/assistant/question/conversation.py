@@ -218,9 +218,10 @@ def _same(sentence: Sentence) -> Literal["room", "track"] | None:
             return "room" if sentence.is_any(place, words("things", "room")) else "track"
         asks = {sentence.word(other) for other in range(place)} & words("turns", "what more", "en")
         exists = sentence.says(place - 1, "be") or sentence.says(place + 1, "be") or sentence.word(place - 1) == "out"
-        timed = any(each.taken in TIMES for each in sentence.tokens[place + 1 : place + 3])
+        timed = any(each.taken in TIMES for each in sentence.tokens[place + 1 : place + 4])
         # "Who speaks there?" is asked of what was shown.
-        told = timed or (sentence.begins(place + 1) and asks != {"who"})
+        ends = sentence.begins(place + 1) and asks != {"who"}
+        told = timed or ends or sentence.word(place + 1) in ("about", "on", "for")
         if asks and sentence.word(place) == "there" and told and not exists:
             return "room"
     return None

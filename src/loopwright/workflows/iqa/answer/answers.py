@@ -434,7 +434,7 @@ def _relate(question: Question, facts: Facts) -> str:
     identical = facts.evidence.identical
     relation = compare(facts)
     if displaced := next((note for note in facts.evidence.notes if note.startswith(DISPLACED)), None):
-        differs = question.yes_no and identical is False and _SAME.search(question.text)
+        differs = question.yes_no and identical is False and not question.terms and _SAME.search(question.text)
         return f"{'No' if differs else UNABLE}: {displaced[:1].lower()}{displaced[1:]}."
     if relation is None and identical is None:
         return f"{UNABLE}: nothing was measured that compares the two images."

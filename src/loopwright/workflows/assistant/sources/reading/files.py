@@ -75,9 +75,13 @@ def _of_json(source: Source, value: object, table: str, fields: Fields) -> tuple
     held = {name: [*filter(None, map(as_mapping, as_list(inner)))] for name, inner in about.items()}
     filled = {name: max(map(fields, items), key=len) for name, items in held.items() if items}
     keys = {name: {key for item in held[name] for key in item} for name in filled}
-    timed = [name for name in filled if "title" in filled[name] and {"day", "start"} & filled[name].keys()]
-    best = max(timed or keys, key=lambda name: (name.lower() == table, len(filled[name])), default="")
-    near = [name for name in timed or keys if len(filled[best]) < max(1, 2 * len(filled[name]))]
+    # What says nothing but when is the list of days or slots that the sessions refer to.
+    when = {"key", "title", "subtitle", "day", "start", "end", "duration"}
+    says = {name: filled[name].keys() - when for name in keys}
+    timed = [name for name in keys if "title" in filled[name] and {"day", "start"} & filled[name].keys() and says[name]]
+    best = max(keys, key=lambda name: (name.lower() == table, name in timed, len(filled[name])), default="")
+    kin = [name for name in keys if (name in timed) is (best in timed) or "speakers" in says[name]]
+    near = [name for name in kin if len(filled[best]) < max(1, 2 * len(filled[name]))]
     alike = [name for name in near if 2 * len(keys[name] & keys[best]) > len(keys[best])]
     items = [item for name in alike for item in as_list(about[name])] or as_list(value)
     rows = [*_objects(source, "element", enumerate(items, 1))]

@@ -158,7 +158,8 @@ def _flat(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any
 
 
 def _is_list_of_objects(value: object) -> bool:
-    return isinstance(value, list) and any(isinstance(each, dict) for each in cast(list[Any], value))
+    listed = [each for each in cast(list[Any], value) if each is not None] if isinstance(value, list) else []
+    return bool(listed) and all(isinstance(each, dict) for each in listed)
 
 
 def _triple(source: Source, fields: Mapping[str, Any], key: str) -> tuple[str, tuple[str, ...]]:
