@@ -174,7 +174,7 @@ def test_a_language_is_read_before_talks_and_a_kind_not_within_a_subject() -> No
     assert read("food; cheese doesn't count").filters.without == ("cheese",)
     assert not read("we have no money for a hall, anything about repair?").filters.without
     assert asked(read("Was gibt es im Track Food and Farming?"), "track") == [("Food and Farming",)]
-    assert read("what starts on Sunday at 10:00").topic == ""
+    assert read("what starts on Sunday at 10:00").topic == read("which talks are there?").topic == ""
 
 
 def test_a_number_before_what_is_asked_for_is_how_many_are_wanted_and_twice_is_not_dropped() -> None:

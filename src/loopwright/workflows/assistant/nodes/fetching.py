@@ -126,10 +126,7 @@ class AcknowledgmentReply(BaseModel):
 async def generate_acknowledgment(state: AssistantState, services: Services) -> dict[str, Any]:
     """Tell the person what is looked for, before anything is searched.
 
-    Reads ``messages`` and ``profile``.
-
-    Returns:
-        ``acknowledgment``.
+    Reads ``messages`` and ``profile``; gives ``acknowledgment``.
     """
     by_rules = acknowledged_by_rules(state, services)
     # Where nothing is searched, there is nothing to say first.

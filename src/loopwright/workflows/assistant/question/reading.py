@@ -343,7 +343,8 @@ class Reader:
         telling = sum(sentence.word(place) not in STOP_WORDS for place in rest)
         least = SUBJECT if (conditions or len(rest) < 4) and telling < 6 else SUBJECT / 2
         if not english and max(weights.values(), default=0.0) < least:
-            whole = not sentence.spans and len(rest) > 3 and self.operation(sentence).operation == "find"
+            says = len(rest) > 3 and not all(_only_asks(sentence.word(place)) for place in rest)
+            whole = says and not sentence.spans and self.operation(sentence).operation == "find"
             return sentence.raw(0, len(sentence)) if whole else ""
         kept = [place for place in rest if weights[place] > 0 or len(rest) > 3]
         heavy = [place for place in kept if weights[place] >= SUBJECT]
