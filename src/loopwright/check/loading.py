@@ -33,7 +33,7 @@ from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
 
-_BEFORE, _ROOTS = frozenset(sys.modules), list[Path]()
+_BEFORE, _ROOTS = frozenset(sys.modules), dict[Path, None]()
 """The modules that no check has imported, and the folders that checked ones lie in, the last one last."""
 
 
@@ -102,8 +102,9 @@ def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise GraphError(f"there is no file {path}")
     root, name = _root_and_name(path)
-    if root not in _ROOTS[-1:]:  # another project may use the same names
-        _ROOTS.append(root)
+    if root != next(reversed(_ROOTS), None):  # another project may use the same names
+        _ROOTS.pop(root, None)
+        _ROOTS[root] = None
         for each in sys.modules.keys() - _BEFORE:
             file = file_of(sys.modules[each])
             if file.startswith(LIBRARIES):

@@ -130,7 +130,7 @@ class Project:
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
         self.find, self.imports, self._mentioning = cache(self._find), cache(self._imports), cache(self._mention)
-        self.changes_in, self._given_in = cache(changes_in), cache(given_in)
+        self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
         self.resets = False

@@ -207,10 +207,9 @@ def may_differ(owner: Any, name: str, value: Any, called: str | None = "", *, be
     if not isinstance(of, Frame | ClassValue) or of.project is None or value is UNKNOWN:
         return False
     if isinstance(of, Frame):
-        own = OWN in of.project.changes_in(of.node)
-        stem = of.file.stem
-        others = "" if called is None else stem
-        return own or changes.may_differ(name, value, of.project.changes, (), others, stem, read=True)
+        own, stem = OWN in of.project.changes_in(of.node), of.file.stem
+        spoken = "" if called is None else stem
+        return own or changes.may_differ(name, value, of.project.changes, (), spoken, stem, read=True)
     kinds = [each.name for each in of.order()] + [BEGUN] * begun
     return changes.may_differ(name, value, of.project.changes, kinds, of.name, called or "", read=True)
 

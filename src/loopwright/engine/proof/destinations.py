@@ -215,10 +215,12 @@ class Source:
             value = self.given.get(name, self.cells.get(name, UNKNOWN)) if fixed else UNKNOWN
             return UNKNOWN if isinstance(value, list | dict) else value  # others have it, and may fill it
         value, module = self.names.get(name, UNKNOWN), str(self.names.get("__name__")).rpartition(".")[2]
-        tree = _cells(self.code.co_filename, len(linecache.cache)) or self.scopes[-1]
+        file, tree = self.code.co_filename, self.scopes[-1]
+        if self.names.get("__file__") != file:  # of a module's file, nothing has to be looked for
+            tree = _cells(file, len(linecache.cache)) or tree
         if not bound_once(tree, name):
             return UNKNOWN
-        own = not self.code.co_filename.startswith(LIBRARIES) and OWN in changes_in(tree)
+        own = not file.startswith(LIBRARIES) and OWN in changes_in(tree)
         return UNKNOWN if own or may_differ(name, value, _changes, called=module) else value
 
 
