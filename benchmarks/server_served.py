@@ -67,10 +67,13 @@ def samples() -> list[Workflow]:
     from loopwright.workflows.assistant.workflow import AssistantWorkflow
     from loopwright.workflows.iqa.services import Services as IqaServices
     from loopwright.workflows.iqa.workflow import IQAWorkflow
+    from loopwright.workflows.rag.config import RAGConfig
+    from loopwright.workflows.rag.services import Services as RagServices
+    from loopwright.workflows.rag.sources.sample import sample_store as town
     from loopwright.workflows.rag.workflow import RagWorkflow
 
     assistant = AssistantWorkflow(AssistantServices.of(AssistantConfig(), sample_store()))
-    return [assistant, RagWorkflow.sample(), IQAWorkflow(IqaServices())]
+    return [assistant, RagWorkflow(RagServices.of(RAGConfig(), town())), IQAWorkflow(IqaServices())]
 
 
 def serve_history(ready: Connection, folder: str, workflows: str) -> None:

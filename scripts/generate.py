@@ -89,7 +89,7 @@ def llms() -> str:
         title, *paragraphs = path.read_text(encoding="utf-8").strip().split("\n\n")
         first = " ".join(next(each for each in paragraphs if each[0] not in "#|!").split())
         said = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", first)
-        lines.append(f"- [{title.lstrip('# ')}]({path.name}): {re.split(r'(?<=[.:]) ', said)[0]}")
+        lines.append(f"- [{title.lstrip('# ')}]({path.name}): {re.split(r'(?<=[.]) ', said)[0]}")
     lines += ["", "## For coding agents", "", f"- [Bound this graph]({skill}): the steps, as a skill", ""]
     return "\n".join(lines)
 

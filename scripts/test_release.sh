@@ -36,6 +36,15 @@ for python in 3.11 3.14; do
   echo "extras on Python $python: $(wc -w <<<"$extras") tried, with built packages alone"
 done
 
+# With nothing installed; the wheel's folder stands for the index on which it will be.
+uvx=("$uv" tool run --isolated --quiet --find-links "$place/dist" --constraints requirements.lock --from "loopwright[iqa]")
+if "${uvx[@]}" loopwright iqa assess src/loopwright/workflows/iqa/data/sample/harbour.png >"$place/log" 2>&1; then
+  echo "uvx: works"
+else
+  echo "uvx: does not work: $(tail -3 "$place/log")"
+  failed=1
+fi
+
 cp examples/agent.py "$place/agent.py"
 for python in 3.11 3.12 3.13 3.14; do
   if ! "$uv" python find --quiet $python >/dev/null 2>&1 && ! "$uv" python install --quiet $python 2>/dev/null; then

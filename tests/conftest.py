@@ -33,7 +33,7 @@ settings.load_profile("every_run")
 
 TESTS = Path(__file__).parent
 LONGEST = (
-    "workflows/test_phrasing_sets.py",
+    "durability/test_kills.py",
     "browser/test_devtools.py",
     "durability/test_hosts.py",
     "server/test_server_line.py",
@@ -132,5 +132,5 @@ def keep_log_levels() -> Iterator[None]:
 
 def _loggers() -> list[logging.Logger]:
     """The root logger and all of this package's that exist by now."""
-    known = [logger for logger in logging.Logger.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
-    return [logging.getLogger(), *(logger for logger in known if logger.name.split(".")[0] == "loopwright")]
+    known = [logger for name, logger in logging.Logger.manager.loggerDict.items() if name.startswith("loopwright")]
+    return [logging.getLogger(), *(logger for logger in known if isinstance(logger, logging.Logger))]

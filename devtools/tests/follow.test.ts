@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError, followRun, get, query } from '../src/lib/api/client';
 import type { LoggedEvent } from '../src/lib/api/types';
 import { connection } from '../src/lib/stores/connection.svelte';
+import { openRun } from '../src/lib/stores/run.svelte';
 
 let server: Server;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -111,6 +112,22 @@ describe('followRun', () => {
     answer = (_request, response) => json(response, { error: 'there is no run r', error_type: 'NotFound', can_retry: false }, 404);
     await expect(follow()).rejects.toMatchObject({ error: 'there is no run r', status: 404 });
   });
+});
+
+it('a run that stands still is looked at again after a reply that says so', async () => {
+  const looks: string[] = [];
+  answer = (request, response) => {
+    const url = request.url ?? '';
+    if (url === '/runs/r') return json(response, { id: 'r', status: looks.length < 3 ? 'waiting' : 'finished', models: {}, parent: null });
+    if (url === '/runs/r/graph') return json(response, { nodes: [], edges: [], loops: [] });
+    looks.push(url);
+    if (looks.length === 2) return json(response, { error: 'ask again', error_type: 'Busy', can_retry: true }, 503);
+    json(response, { events: [], next: null, total: looks.length < 3 ? 0 : 1 });
+  };
+  void openRun.open('r');
+  await vi.waitFor(() => expect(openRun.record?.status).toBe('finished'), 20_000);
+  expect(openRun.error).toBeNull();
+  openRun.close();
 });
 
 describe('get', () => {

@@ -59,6 +59,14 @@ describe('formatAgo', () => {
   ])('calls %s s before %s', (seconds, written) => expect(formatAgo(now - seconds * 1000, now)).toBe(written));
 });
 
+it('dates are those of the clock here', () => {
+  const zone = process.env.TZ;
+  process.env.TZ = 'Pacific/Auckland';
+  expect(formatAgo('2026-02-08T12:00:00Z', Date.parse('2026-03-10T12:00:00Z'))).toBe('2026-02-09');
+  if (zone === undefined) delete process.env.TZ;
+  else process.env.TZ = zone;
+});
+
 it('writes shares, sizes and counts', () => {
   expect(formatShare(0.876)).toBe('88 %');
   expect(formatShare(null)).toBe('–');

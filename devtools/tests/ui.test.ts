@@ -1,12 +1,20 @@
-import { fireEvent, render, screen } from '@testing-library/svelte';
+import { fireEvent, render, screen, waitFor } from '@testing-library/svelte';
 import { tick } from 'svelte';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
+import EventTable from '../src/components/run/EventTable.svelte';
+import Versions from '../src/components/scores/Versions.svelte';
 import TokenDialog from '../src/components/TokenDialog.svelte';
 import DiffText from '../src/components/ui/DiffText.svelte';
 import JsonTree from '../src/components/ui/JsonTree.svelte';
 import Tabs from '../src/components/ui/Tabs.svelte';
+import { RunViewBuilder } from '../src/lib/model/run-view';
 import { connection } from '../src/lib/stores/connection.svelte';
+import { router } from '../src/lib/stores/router.svelte';
+import { shortcuts } from '../src/lib/stores/shortcuts.svelte';
+import ModelsPage from '../src/pages/ModelsPage.svelte';
+import { serve } from './form/replies';
+import { logOf } from './model/logs';
 
 beforeEach(() => {
   document.body.innerHTML = '';
@@ -65,6 +73,64 @@ describe('Tabs', () => {
       expect(document.activeElement?.textContent).toBe(name);
     }
   });
+});
+
+describe('shortcuts', () => {
+  it.each([
+    ['[', {}, true],
+    ['[', { altKey: true }, true],
+    ['[', { altKey: true, ctrlKey: true }, true],
+    ['[', { ctrlKey: true }, false],
+    ['[', { altKey: true, metaKey: true }, false],
+    ['p', { altKey: true }, false],
+    ['p', { altKey: true, ctrlKey: true }, false],
+  ])('%s with %j', (key, held, taken) => {
+    const run = vi.fn();
+    const away = shortcuts.add([{ keys: key, text: '', run }]);
+    shortcuts.press(new KeyboardEvent('keydown', { key, ...held }));
+    away();
+    expect(run).toHaveBeenCalledTimes(taken ? 1 : 0);
+  });
+});
+
+it('events are sorted by what they tell, of each of them made once', async () => {
+  let made = 0;
+  const builder = new RunViewBuilder();
+  builder.add(logOf(...Array.from({ length: 300 }, (_, index) => ({ type: 'told', kind: 'progress', node: 'a', data: {}, message: `m${(index * 7) % 300}` }))));
+  for (const { event } of builder.view.events) {
+    const said = (event as { message: string }).message;
+    Object.defineProperty(event, 'message', { enumerable: true, get: () => ((made += 1), said) });
+  }
+  render(EventTable, { live: builder.view, cursor: null, onseek: () => {} });
+  made = 0;
+  await fireEvent.click(screen.getByRole('button', { name: 'tells' }));
+  expect(screen.getAllByRole('row')[1]?.textContent).toContain('message m0');
+  expect(made).toBeLessThan(400);
+});
+
+it('an address that names a set of questions that is gone shows the first', async () => {
+  router.go('/scores/demo?questions=gone');
+  await waitFor(() => expect(router.route.query.get('questions')).toBe('gone'));
+  const answer = { id: 'q', kind: '', input: {}, status: 'answered', answer: 'So.', cited: [], scores: {}, passes: {}, model_calls: 0, seconds: 1, people: null, ranked: {}, error: null };
+  const kept = { workflow: 'demo', questions: 'kept', version: 'v1', created_at: '2026-03-07T10:00:00Z', prompts: {}, models: {}, figures: {}, answers: [answer] };
+  render(Versions, { workflow: 'demo', evaluations: [kept], onchange: () => {} });
+  expect((screen.getByLabelText('Set of questions') as HTMLSelectElement).value).toBe('kept');
+});
+
+it('what is shown stays while it is asked for again', async () => {
+  router.go('/models/demo');
+  await waitFor(() => expect(router.route.id).toBe('demo'));
+  const models = { nodes: [{ node: 'plan', model: 'a:small', configured: 'a:small', chosen: false, used_by_default: false }], offered: ['b:big'] };
+  const replies: Record<string, unknown> = { 'GET /workflows/demo/models': models, 'PUT /workflows/demo/models/plan': {} };
+  const sent = serve(replies);
+  render(ModelsPage);
+  await fireEvent.change(await screen.findByLabelText('Model of plan'), { target: { value: 'b:big' } });
+  await waitFor(() => expect(sent.map(({ method }) => method)).toEqual(['GET', 'PUT', 'GET']));
+  expect(screen.getByLabelText('Model of plan')).toBeTruthy();
+  router.go('/models/other');
+  expect(await screen.findByText('there is nothing here')).toBeTruthy();
+  expect(screen.queryByLabelText('Model of plan')).toBeNull();
+  vi.unstubAllGlobals();
 });
 
 it('a Dialog that must be answered comes back when the browser closes it', () => {

@@ -129,7 +129,7 @@ class Allowance(Section):
 
     per: str
     """``day`` (UTC), ``thread`` (a run with its further turns and forks), or a key of the runs' input, such as
-    ``user``; runs whose input has no such key have one allowance together."""
+    ``user`` or ``user_context.user_id``; runs whose input has no such key have one allowance together."""
     model_calls: int | None = Field(default=None, ge=0)
     """Calls of chat models, the failed ones too."""
     tokens: int | None = Field(default=None, ge=0)
@@ -179,6 +179,8 @@ class EngineConfig(Section):
         path: str | Path | None = None,
         overrides: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
+        *,
+        own: str = "",
     ) -> Self:
         """Read the configuration: file < environment < overrides.
 
@@ -186,6 +188,7 @@ class EngineConfig(Section):
             path: A YAML file; by default ``configs/pipeline.yaml`` under the working directory, if there is one.
             overrides: Values by dotted key (``{"langgraph.max_iterations": 3}``) or as nested mappings.
             environment: By default the process's.
+            own: A section that is passed over in no case.
 
         Returns:
             The configuration.
@@ -202,7 +205,7 @@ class EngineConfig(Section):
             "the arguments": _nested(overrides or {}),
         }
         known = list(_keys(cls))
-        foreign = cls.foreign_keys().difference(known)
+        foreign = cls.foreign_keys().difference(known, [own.replace("-", "_")])
         for source, given in layers.items():
             layer = _without(given, foreign)
             _refuse_unknown(layer, source, [*known, *foreign])

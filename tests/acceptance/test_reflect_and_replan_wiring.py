@@ -14,7 +14,7 @@ import pytest
 from conferences import assistant, empty_conference, sample_services
 from page_code import ShownRun, recorded, shown
 
-from loopwright.engine import arun, verify
+from loopwright.engine import arun
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.assistant import build_graph, chat
@@ -287,7 +287,7 @@ def test_loop_terminates():
             retry = "reflect_and_replan" if enabled else "relax_and_retry"
             assert chat(QUESTION, services=services).path.count(retry) == limit
             graph = build_graph(services=services)
-            assert verify(graph).bounded
+            assert graph.certificate.bounded
             assert asyncio.run(arun(graph, asked(QUESTION))).path.count(retry) <= limit
 
 

@@ -11,9 +11,10 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send, interrupt
+from shapes import graph, loop
 from typing_extensions import TypedDict
 
-from loopwright.engine import Loop, NodePolicy, Retry, add_node, bounded
+from loopwright.engine import NodePolicy, Retry, bounded
 from loopwright.workflows.assistant.workflow import AssistantWorkflow
 from loopwright.workflows.user_graph import UserGraph
 
@@ -48,13 +49,9 @@ def parcel() -> UserGraph:
             raise ConnectionError(f"nobody answers at {state['address']}")
         return {"sent": True}
 
-    builder = StateGraph(Parcel)
-    builder.add_node(weigh)
-    add_node(builder, "send", send, NodePolicy(retries=[Retry(on=OSError, retries=2, initial_wait=0.05)]))
-    builder.add_edge(START, "weigh")
-    builder.add_edge("weigh", "send")
-    builder.add_edge("send", END)
-    return UserGraph("parcel", bounded(builder, []), title="Parcel", description="Sends something, with retries.")
+    retrying = {"action": send, "policy": NodePolicy(retries=[Retry(on=OSError, retries=2, initial_wait=0.05)])}
+    made = graph("START-weigh weigh-send send-END", Parcel, weigh=weigh, send=retrying)
+    return UserGraph("parcel", bounded(made, []), title="Parcel", description="Sends something, with retries.")
 
 
 class Permit(TypedDict, total=False):
@@ -86,24 +83,14 @@ def permit() -> UserGraph:
         """Ask where to."""
         return {"address": interrupt({"message": "Where does it go?", "schema": ADDRESS})}
 
-    def ship(state: Permit) -> dict[str, Any]:
-        return {}
-
-    builder = StateGraph(Permit)
-    for node in (ask, locate, ship):
-        builder.add_node(node)
-    builder.add_edge(START, "ask")
-    builder.add_conditional_edges(
-        "ask", lambda state: "locate" if state["allowed"] else "__end__", ["locate", "__end__"]
-    )
-    builder.add_conditional_edges(
-        "locate", lambda state: "ask" if state["address"]["boxes"] > 5 else "ship", ["ask", "ship"]
-    )
-    builder.add_edge("ship", END)
-    again = Loop(
-        name="again", target="ask", sources=("locate",), limit=2, exhausted="ship", reason=lambda _: "many boxes"
-    )
-    return UserGraph("permit", bounded(builder, [again]), title="Permit", description="Asks before it sends.")
+    routes = {
+        "ask": lambda state: "locate" if state["allowed"] else END,
+        "locate": lambda state: "ask" if state["address"]["boxes"] > 5 else "ship",
+    }
+    edges = "START-ask ask?locate ask?END locate?ask locate?ship ship-END"
+    made = graph(edges, Permit, routes, ask=ask, locate=locate, ship=lambda _: {})
+    again = loop("again", "locate", "ask", 2, "ship", reason=lambda _: "many boxes")
+    return UserGraph("permit", bounded(made, [again]), title="Permit", description="Asks before it sends.")
 
 
 class Laps(TypedDict, total=False):
@@ -115,28 +102,16 @@ class Laps(TypedDict, total=False):
 def laps() -> UserGraph:
     """A graph that goes round as often as it is told: about 14 events a round."""
 
-    def start(state: Laps) -> dict[str, Any]:
-        return {"done": 0}
-
-    def run(state: Laps) -> dict[str, Any]:
-        return {"note": f"round {state['done'] + 1}"}
-
-    def rest(state: Laps) -> dict[str, Any]:
-        return {"note": ""}
-
-    def count(state: Laps) -> dict[str, Any]:
-        return {"done": state["done"] + 1}
-
-    builder = StateGraph(Laps)
-    for node in (start, run, rest, count):
-        builder.add_node(node)
-    for source, target in ((START, "start"), ("start", "run"), ("run", "rest"), ("rest", "count")):
-        builder.add_edge(source, target)
-    builder.add_conditional_edges(
-        "count", lambda state: "run" if state["done"] < state["rounds"] else "__end__", ["run", "__end__"]
-    )
-    lap = Loop(name="lap", target="run", sources=("count",), limit=ROUNDS, exhausted="__end__", reason=lambda _: "more")
-    return UserGraph("laps", bounded(builder, [lap]), title="Laps", description="Goes round and round.")
+    nodes = {
+        "start": lambda _: {"done": 0},
+        "run": lambda state: {"note": f"round {state['done'] + 1}"},
+        "rest": lambda _: {"note": ""},
+        "count": lambda state: {"done": state["done"] + 1},
+    }
+    more = {"count": lambda state: "run" if state["done"] < state["rounds"] else END}
+    made = graph("START-start start-run run-rest rest-count count?run count?END", Laps, more, **nodes)
+    lap = loop("lap", "count", "run", ROUNDS, reason=lambda _: "more")
+    return UserGraph("laps", bounded(made, [lap]), title="Laps", description="Goes round and round.")
 
 
 class Given(TypedDict, total=False):
@@ -168,16 +143,8 @@ def _search() -> Any:
         tries = state.get("tries", 0) + 1
         return {"tries": tries, "facts": [f"fact {tries}"]}
 
-    def judge(state: Search) -> dict[str, Any]:
-        return {}
-
-    builder = StateGraph(Search)
-    builder.add_node(look)
-    builder.add_node(judge)
-    builder.add_edge(START, "look")
-    builder.add_edge("look", "judge")
-    builder.add_conditional_edges("judge", lambda state: "look" if state["tries"] < 3 else END, ["look", END])
-    return builder.compile()
+    more = {"judge": lambda state: "look" if state["tries"] < 3 else END}
+    return graph("START-look look-judge judge?look judge?END", Search, more, look=look, judge=lambda _: {}).compile()
 
 
 def desk() -> UserGraph:

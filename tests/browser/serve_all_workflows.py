@@ -1,22 +1,17 @@
 """Serves every workflow over its sample, and a graph that repeats what it is told, for the tests of the page.
 
-Usage: serve_all_workflows.py DATA [--port PORT]; it prints the address once clients can connect, and ends with its
-standard input.
+Usage: serve_all_workflows.py DATA [--port PORT] [--more]; it prints the address once clients can connect, and ends with
+its standard input. With --more it serves two graphs of serve_for_browser.py too.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import os
-import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage
-from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
@@ -25,7 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/headline"
 
 from conferences import sample_services
 from headline import HeadlineWorkflow
-from recorded_runs import keep_all
+from run_page_graphs import permit
+from serve_for_browser import essay, told
+from shapes import graph
 
 from loopwright.engine import bounded
 from loopwright.engine.events.schema import emit
@@ -64,21 +61,13 @@ def parrot() -> UserGraph:
             await asyncio.sleep(0.1)
         return {"messages": [AIMessage(question)]}
 
-    builder = StateGraph(Talk)
-    builder.add_node(answer)
-    builder.add_edge(START, "answer")
-    return UserGraph("parrot", bounded(builder), title="Parrot", description="Repeats what it is told.")
+    made = graph("START-answer", Talk, answer=answer)
+    return UserGraph("parrot", bounded(made), title="Parrot", description="Repeats what it is told.")
 
 
 def main() -> None:
     """Serve."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--port", type=int, default=0)
-    given = parser.parse_args()
-    # The tests end with this pipe, however they end.
-    threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
-    keep_all(f"sqlite:{given.data / 'runs.db'}")
+    given = told()
     with sample_services() as assistant, sample_store() as documents, RagServices.of(RAGConfig(), documents) as rag:
         headline = HeadlineWorkflow.open()
         headline.name = "headline"
@@ -89,6 +78,7 @@ def main() -> None:
                 RagWorkflow(rag),
                 parrot(),
                 headline,
+                *([essay(), permit()] if given.more else []),
             ],
             settings=ServerSettings(data=given.data),
         )

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import Annotated, Any
 
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END
 from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
@@ -23,8 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 from conferences import sample_services
 from recorded_runs import keep_all
 from run_page_graphs import Mechanical, desk, laps, parcel, permit
+from shapes import graph, loop
 
-from loopwright.engine import Loop, bounded
+from loopwright.engine import bounded
 from loopwright.server.serving import Serving, serve
 from loopwright.server.settings import ServerSettings
 from loopwright.testing import ScriptedChatModel
@@ -84,36 +85,31 @@ async def grade(state: Essay) -> dict[str, Any]:
 
 def essay() -> UserGraph:
     """A graph with a loop and with parallel nodes; a topic held at its outline or draft waits there, broken fails."""
-    builder = StateGraph(Essay)
-    for node in (outline, collect, write, grade):
-        builder.add_node(node)
-    builder.add_edge(START, "outline")
-    builder.add_edge(START, "collect")
-    builder.add_edge(["outline", "collect"], "write")
-    builder.add_edge("write", "grade")
-    builder.add_conditional_edges(
-        "grade", lambda state: "write" if state["grades"][-1] < 0.7 else "__end__", ["write", "__end__"]
-    )
-    improve = Loop(
-        name="improve", target="write", sources=("grade",), limit=1, exhausted="__end__",
-        reason=lambda state: f"graded {state['grades'][-1]}",
-    )  # fmt: skip
-    return UserGraph(
-        "essay", bounded(builder, [improve]), title="Essay", description="Writes, grades, and writes again."
-    )
+    more = {"grade": lambda state: "write" if state["grades"][-1] < 0.7 else END}
+    edges = "START-outline START-collect outline+collect-write write-grade grade?write grade?END"
+    made = graph(edges, Essay, more, outline=outline, collect=collect, write=write, grade=grade)
+    improve = loop("improve", "grade", "write", 1, reason=lambda state: f"graded {state['grades'][-1]}")
+    return UserGraph("essay", bounded(made, [improve]), title="Essay", description="Writes, grades, and writes again.")
 
 
-def main() -> None:
-    """Serve."""
+def told() -> argparse.Namespace:
+    """What either server is told, with the recorded runs kept; the process ends with its standard input."""
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--token")
     parser.add_argument("--runs")
+    parser.add_argument("--more", action="store_true")
     given = parser.parse_args()
     # The tests end with this pipe, however they end.
     threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
     keep_all(given.runs or f"sqlite:{given.data / 'runs.db'}")
+    return given
+
+
+def main() -> None:
+    """Serve."""
+    given = told()
     model = ScriptedChatModel(REFLECTION, repeat_last=True)
     with (
         sample_services({"reflect_and_replan": model}) as services,

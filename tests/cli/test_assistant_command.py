@@ -108,7 +108,6 @@ def test_control_characters_of_a_schedule_stay_out_of_the_terminal(assistant, tm
     ("words", "said"),
     [
         (["ask", ""], "message: String should have at least 1 character"),
-        (["ask", "", "--json"], "message: String should have at least 1 character"),
         (["ask", "x", "--now", "noon"], "user_context.now: Input should be a valid datetime"),
         (["ask", "x", "-s", "nosuch.db"], "no knowledge store at"),
         (["ask", "x", "-s", "memory"], "the store holds no conference"),

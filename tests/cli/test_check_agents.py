@@ -159,8 +159,6 @@ def test_every_agent_of_a_team_is_looked_into(tmp_path: Path) -> None:
     }
 
 
-# Counters that somebody wrote by hand
-
 COUNTED = """
 def work(state): return {{"{key}": state.get("{key}", 0) + 1}}
 def other(state): return {{}}

@@ -163,9 +163,6 @@ def test_a_wrong_target_is_one_line_and_the_others_are_checked(check, files, wor
     assert "bounded graph.py:app" in done.stdout
 
 
-# Formats
-
-
 def test_json_is_one_documented_object(check, files):
     files(graph=CYCLE, line="print('noise')\n" + LINE, lost=LOST, broken=BROKEN)
     files(trusted=LINE.replace("app = ", "g.add_conditional_edges('work', lambda state: state['to'], [END])\napp = "))
@@ -184,9 +181,6 @@ def test_json_is_one_documented_object(check, files):
     assert [len(by_name[f"{name}.py:app"]["assumptions"]) for name in ("line", "trusted")] == [0, 1]
     exact = json.loads(check("line.py", "--import", "--format", "json").stdout)["graphs"][0]
     assert exact["certificate"]["max_supersteps"] == 1
-
-
-# Around it
 
 
 def test_reading_a_file_imports_no_langgraph():

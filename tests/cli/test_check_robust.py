@@ -159,9 +159,6 @@ def test_a_graph_in_which_everything_leads_everywhere_is_checked_in_time(tmp_pat
     assert all(finding.suggestion for finding in graph.findings)
 
 
-# Notebooks
-
-
 def notebook(path: Path, *cells: str) -> None:
     made = [{"cell_type": "markdown", "source": ["StateGraph(...)"]}]
     made += [{"cell_type": "code", "source": cell.splitlines(keepends=True)} for cell in cells]

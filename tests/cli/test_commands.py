@@ -38,12 +38,12 @@ def test_graph_show_in_every_format(loopwright, tmp_path):
     with Image.open(picture) as image:
         assert image.format == "PNG"
         assert image.width > 200
-    assert loopwright("graph", "show", "iqa", "--format", "svg").stdout.startswith("<svg")
     (tmp_path / "C:").mkdir()  # where a path begins with a drive
     source = "print('imported')\ngraph = StateGraph(dict).add_node('find[web]', len).add_edge('__start__', 'find[web]')"
     (tmp_path / "C:/own.py").write_text(f"from langgraph.graph import StateGraph\n{source}")
     shown = loopwright("graph", "show", "C:/own.py:graph", cwd=tmp_path).stdout
     assert "find[web]" in shown and "imported" not in shown
+    assert loopwright("graph", "show", "C:/own.py:graph", "--format", "svg", cwd=tmp_path).stdout.startswith("<svg")
 
 
 def test_assess_prints_one_json_object_and_logs_elsewhere(loopwright):

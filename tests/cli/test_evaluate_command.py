@@ -10,21 +10,16 @@ import pytest
 from loopwright.runs.store import open_runs
 
 GRAPH = """
-from typing import Literal, TypedDict
-from langgraph.graph import START, StateGraph
+from typing import TypedDict
+from langgraph.graph import END, START, StateGraph
 from loopwright import Loop, bounded
 
 class Count(TypedDict, total=False):
     topic: str
     text: str
 
-def add(state: Count) -> Count:
-    return {"text": state.get("text", "") + "x"}
-
-def route(state: Count) -> Literal["add", "__end__"]:
-    return "add" if len(state["text"]) < 3 else "__end__"
-
-builder = StateGraph(Count).add_node("add", add).add_edge(START, "add").add_conditional_edges("add", route)
+builder = StateGraph(Count).add_node("add", lambda state: {"text": state.get("text", "") + "x"}).add_edge(START, "add")
+builder.add_conditional_edges("add", lambda state: "add" if len(state["text"]) < 3 else END, ["add", END])
 graph = bounded(builder, Loop(name="more", target="add", sources=("add",), limit=5, exhausted="__end__"))
 """
 
@@ -71,10 +66,12 @@ def test_what_was_ingested_is_asked(loopwright, tmp_path):
         (["rag", "q.jsonl", "--keep", "x", "--prompt", "answer"], "give PROMPT=N"),
         (["rag", "g.jsonl", "--keep", "x", "--prompt", "answer=2"], "unknown prompt 'answer'"),
         (["iqa", "i.jsonl"], "question 'a': image is 'gone.png'"),
+        (["count.py", "q.jsonl", "--set", "langgraph.debug_mode=true"], "a graph of your own reads neither"),
     ],
 )
 def test_mistakes_are_one_line(loopwright, tmp_path, words, said):
     (tmp_path / "q.jsonl").write_text('{"id": "a", "quer": "x"}')
+    (tmp_path / "count.py").write_text(GRAPH)
     (tmp_path / "g.jsonl").write_text('{"id": "a", "question": "x"}')
     (tmp_path / "i.jsonl").write_text('{"id": "a", "query": "Sharp?", "image": "gone.png"}')
     done = loopwright("evaluate", *words, cwd=tmp_path)

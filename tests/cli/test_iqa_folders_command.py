@@ -66,7 +66,7 @@ def sides(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_two_images_as_a_table(loopwright, sides):
+def test_two_images_as_a_table_and_as_json(loopwright, sides):
     done = loopwright("iqa", "compare", "a/0.jpg", "b/0.webp", "--reference", "r/0.png", cwd=sides)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -75,9 +75,6 @@ def test_two_images_as_a_table(loopwright, sides):
     assert len(table) == 3 and max(map(len, table)) <= 80
     assert any(line.startswith("A: a/0.jpg: 256 x 192, ") for line in lines)
     assert "   Found in the whole image, strongest first: " in done.stdout
-
-
-def test_the_same_as_json(loopwright, sides):
     done = loopwright("iqa", "compare", "a/0.jpg", "b/0.webp", "-r", "r/0.png", "--json", cwd=sides)
     found = json.loads(done.stdout)
     assert (done.returncode, found["better"], found["a"]["path"]) == (0, "B", "a/0.jpg")

@@ -25,13 +25,10 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
 from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
 from langgraph.graph import END, START, StateGraph
-from postgres import (
-    postgres_server,  # noqa: F401
-    postgres_url,  # noqa: F401
-)
+from postgres import postgres_server  # noqa: F401
 from shapes import State, graph
 
-from loopwright.checkpoints import aopen_checkpointer, open_checkpointer, sqlite
+from loopwright.checkpoints import aopen_checkpointer, archive, open_checkpointer, sqlite
 from loopwright.checkpoints.archive import EPOCH, fence
 from loopwright.checkpoints.postgres import KeptPostgresSaver
 from loopwright.engine.langgraph_private import LATEST
@@ -77,9 +74,6 @@ async def test_what_follows_a_host_whose_clock_runs_ahead_is_newer(spec: str, mo
         assert "after it" in (await app.aget_state(attempt(None))).values["log"]
 
 
-# --- LangGraph's conformance suite -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("kind", "large"), [*((kind, sqlite.LARGE) for kind in KINDS), ("sqlite", 0)])
 async def test_conforms(kind: str, large: int, tmp_path: Path, spec_of: SpecOf, monkeypatch) -> None:
     monkeypatch.setattr(sqlite, "LARGE", large)
@@ -95,9 +89,6 @@ async def test_conforms(kind: str, large: int, tmp_path: Path, spec_of: SpecOf, 
     detected = {capability for capability, result in report.results.items() if result.detected}
     assert detected >= {capability.value for capability in BASE_CAPABILITIES}
     assert all(report.results[capability].tests_passed >= 5 for capability in detected)
-
-
-# --- real graphs -------------------------------------------------------------------------------------------------
 
 
 class LargeState(TypedDict, total=False):
@@ -125,9 +116,6 @@ async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path, spec
             assert history == [expected[:length] for length in (4, 3, 2, 1, 0, 0)]
 
 
-# --- killed processes ---------------------------------------------------------------------------------------------
-
-
 KILLED_BETWEEN = textwrap.dedent(
     """
     import os, random, signal, sys
@@ -153,7 +141,7 @@ KILLED_BETWEEN = textwrap.dedent(
         return instead
 
     # The large values are written by then, the checkpoint or the commit is not.
-    json_files._replace = die_before(json_files._replace)
+    json_files.complete = die_before(json_files.complete)
     for of in (sqlite.SqliteSaver, postgres.PostgresSaver):
         of.put = die_before(of.put)
 
@@ -189,17 +177,14 @@ def test_a_kill_between_a_large_value_and_its_checkpoint(
     assert second.stdout.strip() == "4"
 
 
-SPECS = {"memory": "memory", "json": "json:{}/runs", "sqlite": "sqlite:{}/runs.db"}
 CONFIG: Any = {"configurable": {"thread_id": "s1"}}
 
 
-def iqa_state() -> dict[str, Any]:
+def iqa_findings() -> dict[str, Any]:
     finding = DistortionFinding(
         type="Blur", severity=Severity.SLIGHT, confidence=0.5, explanation="sharpness 3.2", measured={"sharpness": 3.2}
     )
     return {
-        "query": "Is it sharp?",
-        "image_path": "a.png",
         "plan": PlannerOutput(query_type=QueryType.IQA, required_tools=["niqe"]),
         "executor_evidence": ExecutorOutput(
             distortion_analysis={"Global": [finding]}, tool_logs=[ToolLog(tool="niqe", raw=3.5, score=2.0)]
@@ -219,31 +204,28 @@ def refused() -> Iterator[list[Any]]:
 
 @pytest.mark.parametrize("kind", ["memory", "json", "sqlite"])
 def test_states_with_models_come_back_whole_and_without_warnings(
-    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, refused: list[Any]
+    kind: str, tmp_path: Path, spec_of: SpecOf, caplog: pytest.LogCaptureFixture, refused: list[Any]
 ) -> None:
-    made = iqa_state()
-    found = {key: made[key] for key in made if key not in ("query", "image_path")}
-    builder = graph("START-all", AgenticIQAState, all=lambda _state: found)
+    given, made = {"query": "Is it sharp?", "image_path": "a.png"}, iqa_findings()
+    builder = graph("START-all", AgenticIQAState, all=lambda _state: made)
     with caplog.at_level(logging.WARNING):
-        with open_checkpointer(SPECS[kind].format(tmp_path), allow=[AgenticIQAState]) as saver:
-            builder.compile(checkpointer=saver).invoke(
-                {"query": made["query"], "image_path": made["image_path"]}, CONFIG
-            )
-        with open_checkpointer(SPECS[kind].format(tmp_path), allow=[AgenticIQAState]) as other:
+        with open_checkpointer(spec_of(kind, tmp_path), allow=[AgenticIQAState]) as saver:
+            builder.compile(checkpointer=saver).invoke(given, CONFIG)
+        with open_checkpointer(spec_of(kind, tmp_path), allow=[AgenticIQAState]) as other:
             found = (saver if kind == "memory" else other).get_tuple(CONFIG)
     assert found is not None
-    back = {key: value for key, value in found.checkpoint["channel_values"].items() if key in made}
-    assert back == made
+    back = {key: value for key, value in found.checkpoint["channel_values"].items() if key in given | made}
+    assert back == given | made
     assert type(back["executor_evidence"].distortion_analysis["Global"][0].severity) is Severity
     assert (caplog.records, refused) == ([], [])
 
 
 @pytest.mark.parametrize("kind", ["json", "sqlite"])
-def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, refused: list[Any]) -> None:
+def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, spec_of: SpecOf, refused: list[Any]):
     builder = graph("START-all", AgenticIQAState, all=lambda _state: {"plan": PlannerOutput()})
-    with open_checkpointer(SPECS[kind].format(tmp_path)) as saver:
+    with open_checkpointer(spec_of(kind, tmp_path)) as saver:
         builder.compile(checkpointer=saver).invoke({"query": "q", "image_path": "p"}, CONFIG)
-    with open_checkpointer(SPECS[kind].format(tmp_path), allow=[]) as saver:
+    with open_checkpointer(spec_of(kind, tmp_path), allow=[]) as saver:
         found = saver.get_tuple(CONFIG)
     assert found is not None
     assert type(found.checkpoint["channel_values"]["plan"]) is dict
@@ -251,10 +233,8 @@ def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, r
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgresql":
-        return request.getfixturevalue("postgres_url")
-    return f"sqlite:{tmp_path}/runs.db"
+def spec(request: pytest.FixtureRequest, tmp_path: Path, spec_of: SpecOf) -> str:
+    return spec_of(request.param, tmp_path)
 
 
 def test_threads_are_deleted_while_they_are_listed(spec: str) -> None:
@@ -264,6 +244,19 @@ def test_threads_are_deleted_while_they_are_listed(spec: str) -> None:
         for found in saver.list(None):
             saver.delete_thread(found.config["configurable"]["thread_id"])
         assert [*saver.list(None)] == []
+
+
+def test_a_list_of_one_graph_reads_a_page_at_a_time(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_checkpointer(spec) as saver:
+        graph("START-a a-b b-c c-END").compile(checkpointer=saver).invoke({"log": []}, attempt(None))
+        whole, place = [*saver.list(attempt(None))], {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+        monkeypatch.setattr(archive, "PAGE", 2)
+        monkeypatch.setattr(saver, "page", Mock(wraps=saver.page))
+        listed = saver.list(place)
+        first = next(listed)
+        assert saver.page.call_count == 1
+        assert [first, *listed] == whole
+        assert [*saver.list(place, limit=3)] == whole[:3]
 
 
 def test_nobody_comes_between_a_large_value_and_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

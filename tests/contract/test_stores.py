@@ -18,6 +18,7 @@ class TestSqliteStore(StoreContract):
         return lambda: open_store(f"sqlite:{tmp_path / 'knowledge.db'}")
 
 
+@pytest.mark.slow  # the code is that of the file
 class TestStoreInMemory(StoreContract):
     shared = False
 

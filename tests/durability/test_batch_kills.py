@@ -7,17 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from batch_images import good_folder, in_this_process, journalled, rows_of
+from hosts import until
 
 from loopwright.workflows.iqa.batch import run_batch
 from loopwright.workflows.iqa.batch.journal import journal_of
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
-COUNT, WORKERS = 9, 2
+COUNT, WORKERS = 7, 2
 IN_FLIGHT = 2 * WORKERS
 LONGEST_S = 300
 pytestmark = pytest.mark.timeout(600)
@@ -41,15 +41,8 @@ def start(photos: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([PROGRAM, *words], stderr=subprocess.PIPE, start_new_session=True)
 
 
-def until(held: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
-    limit = time.monotonic() + LONGEST_S
-    while not held() and process.poll() is None:
-        assert time.monotonic() < limit
-        time.sleep(0.01)
-
-
 def members(group: int) -> list[int]:
-    """The processes of a process group that have not ended."""
+    """The processes of a group that have not ended; `multiprocessing`'s helpers end a moment after those they served."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -61,25 +54,17 @@ def members(group: int) -> list[int]:
     return found
 
 
-def until_all_ended(group: int) -> None:
-    """Wait for the processes of a group; helpers of `multiprocessing` end a moment after the one they served."""
-    limit = time.monotonic() + LONGEST_S
-    while members(group):
-        assert time.monotonic() < limit, members(group)
-        time.sleep(0.05)
-
-
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_killed_with_sigkill(photos, uninterrupted, tmp_path):
     out = tmp_path / "r.csv"
     process = start(photos, out)
-    until(lambda: len(journalled(journal_of(out))) >= 2, process)
+    until(lambda: len(journalled(journal_of(out))) >= 2 or process.poll() is not None, LONGEST_S)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     kept = journalled(journal_of(out))
     assert 2 <= len(kept) < COUNT and not out.exists()
     # Nobody tells the workers; they notice that the parent is gone.
-    until_all_ended(process.pid)
+    until(lambda: not members(process.pid), LONGEST_S)
     assert journalled(journal_of(out)) == kept
     with in_this_process():
         run_batch(photos, out, resume=True)
@@ -94,7 +79,7 @@ def test_killed_with_sigkill(photos, uninterrupted, tmp_path):
 def test_interrupted_with_ctrl_c(photos, uninterrupted, tmp_path):
     out = tmp_path / "r.csv"
     process = start(photos, out)
-    until(lambda: journalled(journal_of(out)), process)
+    until(lambda: journalled(journal_of(out)) or process.poll() is not None, LONGEST_S)
     before = len(journalled(journal_of(out)))
     # The terminal sends it to the workers, too.
     os.killpg(process.pid, signal.SIGINT)
@@ -115,9 +100,9 @@ def test_interrupted_with_ctrl_c(photos, uninterrupted, tmp_path):
 def test_interrupted_while_the_workers_start(photos, tmp_path, later_s):
     out = tmp_path / "r.csv"
     process = start(photos, out)
-    until(journal_of(out).exists, process)
+    until(lambda: journal_of(out).exists() or process.poll() is not None, LONGEST_S)
     time.sleep(later_s)
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=LONGEST_S)[1].decode()
     assert process.returncode == 130 and "Traceback" not in said
-    until_all_ended(process.pid)
+    until(lambda: not members(process.pid), LONGEST_S)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, log, opened
+from hosts import until
 from hub_process import RUN
 
 GIVEN = {"question": "where?", "rounds": 9, "chunks": 5}
@@ -30,16 +30,6 @@ def process(folder: Path, **given) -> subprocess.Popen[bytes]:
 def lines(file: Path) -> list[str]:
     # The last line of a killed process may be torn.
     return file.read_text(encoding="utf-8").split("\n")[:-1] if file.exists() else []
-
-
-def kill_when(running: subprocess.Popen[bytes], condition) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert running.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    running.send_signal(signal.SIGKILL)
-    running.wait(timeout=30)
 
 
 async def check(folder: Path) -> None:
@@ -72,7 +62,9 @@ async def check(folder: Path) -> None:
 async def test_a_run_killed_in_a_node_goes_on_in_another_process(tmp_path: Path, asynchronous: bool) -> None:
     running = process(tmp_path, hold="left#2", asynchronous=asynchronous)
     # Both have begun by then, in either order; the log may not know yet that the neighbour has ended.
-    kill_when(running, lambda: {"left": 2, "right": 2}.items() <= Counter(lines(tmp_path / "begun")).items())
+    until(lambda: {"left": 2, "right": 2}.items() <= Counter(lines(tmp_path / "begun")).items())
+    running.kill()
+    running.wait(timeout=30)
     before = Counter(lines(tmp_path / "begun"))
     assert process(tmp_path, open=["left#2"], asynchronous=asynchronous).wait(timeout=90) == 0
     await check(tmp_path)

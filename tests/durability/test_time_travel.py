@@ -112,9 +112,6 @@ def test_branches_of_the_three_loops_end_with_the_same_books(
     assert {key: after[key] for key in before} == before
 
 
-# Subgraphs
-
-
 def outer(saver: BaseCheckpointSaver[str], ran: list[str]) -> BoundedGraph:
     """``inside -> judge -> inside``, where ``inside`` is ``work -> check -> work`` and waits at its second ``check``."""
 
@@ -151,9 +148,6 @@ def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
     inside = ["work", "check"] * 3
     assert ran == [*inside, "judge", *inside, "judge"]
     assert spent(saver) == {"around": 1}
-
-
-# Interrupts, new inputs, changed limits
 
 
 def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(saver: BaseCheckpointSaver[str]) -> None:

@@ -46,7 +46,8 @@ def read_in(tree: ast.Module, classes: Mapping[str, str]) -> Iterator[tuple[str,
     ``getattr(limits, name)`` reads every key of the section, which is the pair with an empty key.
     """
     called: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    for node in nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             pairs = [(node.targets[0], node.value)]
             if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -58,7 +59,7 @@ def read_in(tree: ast.Module, classes: Mapping[str, str]) -> Iterator[tuple[str,
                 called.setdefault(node.arg, set()).add(section)
         elif isinstance(node, ast.ClassDef) and node.name in classes:
             called.setdefault("self", set()).add(classes[node.name])
-    for node in ast.walk(tree):
+    for node in nodes:
         key, base = "", None
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             key, base = node.attr, node.value
@@ -100,9 +101,9 @@ def test_every_key_is_read_by_code():
     assert unread == []
 
 
+@pytest.mark.matrix(20)
 @pytest.mark.parametrize("path", [path for path in LEAVES if len(path) > 1], ids=".".join)
 def test_a_key_may_be_copied_alone(path):
-    """Every mapping of every section may be copied in part: the other keys keep their defaults."""
     alone: Any = LEAVES[path]
     for key in reversed(path):
         alone = {key: alone}

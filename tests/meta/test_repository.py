@@ -113,6 +113,11 @@ def test_what_no_test_imports_finds_the_names_that_it_takes_from_the_package():
                         importlib.import_module(f"{node.module}.{name.name}")
 
 
+def test_the_generated_files_are_those_of_today(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["generate.py", "--check"])
+    runpy.run_path(str(ROOT / "scripts/generate.py"), run_name="__main__")
+
+
 def test_no_addresses_or_machine_paths_in_the_pins():
     assert "://" not in (ROOT / "requirements.lock").read_text()
 

@@ -40,7 +40,6 @@ OPERATIONS = {
 
 
 def talk(number: int, subject: str, start: datetime, minutes: int = 20, room: str = ROOMS[0], who: str = PERSONS[0]):
-    """A talk."""
     title = f"Notes on {subject} number {number}"
     return Record(
         id=f"sessions:{number}", table=Table.SESSIONS, key=str(number), title=title,
@@ -52,7 +51,6 @@ def talk(number: int, subject: str, start: datetime, minutes: int = 20, room: st
 
 @st.composite
 def conferences(draw: st.DrawFn) -> list[Record]:
-    """A programme of a few talks."""
     records: list[Record] = []
     for number in range(draw(st.integers(4, 14))):
         day = datetime.combine(DAYS[draw(st.sampled_from(sorted(DAYS)))], datetime.min.time(), ZONE)

@@ -266,7 +266,7 @@ def run(seed: int) -> tuple[bool, Outcome]:
     return made.eager == 1 and made.busy, outcome(made)
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix
 @pytest.mark.parametrize("first", [*range(0, 60, 10), 1360])
 def test_no_random_graph_exceeds_its_certificate(first: int) -> None:
     for seed in range(first, first + 10):
@@ -279,11 +279,12 @@ def test_a_seed_gives_the_same_graph_and_the_same_run() -> None:
 
 
 def test_the_random_graphs_are_made_of_every_kind_of_edge() -> None:
-    features: Counter[str] = Counter()
-    for seed in range(60):
-        features += case(seed).features
     wanted = {*KINDS, "loop", "join", "deferred", "scope", "stall", "fallback by source", "conditional entry"}
-    assert wanted <= features.keys()
+    for seed in range(60):
+        wanted -= (+case(seed).features).keys()
+        if not wanted:
+            break
+    assert not wanted
 
 
 @pytest.mark.soak

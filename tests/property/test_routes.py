@@ -67,11 +67,8 @@ def test_after_the_answer(state):
 def test_after_the_check(wanted, spent, limit, reflecting):
     config = AssistantConfig.load(None, {"assistant": {"reflection_enabled": reflecting, "max_retry_count": limit}}, {})
     (loop,) = loops_of_assistant(config)
-    state = {
-        "retry_wanted": "nothing was found" if wanted else None,
-        "retry_count": spent,
-        "needs_retry": wanted and spent < limit,
-    }
+    said = "nothing was found" if wanted else None
+    state = {"retry_wanted": said, "retry_count": spent, "needs_retry": wanted and spent < limit}
     wish = wish_after_check(state)
     if wish == "retry":
         ledger = {loop.name: Spend(spent=min(spent, limit), limit=limit, refused=0)}

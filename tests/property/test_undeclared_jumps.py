@@ -71,7 +71,6 @@ def node(kind: str, jumps: list[tuple[str, str]]) -> Any:
 
 
 def graph(seed: int) -> StateGraph[State]:
-    """A random graph."""
     chance = random.Random(seed)
     names = [f"n{number}" for number in range(chance.randint(2, 6))]
     builder: StateGraph[State] = StateGraph(State)

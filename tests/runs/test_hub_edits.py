@@ -39,12 +39,7 @@ def steps(*names: str) -> dict[str, Any]:
 
 
 def mixed(hits: int = 600, note: int = 30_000) -> UserGraph:
-    """``Send`` to two works, a join, two nodes at once, and a node that says itself where to go, twice round.
-
-    Args:
-        hits: How many hits its plan finds; people see at most 500.
-        note: How many characters its note has.
-    """
+    """``Send`` to two works, a join, two nodes at once, and a node that says itself where to go; people see 500 hits."""
 
     def plan(state: State) -> dict[str, Any]:
         long = [Finding(text=f"hit {number}", score=number) for number in range(hits)]

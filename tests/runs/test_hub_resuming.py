@@ -92,7 +92,8 @@ async def test_a_cancelled_run_can_go_on(tmp_path: Path) -> None:
     assert record.path == (*PATH, *PATH, "answer"), "the visit that was cut off is the same one when it runs again"
 
 
-async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answer", ["yes", {}, None], ids=["words", "nothing filled in", "null"])
+async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path, answer: Any) -> None:
     async with opened(tmp_path, Walk()) as hub:
         live = await hub.start("walk", {**ASKED, "ask": True})
         waiting = await hub.until_ended(live.id)
@@ -103,8 +104,9 @@ async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> 
         assert json.loads(events[-1].data)["interrupted"]
         with pytest.raises(InputError, match="waits for an answer"):
             await hub.resume(live.id)
-        record = await hub.until_ended((await hub.resume(live.id, answer="yes")).id)
-        assert (record.status, record.outcome.answer) == ("finished", "yes after 2")
+        given = {waiting.asked[0].id: None} if answer is None else answer
+        record = await hub.until_ended((await hub.resume(live.id, answer=given)).id)
+        assert (record.status, record.outcome.answer) == ("finished", f"{answer} after 2")
         assert record.path == (*PATH, *PATH, "answer")
 
 

@@ -306,8 +306,8 @@ async def test_the_run_that_is_refused_finishes_and_says_why(tmp_path, asynchron
 
 
 async def test_each_value_of_a_key_has_its_own_and_who_names_none_shares_one(tmp_path):
-    async with opened(tmp_path, Walk(model=model()), allowances=[Allowance(per="user", model_calls=2)]) as hub:
-        ends = [(await walk(hub, **given)).stop_reason for given in ({"user": "a"}, {"user": "b"}, {"user": "a"}, {})]
+    async with opened(tmp_path, Walk(model=model()), allowances=[Allowance(per="user.id", model_calls=2)]) as hub:
+        ends = [(await walk(hub, user=who)).stop_reason for who in ({"id": "a"}, {"id": "b"}, {"id": "a"}, "c")]
         assert ends == [None, None, "run", None]
         assert (await walk(hub)).stop_reason == "run"
 

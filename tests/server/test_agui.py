@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from hosted_graphs import until
 from installed import needs
 from scripted_server import script
 from served_graphs import GRAPHS
-from serving_program import PROGRAM, serving
 from shapes import graph
 
 from loopwright import bounded
+from loopwright.cli.serve import opened
 from loopwright.engine.nodes.policy import NodePolicy, Retry
 from loopwright.runs.schemas import RunLimits
 from loopwright.workflows.user_graph import UserGraph
@@ -42,11 +43,11 @@ def node() -> str:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[httpx.Client]:
+def page(serve_in_module, tmp_path_factory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("graphs")
     (folder / "graphs.py").write_text(GRAPHS)
-    targets = [f"graphs.py:{name}" for name in ("chat", "drafts", "asking")]
-    with serving(PROGRAM, folder, *targets) as (_process, client):
+    graphs = opened(ExitStack(), [f"{folder}/graphs.py:{name}" for name in ("chat", "drafts", "asking")], None)
+    with httpx.Client(base_url=serve_in_module(workflows=graphs).url, timeout=120, trust_env=False) as client:
         yield client
 
 

@@ -1,10 +1,11 @@
-"""LangGraph's own clients, ``langgraph-sdk`` and ``RemoteGraph``, against ``loopwright serve``."""
+"""LangGraph's own clients, ``langgraph-sdk`` and ``RemoteGraph``, against what ``loopwright serve`` serves."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -16,20 +17,21 @@ from langgraph.types import Command
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import ConflictError, NotFoundError
 from served_graphs import GRAPHS
-from serving_program import PROGRAM, serving
 
+from loopwright.cli.serve import opened
 from loopwright.runs.hub import RunHub
 
 NAMES = {"chat": "./graphs.py:chat", "drafts": {"path": "./graphs.py:drafts"}, "asking": "graphs:asking"}
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Iterator[httpx.Client]:
+def page(serve_in_module, tmp_path_factory) -> Iterator[httpx.Client]:
     """A server of the graphs that a ``langgraph.json`` names, as a client of the page sees it."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "graphs.py").write_text(GRAPHS)
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": NAMES}))
-    with serving(PROGRAM, folder) as (_process, client):
+    served = serve_in_module(workflows=opened(ExitStack(), [f"{folder}/langgraph.json"], None))
+    with httpx.Client(base_url=served.url, timeout=120, trust_env=False) as client:
         yield client
 
 
@@ -48,7 +50,7 @@ def said(text: str) -> dict[str, Any]:
 
 async def test_assistants_are_the_graphs_of_the_file(client, page):
     found = {each["graph_id"]: each for each in await client.assistants.search()}
-    assert sorted(found) == ["asking", "chat", "drafts"]
+    assert sorted(found) == ["asking", "assistant", "chat", "drafts"]
     by_id = await client.assistants.get(found["chat"]["assistant_id"])
     assert by_id == await client.assistants.get("chat")
     schemas = await client.assistants.get_schemas("drafts")

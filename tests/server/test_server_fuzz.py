@@ -12,11 +12,12 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
-from scripted_server import Script, Services
+from scripted_server import Script
 
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.api import Run
+from loopwright.workflows.assistant import AssistantConfig, Services
 
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 
@@ -38,28 +39,12 @@ class Patient(Script):
 
 @pytest.fixture(scope="module")
 def fuzzed(serve_in_module):
-    with open_store("memory") as store:
+    with open_store("memory") as store, Services.of(AssistantConfig(), store) as services:
         store.put([Contribution(document=Document(id="sessions:1", title="A talk", digest="0"), passages=())])
-        served = serve_in_module(
-            workflows=[Patient()],
-            services=AnswersAnything(store),
-            settings={"reads_per_minute": 0, "starts_per_minute": 0},
-        )
+        settings = {"reads_per_minute": 0, "starts_per_minute": 0}
+        served = serve_in_module(workflows=[Patient()], services=services, settings=settings)
         served.script.run = Patient().run
         yield served
-
-
-class AnswersAnything(Services):
-    """A conference and what is remembered of persons."""
-
-    @property
-    def memory(self):
-        if not hasattr(self, "_memory"):
-            from loopwright.workflows.assistant.config import AssistantConfig
-            from loopwright.workflows.assistant.services import Services as AssistantServices
-
-            self._memory = AssistantServices.of(AssistantConfig(), self.store).memory
-        return self._memory
 
 
 def fuzz(served, examples: int, every: int = 1) -> int:

@@ -14,7 +14,6 @@ from loopwright.server.auth import usable_token
 from loopwright.server.connections import HEAD_BYTES, Connection
 
 TOKEN = "a-long-token"
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
 ELSEWHERE = (
     {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
     {"Origin": "null", "Sec-Fetch-Site": "cross-site"},

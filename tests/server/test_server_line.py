@@ -97,7 +97,7 @@ async def test_runs_that_wait_survive_a_restart(how: signal.Signals, tmp_path: P
         (tmp_path / "go").touch(exist_ok=True)
         process.wait(timeout=60)
     with serving(tmp_path, "--max-running", "1") as (_process, client):
-        await until(lambda: status(client, ids[3]) == "finished")
+        await until(lambda: status(client, ids[3]) == "finished", 0.05)
         found = [status(client, run_id) for run_id in ids]
         assert found == ["finished", "finished", "cancelled", "finished"]
         assert begin(client, 1, "go", Idempotency_Key=f"{KEY}1").json()["id"] == ids[1], "the same key, the same run"

@@ -100,14 +100,9 @@ CHANGING = frozenset({"date", "content-length"}) | FRAMING
 """Headers that differ between two answers of the same address: figures are not the same from one moment to the next."""
 
 
-@pytest.fixture(scope="module")
-def with_token(serve_in_module):
-    return serve_in_module(token="right")
-
-
 @pytest.mark.parametrize("path", ["/", "/health/live", "/health/ready", "/assets/nothing"])
-def test_the_head_is_that_of_get_and_nothing_follows(with_token, path):
-    with httpx.Client(base_url=with_token.url, timeout=30, headers={"Authorization": "Bearer right"}) as client:
+def test_the_head_is_that_of_get_and_nothing_follows(served, path):
+    with httpx.Client(base_url=served.url, timeout=30) as client:
         told, asked = client.get(path), client.head(path)
         # The connection is in order: the same one answers on.
         assert client.get("/health/live").json() == {"status": "live"}

@@ -118,7 +118,7 @@ async def test_a_client_that_reads_nothing_delays_neither_its_run_nor_others(ser
         await until(lambda: served.gates.ended)
         (slow,) = served.gates.ended
         await until(lambda: served.ended(slow))
-        others = [read_all(client, "POST", STREAM, json=script(big, DONE)) for _ in range(2)]
+        others = [read_all(client, "POST", STREAM, json=script(big | {"size": 30}, DONE)) for _ in range(2)]
         for events in await asyncio.gather(*others):
             assert [event.number for event in events] == list(range(1, 102))
         # What the slow one did not take is there for whoever comes back.

@@ -108,21 +108,11 @@ def test_a_name_that_is_no_file_of_a_clients_finds_nothing(server, name):
 
 
 def test_a_name_cannot_add_a_header(server):
-    name = 'a"\r\nX-Injected: yes\r\n.png'
-    boundary = "b0undary"
-    body = (
-        (
-            f"--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename*=utf-8''"
-            f"a%22%0D%0AX-Injected%3A%20yes.png\r\nContent-Type: image/png\r\n\r\n"
-        ).encode()
-        + picture()
-        + f"\r\n--{boundary}--\r\n".encode()
-    )
-    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-    for reply in (
-        httpx.post(server.url + "/uploads", content=body, headers=headers),
-        send(server, picture(), name=name),
-    ):
+    part = "Content-Disposition: form-data; name=\"file\"; filename*=utf-8''a%22%0D%0AX-Injected%3A%20yes.png"
+    body = f"--x\r\n{part}\r\nContent-Type: image/png\r\n\r\n".encode() + picture() + b"\r\n--x--\r\n"
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    raw = httpx.post(server.url + "/uploads", content=body, headers=headers)
+    for reply in (raw, send(server, picture(), name='a"\r\nX-Injected: yes\r\n.png')):
         if reply.status_code == 201:
             back = httpx.get(f"{server.url}/uploads/{reply.json()['id']}")
             assert back.status_code == 200
@@ -159,13 +149,17 @@ def test_documents_are_read_in_and_asked(documents):
     assert ".." not in document.id
     assert ingest(served, ("../../My Report!.md", text)).json()["skipped"] == 1
     changed = text.replace(b"1612", b"1613")
-    assert ingest(served, ("My Report!.md", changed)).json()["stored"] == 1
+    assert ingest(served, ("My Report!.md", changed), tags="mills").json()["stored"] == 1
     with open_store(place) as store:
         assert [each.id for each in store.documents()] == [document.id], "the same name, so the same document"
     asked = {"question": "Who built the mill of Aarle?"}
-    answer = httpx.post(served.url + "/workflows/rag/run", json=asked, timeout=60)
-    assert answer.status_code == 200, answer.text
-    assert "Griet Maas" in answer.json()["outcome"]["answer"]
+    form = {"question": (None, asked["question"]), "where": (None, '{"tags": ["mills"]}'), "history": (None, "Hello.")}
+    for given in ({"json": asked}, {"files": form}):
+        answer = httpx.post(served.url + "/workflows/rag/run", **given, timeout=60)
+        assert answer.status_code == 200, answer.text
+        assert "Griet Maas" in answer.json()["outcome"]["answer"]
+    form["where"] = (None, '{"tags": [NaN]}')
+    assert httpx.post(served.url + "/workflows/rag/run", files=form, timeout=60).status_code == 400
     assert httpx.get(f"{served.url}/runs/{answer.json()['id']}").json()["workflow"] == "rag"
 
 
@@ -238,9 +232,15 @@ async def test_an_example_can_be_run_and_the_pictures_of_each_can_be_seen(pictur
 
 
 def test_a_picture_is_assessed_in_one_piece_and_as_a_run(pictures):
-    files, asked = {"image": ("p.png", picture(96, 96))}, {"query": "Is it noisy?"}
-    whole = httpx.post(pictures.url + "/workflows/iqa/run", files=files, data=asked, timeout=120)
+    image, region = picture(96, 96).decode("latin-1"), ["1", "2", "30", "30"]
+    # As a browser sends it: with an empty file where none was chosen.
+    parts = [("query", "Noisy?"), ('image"; filename="p.png', image), ('reference"; filename="', "")]
+    parts += [("region", side) for side in region]
+    body = "".join(f'--x\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{each}\r\n' for key, each in parts)
+    headers, content = {"Content-Type": "multipart/form-data; boundary=x"}, f"{body}--x--".encode("latin-1")
+    whole = httpx.post(pictures.url + "/workflows/iqa/run", content=content, headers=headers, timeout=120)
     assert whole.status_code == 200, whole.text
+    assert (whole.json()["input"]["region"], "reference" in whole.json()["input"]) == (region, False)
     assert whole.json()["outcome"]["answer"]
     record = httpx.get(f"{pictures.url}/runs/{whole.json()['id']}").json()
     assert record["workflow"] == "iqa"

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from pydantic import TypeAdapter
-
-from loopwright.workflows.assistant.schemas import Condition, Filters, Found, Question, Record, Slot, Table
+from loopwright.workflows.assistant.schemas import Condition, Filters, Found, Question, Record, Table
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
 ZONE = ZoneInfo("Europe/Lisbon")
@@ -33,7 +31,6 @@ def session(
     speakers: Sequence[str] = ("Ana Reis",),
     abstract: str = "",
 ) -> Record:
-    """A session."""
     start, end = (moment(day, each) for each in time.split("-"))
     return Record(
         id=f"sessions:{key}",
@@ -62,13 +59,12 @@ def other(table: Table, title: str, *, text: str = "", related: Sequence[str] = 
 
 
 def hit(record: Record, score: float = 0.8, *terms: str) -> Found:
-    """A record as it was found."""
     return Found(record=record, score=score, terms=terms)
 
 
 def asked(*tables: Table, topic: str = "", notes: Sequence[str] = (), **conditions: str) -> Question:
     """What was understood of a question: each condition is a slot with its value."""
-    include = tuple(Condition(slot=slot_of(name), values=(value,), said=value) for name, value in conditions.items())
+    include = tuple(Condition(slot=name, values=(value,), said=value) for name, value in conditions.items())
     return Question(
         text=topic,
         tables=tables or (Table.SESSIONS,),
@@ -76,11 +72,6 @@ def asked(*tables: Table, topic: str = "", notes: Sequence[str] = (), **conditio
         filters=Filters(include=include),
         notes=tuple(notes),
     )
-
-
-def slot_of(name: str) -> Slot:
-    """A slot by its name."""
-    return TypeAdapter(Slot).validate_python(name)
 
 
 SOURDOUGH = session("17", "Bread without yeast", abstract="Sourdough at home, from flour and water alone.")

@@ -19,7 +19,6 @@ import cv2
 import numpy as np
 
 WIDTH, HEIGHT = 160, 128
-TIMED = ("seconds",)
 
 
 def picture(seed: int) -> np.ndarray:
@@ -82,7 +81,7 @@ def rows_of(table: Path) -> list[dict[str, Any]]:
     """The rows of a CSV or JSON Lines table, without what is measured in time."""
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file)) if table.suffix == ".csv" else [json.loads(line) for line in file]
-    return [{name: value for name, value in row.items() if name not in TIMED} for row in rows]
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
 def journalled(journal: Path) -> dict[str, int]:

@@ -15,15 +15,10 @@ class BreakingModel(BaseChatModel):
     """Writes its words one at a time, and in its first calls raises an error after some of them."""
 
     text: str
-    """What it writes."""
     error: Exception = ConnectionError("the line is dead, key=sk-secret")
-    """What it raises."""
     failing: int = 1
-    """How many calls fail."""
     after: int = 3
-    """After how many words."""
     calls: int = 0
-    """Calls so far."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 

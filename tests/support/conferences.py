@@ -24,7 +24,6 @@ EMPTY = ConferenceInfo(
 
 
 def services_of(store: KnowledgeStore, section: dict[str, Any], models: dict[str, BaseChatModel]) -> Services:
-    """The assistant over a store."""
     config = AssistantConfig.load(None, {"assistant": section}, {})
     return Services(config, ModelRegistry(models, nodes=AssistantConfig.model_nodes), given_store=store)
 
@@ -57,7 +56,6 @@ def search() -> Search:
 
 
 def assistant(services: Services) -> BoundedGraph:
-    """The graph over given services."""
     return build_graph(services=services)
 
 

@@ -23,12 +23,7 @@ Kill = Mapping[str, Any]
 
 
 class ForkServer:
-    """A warm process that forks for each attempt, so that none pays for the imports.
-
-    Args:
-        hash_seed: Its order of sets; two servers with different ones show what rests on that order.
-        errors: Where its and its children's standard error goes.
-    """
+    """A warm process that forks for each attempt; two with other hash seeds show what rests on the order of sets."""
 
     def __init__(self, hash_seed: int, errors: Path) -> None:
         self._errors = errors.open("wb")
@@ -76,21 +71,16 @@ class CrashingRun:
     folder: Path
     """Where the log and the checkpoints are."""
     saver: str = "sqlite"
-    """The kind of saver."""
     graph: str = "three_loops"
     """The function of `crashing_graphs` that builds the graph."""
     options: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What it is given."""
     late: float = 0.0
     """For how many seconds each save of a task's writes is held back."""
     input: dict[str, Any] = field(default_factory=lambda: {"trace": []})
-    """The input of the first attempt."""
     run: dict[str, Any] = field(default_factory=dict[str, Any])
     """What `run` and `resume` are given."""
     attempts: int = 0
-    """How many processes were started."""
     killed: int = 0
-    """How many of them were killed."""
     result: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the last process answered."""
 
@@ -100,14 +90,9 @@ class CrashingRun:
         return read_log(self.folder / "log") if (self.folder / "log").exists() else []
 
     def attempt(self, kill: Kill | None = None, *, outside: Callable[[int], None] | None = None) -> bool:
-        """Start one process, from the input or from the last checkpoint.
+        """Start one process, from the input or from the last checkpoint; whether it came to its end.
 
-        Args:
-            kill: Where it dies, or waits to be killed by `outside`.
-            outside: Kills the process with this id.
-
-        Returns:
-            Whether it came to its end.
+        `kill` is where it dies, or waits to be killed by `outside`, which is given its id.
         """
         (self.folder / "result").unlink(missing_ok=True)
         job = {

@@ -86,15 +86,7 @@ def three_loops(
     """An outer loop with a scoped inner one, then a loop of its own around two branches, a join and a fan-out.
 
     ``plan -> step (inner) -> judge -> plan (outer) -> split -> left, right -> join -> shards -> gather -> split (again)
-    -> answer``
-
-    Args:
-        record: Where nodes and gates note what they do.
-        pause: Seconds; a node works for one to four times as long.
-        slow: The node that does not come to its end.
-        asynchronous: Whether the nodes are.
-        longer: Whether a further node comes after the answer.
-        **options: As for LangGraph's ``compile``.
+    -> answer``; a node works one to four pauses, `slow` never ends, `longer` adds a node behind the answer.
     """
     edges = "START-plan plan-step step?step step?judge judge?plan judge?split split-left split-right left+right-join "
     edges += "join?shard shard-gather gather?split gather?answer " + (

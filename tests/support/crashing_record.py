@@ -52,12 +52,7 @@ class Record:
 
     @contextmanager
     def task(self, node: str, seen: int) -> Iterator[None]:
-        """Write a line before and after a node's work.
-
-        Args:
-            node: The node.
-            seen: A counter of the state that it was given.
-        """
+        """Write a line before and after a node's work; `seen` is a counter of the state that it was given."""
         info, step = get_runtime().execution_info, get_config()["metadata"]["langgraph_step"]
         assert info is not None
         fields = {"node": node, "task": info.task_id, "step": step, "seen": seen, "try": info.node_attempt}
@@ -67,12 +62,7 @@ class Record:
         self.note("end", **fields)
 
     def watch(self, saver: Any, late: float = 0.0) -> None:
-        """Write a line before and after each save of a saver, sync or async.
-
-        Args:
-            saver: The saver.
-            late: For how many seconds each save of a task's writes is held back.
-        """
+        """Write a line before and after each save, sync or async; those of a task's writes are `late` seconds late."""
         self._late = late
         saver.put = self._watched(saver.put, "checkpoint")
         saver.put_writes = self._watched(saver.put_writes, "writes")

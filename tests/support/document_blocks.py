@@ -18,8 +18,10 @@ import contextlib
 import doctest
 import io
 import json
+import logging
 import os
 import re
+import runpy
 import shlex
 import shutil
 import signal
@@ -47,10 +49,7 @@ FENCE = re.compile(
 SERVES = re.compile(r"^(?:\w+=\S+ )*loopwright (?:serve|worker|mcp --http)\b")
 PORTS = re.compile(r"((?:localhost|127\.0\.0\.1):|--port |--http )(\d{4,5})\b")
 LOOSE = (
-    (
-        re.compile(r"^(?:\d+ of \d+, .* left|INFO:? .*|WARNING .*|loading .*)\n", re.MULTILINE),
-        "",
-    ),  # progress, and what is logged
+    (re.compile(r"^(?:\d+ of \d+, .* left|INFO:? .*|WARNING .*|loading .*)\n", re.MULTILINE), ""),  # progress, logs
     (re.compile(r"\d+(?:\.\d+)? (?:ms|s)\b"), "# s"),
     (re.compile(r"\d+(?:\.\d+)? [kM]B\b"), "# kB"),
     (re.compile(r"\b(?:task [0-9a-f]{8}|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12})+)\b"), "ID"),
@@ -126,7 +125,7 @@ class Reader:
     Attributes:
         folder: Where; it holds what a checkout holds of examples.
         told: What is made of an output that is not the one that is shown: block, what is shown, what was printed.
-        here: Whether commands of Loopwright are called in this process.
+        here: Whether commands of Loopwright and Python are called in this process.
     """
 
     folder: Path
@@ -138,11 +137,7 @@ class Reader:
     printed: str | None = None
 
     def follow(self, document: Path) -> None:
-        """Do what the document says.
-
-        Raises:
-            AssertionError: If a command fails, or does not end.
-        """
+        """Do what the document says; AssertionError if a command fails, or does not end."""
         for folder in ("examples", "configs"):
             shutil.copytree(ROOT / folder, self.folder / folder, ignore=shutil.ignore_patterns("__pycache__"))
         before, modules = Path.cwd(), set(sys.modules)
@@ -214,7 +209,7 @@ class Reader:
                 words[2] = re.sub(r" *(#|$)", rf" --port {self.port('8000')} \1", command, count=1)
             words[2] = f"exec {words[2]}" if words[2].startswith("loopwright") else words[2]
             return self.serve(block, words)
-        if self.here and re.match(r"loopwright [^|&;<>$`]*$", command):
+        if self.here and re.match(r"(loopwright|python \S+\.py\b)[^|&;<>$`]*$", command):
             done = self.called(command)
         else:
             done = subprocess.run(
@@ -227,14 +222,17 @@ class Reader:
         return done.stdout
 
     def called(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Call the program in this process, which has imported already what takes most of a command's time."""
+        """Call a program in this process, which has imported already what takes most of a command's time."""
         words, told = shlex.split(command, comments=True), io.StringIO()
+        file = words.pop(1) if words[0] == "python" else ""
         with (
             mock.patch.dict(os.environ, environment(self.folder), clear=True), mock.patch.object(sys, "argv", words),
+            mock.patch.object(sys, "path", [str(Path(file).resolve().parent), *sys.path]),
+            mock.patch.object(logging.root, "handlers", []),
             contextlib.redirect_stdout(told), contextlib.redirect_stderr(told),
         ):  # fmt: skip
             try:
-                main()
+                runpy.run_path(file, run_name="__main__") if file else main()
                 code: Any = 0
             except SystemExit as stop:
                 code = stop.code or 0
@@ -247,17 +245,11 @@ class Reader:
             server.wait(30)
         said = self.folder / f"served-{block.line}.txt"
         with said.open("w") as file:
-            self.servers = [
-                subprocess.Popen(
-                    words,
-                    text=True,
-                    stdin=subprocess.DEVNULL,
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    env=environment(self.folder),
-                    start_new_session=True,
-                )
-            ]
+            started = subprocess.Popen(
+                words, text=True, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                env=environment(self.folder), start_new_session=True,
+            )  # fmt: skip
+            self.servers = [started]
         deadline = time.monotonic() + ENDS_WITHIN
         while not re.search(r"listening on|running on|works for", said.read_text()):
             ended = self.servers[0].poll()
@@ -298,7 +290,7 @@ def environment(folder: Path) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key not in left_out}
     return kept | {
         "HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "home/.cache"), "BROWSER": "true", "COLUMNS": "120",
-        "NO_COLOR": "1", "TERM": "dumb", "PYTHONUNBUFFERED": "1", "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}",
+        "NO_COLOR": "1", "TERM": "dumb", "PATH": f"{Path(sys.executable).parent}:{kept['PATH']}",
     }  # fmt: skip
 
 

@@ -35,15 +35,7 @@ INJECTION = (
 def make_pdf(
     path: Path, pages: Sequence[str], *, title: str = "", password: str | None = None, owner_only: bool = False
 ) -> Path:
-    """A PDF with one string a page, its lines as they are; an empty page holds a drawing only.
-
-    Args:
-        path: Where to write it.
-        pages: The pages' texts.
-        title: The title in its metadata.
-        password: Encrypts it with this password.
-        owner_only: Lets anyone open it without one.
-    """
+    """A PDF with one string a page; an empty one holds a drawing. ``owner_only``: it opens without the password."""
     pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
     canvas = Canvas(str(path), pageCompression=1)
     canvas.setTitle(title)

@@ -85,14 +85,7 @@ def whole_files() -> dict[str, bytes]:
 
 
 def damaged(number: int) -> tuple[str, bytes]:
-    """One damaged file.
-
-    Args:
-        number: Which one; the same number gives the same file.
-
-    Returns:
-        What was done to which file, and the bytes.
-    """
+    """The damaged file of a number, always the same: what was done to which file, and the bytes."""
     rng = random.Random(number)
     name = rng.choice(sorted(whole_files()))
     content = bytearray(whole_files()[name])

@@ -87,8 +87,6 @@ class Desk:
 
 
 class WalkRun(Run):
-    """One run."""
-
     def told(self, event: RunEvent) -> Iterable[Told]:
         if isinstance(event, NodeFinished) and event.node == "plan":
             yield Told(kind="progress", node="plan", message=f"round {event.update['rounds']}")
@@ -201,14 +199,7 @@ def _content(state: State) -> str:
 
 @asynccontextmanager
 async def opened(folder: Path, *workflows: Workflow, saver: str = "sqlite", **options: Any) -> AsyncIterator[RunHub]:
-    """A hub on real stores in a folder; what runs when it is left is ended at once.
-
-    Args:
-        folder: Where everything is kept.
-        *workflows: The workflows.
-        saver: ``sqlite``, ``json`` or ``memory``.
-        **options: As for `RunHub`.
-    """
+    """A hub on real stores in a folder (`saver`: sqlite, json, memory); what runs when it is left is ended at once."""
     store = open_runs(f"sqlite:{folder}/runs.db")
     place = {"sqlite": f"sqlite:{folder}/checkpoints.db", "json": f"json:{folder}/checkpoints", "memory": "memory"}
     async with AsyncExitStack() as stack:
@@ -232,8 +223,8 @@ async def log(hub: RunHub, run_id: str, channel: Channel = "run", after: int = 0
             return found
 
 
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait until something is so."""
+async def until(condition: Callable[[], Any], every: float = 0.002) -> None:
+    """Wait until something is so, and look every so many seconds."""
     async with asyncio.timeout(30):
         while not condition():
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(every)

@@ -30,7 +30,6 @@ class Driven:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The final state."""
         return next(event.state for event in reversed(self.events) if isinstance(event, RunFinished))
 
     def saved(self) -> list[dict[str, Any]]:
@@ -57,18 +56,7 @@ async def drive(
     run_id: str = "",
     recovered: bool = False,
 ) -> Driven:
-    """Run to the end in a task, and so a context, of its own.
-
-    Args:
-        hosted: The workflow.
-        given: The input.
-        saver: Where the run is kept.
-        uploads: Id of an uploaded file -> where it lies.
-        models: The run's other models.
-        prompts: The run's other prompts.
-        run_id: Names the run.
-        recovered: Whether it goes on with a run that was begun earlier.
-    """
+    """Run to the end in a task, and so a context, of its own; `recovered` goes on with a run that was begun."""
 
     async def whole() -> Driven:
         model_changes.set(models)

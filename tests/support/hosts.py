@@ -152,13 +152,10 @@ class Hosts:
         """The nodes of a run in the order in which they began, in whatever process."""
         return [place for run, place, _pid in self._lines() if run == name]
 
-    def pid(self, name: str) -> int:
-        """The process in which a run's last node began."""
-        return [int(pid) for run, _place, pid in self._lines() if run == name][-1]
-
     def on(self, name: str) -> Process:
-        """Who works on a run."""
-        return next(each for each in self.started if each.popen.pid == self.pid(name))
+        """Who works on a run: where its last node began."""
+        *_, last = (int(pid) for run, _place, pid in self._lines() if run == name)
+        return next(each for each in self.started if each.popen.pid == last)
 
     def go(self, place: str) -> None:
         (self.folder / place).touch()

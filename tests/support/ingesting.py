@@ -69,9 +69,9 @@ def ingest_into(path: str, sources: list[Path], kill_after: int | None = None, *
         return ingest(sources, store, on_progress=step, **options)
 
 
-def in_new_process(function: Callable[..., T], *args: Any, **named: Any) -> T:
+def in_new_process(function: Callable[..., T], *args: Any, how: str = "spawn", **named: Any) -> T:
     """Call a function of this folder in a process that starts from nothing; `BrokenProcessPool` if that is killed."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, get_context(how)) as pool:
         return pool.submit(function, *args, **named).result()
 
 

@@ -16,12 +16,7 @@ from loopwright.server.connections import Connection
 
 @contextmanager
 def in_thread(server: uvicorn.Server, listener: socket.socket) -> Iterator[str]:
-    """Let a server answer requests, say where, and stop it.
-
-    Args:
-        server: The server.
-        listener: Where it listens; closed at the end.
-    """
+    """Let a server answer at a listener, say where, stop it, and close the listener."""
     with listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -34,12 +29,7 @@ def in_thread(server: uvicorn.Server, listener: socket.socket) -> Iterator[str]:
 
 
 def listening(app: Any, connection: type[Connection] = Connection) -> AbstractContextManager[str]:
-    """Serve an application of the test's own.
-
-    Args:
-        app: The ASGI application.
-        connection: What each connection is.
-    """
+    """Serve an application of the test's own; `connection` is what each connection is."""
     server = uvicorn.Server(uvicorn.Config(app, http=connection, lifespan="off", log_level="error"))
     return in_thread(server, socket.create_server(("127.0.0.1", 0)))
 

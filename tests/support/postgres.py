@@ -18,9 +18,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from loopwright.postgres import PostgresAddress
+
 _NUMBERS = count(1)
+END_OTHERS = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'loopwright'"
 
 
 @contextmanager
@@ -64,6 +68,12 @@ def address() -> str:
     if problem:
         pytest.skip(problem)
     return found
+
+
+def beside(url: str) -> psycopg.Connection[Any]:
+    """A connection beside those of a store, which nobody takes for one of them."""
+    address = PostgresAddress.parse(url, schema="public", holds="")
+    return psycopg.connect(**address.libpq(address.schema) | {"application_name": "beside", "autocommit": True})
 
 
 @pytest.fixture(scope="session")

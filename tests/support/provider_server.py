@@ -73,14 +73,8 @@ class ProviderServer(LoopbackServer):
     def spec(self, model: str = "test-model", **more: Any) -> dict[str, Any]:
         """The server as a configuration names it, which sees images, with a key where its format has one."""
         key = {} if self.dialect == "ollama" else {"api_key": SECRET}
-        return {
-            "model": f"{self.dialect}:{model}",
-            "base_url": self.base_url,
-            "timeout": 20,
-            "vision": True,
-            **key,
-            **more,
-        }
+        given = {"model": f"{self.dialect}:{model}", "base_url": self.base_url, "timeout": 20, "vision": True}
+        return given | key | more
 
     def images(self, call: int = 0) -> list[tuple[str | None, bytes]]:
         """The media type (which Ollama's format lacks) and the bytes of each image of a request."""

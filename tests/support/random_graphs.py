@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+import shapes
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
-from shapes import show_gates, watch, watch_async
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
@@ -41,19 +41,14 @@ class Case:
     """One random graph."""
 
     seed: int
-    """What it is made from."""
     eager: float
     """How probable it is that a grader asks again; 1 is always."""
     busy: bool
     """Whether every node takes all its ways on, with as many Sends as declared."""
     graph: StateGraph[Any] = field(default_factory=lambda: StateGraph(State))
-    """The graph, before it is bounded."""
     loops: list[Loop] = field(default_factory=list)
-    """Its loops."""
     fan_out: dict[str, int] = field(default_factory=dict)
-    """Its declared fan-out."""
     features: Counter[str] = field(default_factory=Counter)
-    """What it is made of."""
     handled: Counter[str] = field(default_factory=Counter)
     """Error handler -> its runs; LangGraph's stream does not show them."""
 
@@ -63,7 +58,6 @@ class Case:
         return random.Random(f"{self.seed}/{decision}/{about['langgraph_step']}/{about['langgraph_path']}")
 
     def app(self) -> BoundedGraph:
-        """The bounded graph."""
         return bounded(self.graph, self.loops, fan_out=self.fan_out)
 
 
@@ -75,12 +69,7 @@ def some(dice: random.Random, things: Iterable[Any], least: int = 0) -> list[Any
 
 
 def case(seed: int, *, forward_only: bool = False) -> Case:
-    """The graph of a seed.
-
-    Args:
-        seed: What it is made from.
-        forward_only: Whether its loops are left away, those of graphs inside it too.
-    """
+    """The graph of a seed; `forward_only` leaves its loops away, those of graphs inside it too."""
     dice = random.Random(seed)
     made = Case(seed, eager=dice.choice([1.0, 1.0, 0.9, 0.5]), busy=dice.random() < 0.5)
     size = dice.randint(2, 8)
@@ -184,12 +173,8 @@ def _gotos(
 
 def _jumping(plain: Any, gotos: Any) -> Any:
     """A graph whose last node jumps in the graph around it."""
-    inner = StateGraph(State)
-    inner.add_node("first", plain)
-    inner.add_node("jump", lambda _, config: Command(goto=gotos(config), graph=Command.PARENT))
-    inner.add_edge(START, "first")
-    inner.add_edge("first", "jump")
-    return inner.compile()
+    nodes = {"first": plain, "jump": lambda _, config: Command(goto=gotos(config), graph=Command.PARENT)}
+    return shapes.graph("START-first first-jump", State, **nodes).compile()
 
 
 def _failing(made: Case, name: str, plain: Any, forward: list[str]) -> dict[str, Any]:
@@ -209,11 +194,7 @@ def _failing(made: Case, name: str, plain: Any, forward: list[str]) -> dict[str,
 
 def _inside(dice: random.Random, forward_only: bool) -> Any:
     """A graph of two nodes, with or without a loop."""
-    inner = StateGraph(State)
-    inner.add_node("x", lambda _: {"log": ["x"]})
-    inner.add_node("y", lambda _: {"log": ["y"]})
-    inner.add_edge(START, "x")
-    inner.add_edge("x", "y")
+    inner = shapes.graph("START-x x-y", State)
     if forward_only or dice.random() < 0.5:
         return inner.compile()
     inner.add_conditional_edges("y", lambda _: "x", ["x", END])
@@ -264,8 +245,8 @@ def outcome(made: Case) -> Outcome:
 
     Plain LangGraph's ``debug`` stream says what ran; it raises if the derived step limit is exceeded.
     """
-    app = show_gates(made.app())
-    seen = watch(app, {"log": []}) if made.seed % 4 else asyncio.run(watch_async(app, {"log": []}))
+    app, given = shapes.show_gates(made.app()), {"log": []}
+    seen = shapes.watch(app, given) if made.seed % 4 else asyncio.run(shapes.watch_async(app, given))
     runs, last = seen.runs, seen.last
     for name, count in made.handled.items():
         runs[app.builder.nodes[name].error_handler_node or ""] += count

@@ -26,14 +26,12 @@ class RecordedRun(BaseModel):
 
     @classmethod
     def of(cls, store: RunStore, run_id: str) -> RecordedRun:
-        """A kept run."""
         record, graph = store.get(run_id), store.graph(run_id)
         assert record is not None and graph is not None
         logs = (tuple(store.log(run_id)), tuple(store.log(run_id, "client")))
         return cls(record=record.model_copy(update={"children": ()}), graph=graph, events=logs[0], client=logs[1])
 
     def keep(self, store: RunStore) -> None:
-        """Keep it."""
         store.create(self.record, self.graph)
         news = [NewEvents(self.record.id, "run", self.events, self.record.epoch)]
         news.append(NewEvents(self.record.id, "client", self.client, self.record.epoch))

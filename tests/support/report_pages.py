@@ -99,14 +99,8 @@ def thumbnail(figure: Element) -> Image.Image:
 
 def make_row(name: str = "a row", score: float | None = 3.0, image: Path = GONE, **state: object) -> ReportRow:
     answer = SummarizerOutput(final_answer="Fair", quality_reasoning="Because it is.", quality_score=score)
-    full = {
-        "query": "How good is it?",
-        "image_path": str(image),
-        "iteration_count": 0,
-        "summarizer_result": answer,
-        **state,
-    }
-    return ReportRow(name, image, None, "How good is it?", full, 0.25)
+    full = {"query": "How good is it?", "image_path": str(image), "iteration_count": 0, "summarizer_result": answer}
+    return ReportRow(name, image, None, "How good is it?", full | state, 0.25)
 
 
 def rich_row(text: str = "plain", folder: Path = Path("nowhere")) -> ReportRow:

@@ -23,28 +23,19 @@ def shown(name: str = "g") -> ShownGraph:
 
 def a_run(id: str = "r1", *, minute: float = 0, answer: str | None = None, **fields: Any) -> RunRecord:
     """A run that began so many minutes after `BEGIN`; finished unless it says otherwise."""
-    given: dict[str, Any] = {
-        "id": id,
-        "workflow": "w",
-        "title": "",
-        "status": "finished",
-        "started_at": BEGIN + timedelta(minutes=minute),
-        "input": {},
-        "outcome": None if answer is None else Outcome(answer=answer),
-    }
-    return RunRecord(**{**given, **fields})
+    given: dict[str, Any] = {"workflow": "w", "title": "", "status": "finished", "input": {}}
+    given["started_at"] = BEGIN + timedelta(minutes=minute)
+    given["outcome"] = None if answer is None else Outcome(answer=answer)
+    return RunRecord(id=id, **given | fields)
 
 
 def forked_from(id: str) -> Parent:
-    """A fork's origin."""
     return Parent(run_id=id, checkpoint_id="c", step=2, kind="fork", edited=("queries",))
 
 
 def kept(numbers: Iterable[int]) -> list[KeptEvent]:
-    """Events with these numbers."""
     return [KeptEvent(seq, f"name{seq % 3}", f'{{"type":"name{seq % 3}","n":{seq}}}') for seq in numbers]
 
 
 def news(id: str, numbers: Iterable[int], channel: Channel = "run", epoch: int = 0) -> NewEvents:
-    """New events of a run."""
     return NewEvents(id, channel, kept(numbers), epoch)

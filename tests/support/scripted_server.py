@@ -20,13 +20,13 @@ from typing_extensions import TypedDict
 
 from loopwright.engine import BoundedGraph, RunEvent, RunResult, bounded
 from loopwright.engine.events.schema import TextStreamed, emit
-from loopwright.errors import InputError, LoopwrightError, NodeFailed, StoreError
+from loopwright.errors import InputError, NodeFailed, StoreError
 from loopwright.runs.schemas import ENDED, RunRecord
 from loopwright.server.serving import Server
 from loopwright.workflows import runtime
 from loopwright.workflows.api import ClientEvent, NodeInfo, Outcome, Run, Workflow, WorkflowInput
 from loopwright.workflows.assistant.events import Failed
-from loopwright.workflows.assistant.workflow import AssistantWorkflow, failure_of
+from loopwright.workflows.assistant.workflow import AssistantWorkflow, _AssistantRun
 from loopwright.workflows.sections import WorkflowConfig
 
 
@@ -99,9 +99,7 @@ class Script(Workflow):
 
     async def _play(self, state: ScriptState) -> dict[str, Any]:
         run_id = state["run_id"]
-        self.gates.asked.append(
-            {"message": state["message"], "user_context": state.get("user_context"), "run_id": run_id}
-        )
+        self.gates.asked.append({"user_context": None, **state})
         try:
             for step in json.loads(state["message"]):
                 async for told in self._step(step, run_id):
@@ -154,15 +152,7 @@ class ScriptRun(Run):
         no_answer = Failed(error="there is no answer", error_type="NoAnswer", can_retry=True)
         return Outcome(status="failed"), (no_answer,)
 
-    def failed(self, error: BaseException) -> Sequence[ClientEvent]:
-        if isinstance(error, LoopwrightError):
-            return (failure_of(error),)
-        if isinstance(error, asyncio.CancelledError):
-            return (Failed(error="the run was cancelled", error_type="Cancelled", can_retry=True),)
-        if isinstance(error, TimeoutError):
-            return (Failed(error="the run took too long and was stopped", error_type="RunTimeout", can_retry=True),)
-        told = "something went wrong inside the server: its log says what"
-        return (Failed(error=told, error_type="InternalError", can_retry=False),)
+    failed = _AssistantRun.failed
 
 
 PROBLEMS: dict[str, Exception] = {
@@ -182,9 +172,10 @@ DONE: dict[str, Any] = {"done": {}}
 
 @dataclass
 class Services:
-    """A real store, as much as the health check needs."""
+    """A real store, as much as the health check needs, and nothing configured."""
 
     store: Any
+    config: WorkflowConfig = field(default_factory=WorkflowConfig)
 
 
 @dataclass

@@ -88,15 +88,8 @@ class Handler(QuietHandler):
             wanted = json.loads(asked.body)
             found = self.server.results[: wanted["max_results"]]
             return as_json({"query": wanted["query"], "results": found, "response_time": 0.1})
-        return as_json(
-            {
-                "query": asked.query["q"],
-                "number_of_results": 0,
-                "results": self.server.results,
-                "answers": [],
-                "unresponsive_engines": self.server.unresponsive,
-            }
-        )
+        said = {"query": asked.query["q"], "number_of_results": 0, "results": self.server.results, "answers": []}
+        return as_json(said | {"unresponsive_engines": self.server.unresponsive})
 
     def send(self, reply: Reply) -> None:
         if reply.silent:

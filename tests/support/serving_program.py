@@ -19,14 +19,7 @@ PROGRAM = (Path(sys.executable).with_name("loopwright"),)
 def serving(
     program: Sequence[str | Path], folder: Path, *words: object, without: Sequence[str] = ("LOOPWRIGHT_TOKEN",)
 ) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    """Serve on a free port until left.
-
-    Args:
-        program: The program.
-        folder: Where it runs.
-        *words: What follows ``serve``.
-        without: Variables that are not in its environment.
-    """
+    """Serve on a free port until left; the variables of `without` are not in its environment."""
     command = [*program, "serve", *map(str, words), "--port", "0"]
     environment = {key: value for key, value in os.environ.items() if key not in without}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment)

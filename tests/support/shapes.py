@@ -115,17 +115,13 @@ class Shape:
     """A graph, and what must come out."""
 
     build: Callable[[], Any]
-    """Makes the graph."""
     loops: Sequence[Loop] = ()
-    """The loops to bind."""
     limit: int | None = None
     """Instead of loops: passes for each loop that is found."""
     fan_out: Mapping[str, int] = field(default_factory=dict)
-    """Declared fan-out."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of ``bounded``; a class stands for a new one of its kind."""
     input: Any = field(default_factory=lambda: {"log": []})
-    """The run's input."""
     says: str = ""
     """For a graph that is refused: what the error says."""
     refused_while_running: bool = False
@@ -148,7 +144,6 @@ class Shape:
         return None if None in counts else sum(count for count in counts if count) + self.inside
 
     def app(self) -> BoundedGraph:
-        """The bounded graph."""
         options = {key: value() if isinstance(value, type) else value for key, value in self.options.items()}
         return show_gates(bounded(self.build(), self.loops, limit=self.limit, fan_out=self.fan_out, **options))
 
@@ -238,12 +233,7 @@ async def watch_async(app: BoundedGraph, given: Any) -> Watched:
 
 
 async def hold(shape: Shape, mode: str) -> None:
-    """Check everything that is said of a shape.
-
-    Args:
-        shape: The shape.
-        mode: ``"sync"`` or ``"async"``.
-    """
+    """Check everything that is said of a shape."""
     if shape.says and not shape.refused_while_running:
         with pytest.raises(GraphError, match=shape.says):
             shape.app()

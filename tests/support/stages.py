@@ -9,9 +9,15 @@ from typing import Any
 from loopwright.workflows.iqa import ExecutorOutput, IQAConfig, PlannerOutput, SummarizerOutput, build_graph
 from loopwright.workflows.iqa.graph import PLAN_STALL
 
-QUICK = IQAConfig.load(
-    overrides={"pipeline.retry.initial_wait": 0.001, "pipeline.retry.max_wait": 0.001}, environment={}
-)
+
+def configured(**overrides: Any) -> IQAConfig:
+    """A configuration with quick retries and some keys changed, written with ``__`` for the dot."""
+    changes = {key.replace("__", "."): value for key, value in overrides.items()}
+    base = {"pipeline.retry.initial_wait": 0.001, "pipeline.retry.max_wait": 0.001}
+    return IQAConfig.load(overrides={**base, **changes}, environment={})
+
+
+QUICK = configured()
 
 
 @dataclass
@@ -24,7 +30,6 @@ class Stages:
     planner_fails_at: int = 0
     """The visit of the planner that fails; 0 never."""
     executor_fails_at: int = 0
-    """The visit of the executor that fails; 0 never."""
     seen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """Each visit: the stage and a copy of the state that it was given."""
 
@@ -34,7 +39,6 @@ class Stages:
 
     @property
     def order(self) -> list[str]:
-        """The stages in the order in which they ran."""
         return [name for name, _state in self.seen]
 
     def _note(self, stage: str, state: dict[str, Any]) -> int:
@@ -68,17 +72,9 @@ class Stages:
         return {"planner": self.planner, "executor": self.executor, "summarizer": self.summarizer}
 
     def graph(self, config: IQAConfig = QUICK, **options: Any) -> Any:
-        """The pipeline with these stages."""
         wanted = options.get("stages", ("planner", "executor", "summarizer"))
         nodes = {stage: node for stage, node in self.nodes.items() if stage in wanted}
         return build_graph(config, nodes=nodes, **{"stall": PLAN_STALL, **options})
-
-
-def configured(**overrides: Any) -> IQAConfig:
-    """A configuration with quick retries and some keys changed, written with ``__`` for the dot."""
-    changes = {key.replace("__", "."): value for key, value in overrides.items()}
-    base = {"pipeline.retry.initial_wait": 0.001, "pipeline.retry.max_wait": 0.001}
-    return IQAConfig.load(overrides={**base, **changes}, environment={})
 
 
 START = {"query": "Is it sharp?", "image_path": "photo.png"}

@@ -49,13 +49,11 @@ class StoreContract:
 
     @pytest.fixture
     def store(self, open: Open) -> Iterator[KnowledgeStore]:
-        """The store, empty."""
         with open() as store:
             yield store
 
     @pytest.fixture
     def other(self, store: KnowledgeStore, open: Open) -> Iterator[KnowledgeStore]:
-        """Another handle on the same store."""
         if not self.shared:
             pytest.skip("this store cannot be opened twice")
         with open() as other:
@@ -89,7 +87,6 @@ class StoreContract:
         assert [document.id for document in store.documents()] == ["b"]
 
     def test_a_put_is_all_or_nothing(self, store: KnowledgeStore) -> None:
-        """A contribution that is wrong leaves everything as it was."""
         store.put([contribution("a", "first")])
         good, wrong = contribution("b", "second"), contribution("c", "third")
         before = store.revision()
@@ -161,8 +158,8 @@ class StoreContract:
         for query, expected in (
             ("crème brûlée", ["cafe"]),
             ("CREME BRULEE", ["cafe"]),
-            ("โปรแกรม", ["thai"]),
-            ("量子计算", ["chinese"]),
+            ("ใครเขียนโปรแกรม", ["thai"]),
+            ("谁研究量子计算？", ["chinese"]),
             ("vitamin C", ["vitamin", "cafe"]),
             ("x", ["letter"]),
             ("to be or not to be", ["hamlet"]),
@@ -257,12 +254,8 @@ class StoreContract:
     def test_signs_that_no_store_keeps_are_replaced(self, store: KnowledgeStore, sign: str) -> None:
         """NUL and lone surrogates become U+FFFD, in what is stored and in what is asked, and harm nothing after."""
         bad, good = f"x{sign}y", "x\ufffdy"
-        store.put(
-            [
-                contribution(bad, f"word {bad}", title=bad, tags=(bad,), kept=bad, names=[bad]),
-                contribution("b", "word"),
-            ]
-        )  # fmt: skip
+        marred = contribution(bad, f"word {bad}", title=bad, tags=(bad,), kept=bad, names=[bad])
+        store.put([marred, contribution("b", "word")])
         for text in (bad, good):
             assert list(store.digests([text])) == [good]
             assert [passage.text for passage in store.passages([f"{text}::0"])] == [f"word {good}"]
@@ -277,12 +270,8 @@ class StoreContract:
     def test_long_names_and_tags(self, store: KnowledgeStore) -> None:
         """Names, tags and values of any length are told apart, also where they begin alike; ids have a limit."""
         longs = [f"{_noise(20_000)} {end}" for end in ("one", "two")]
-        store.put(
-            [
-                contribution(id, "word", title=long, tags=(long,), kept=long, names=[long])
-                for id, long in zip("ab", longs, strict=True)
-            ]
-        )  # fmt: skip
+        for id, long in zip("ab", longs, strict=True):
+            store.put([contribution(id, "word", title=long, tags=(long,), kept=long, names=[long])])
         for id, long in zip("ab", longs, strict=True):
             (document,) = store.documents(Filter(tags=(long,)))
             assert (document.id, document.tags) == (id, (long,))
@@ -345,7 +334,6 @@ class StoreContract:
         assert len(store.search_vector(_vector(1, 0), 99, model="m")) == 10
 
     def test_closing_twice_is_harmless_and_using_it_then_is_an_error(self, open: Open) -> None:
-        """A closed store is never "nothing found"."""
         store = open()
         store.close()
         store.close()

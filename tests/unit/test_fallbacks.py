@@ -13,7 +13,6 @@ from langgraph.graph import MessagesState
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel, Field
 from shapes import graph
-from typing_extensions import TypedDict
 
 from loopwright import bounded, fallbacks
 from loopwright.errors import GraphError
@@ -39,9 +38,6 @@ OPEN = [
     AIMessage("", tool_calls=[call(2), call(3, "read", page=4)]),
     ToolMessage("nothing", tool_call_id="call 2"),
 ]
-
-
-# --- words ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -73,9 +69,6 @@ def test_only_calls_of_the_last_ai_message_without_an_answer_are_closed():
     assert fallbacks.close_tool_calls([HumanMessage("hello")]) == []
 
 
-# --- best effort ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("state", "text"),
     [
@@ -103,9 +96,6 @@ def test_best_effort_without_anything_says_that_there_is_no_answer():
     ]
 
 
-# --- say what is missing -------------------------------------------------------------------------------------------
-
-
 def test_it_says_what_was_asked_tried_not_run_and_missing():
     update = fallbacks.say_what_is_missing().invoke({"messages": OPEN, "stop_reason": stop(reason="no page fits")})
     closed, answer = update["messages"]
@@ -122,9 +112,6 @@ def test_it_says_what_was_asked_tried_not_run_and_missing():
 def test_a_state_without_messages_needs_a_key_for_the_answer():
     with pytest.raises(GraphError, match=r"the state has no 'messages'.*to='answer'"):
         fallbacks.say_what_is_missing().invoke({"stop_reason": stop()})
-
-
-# --- answer without tools ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -177,14 +164,6 @@ def test_the_question_of_a_state_without_messages_is_asked():
     assert [message.text for message in model.calls[0].messages] == ["Why?", "Finish (this is the last step)."]
 
 
-# --- in graphs -----------------------------------------------------------------------------------------------------
-
-
-class Typed(TypedDict, total=False):
-    messages: Annotated[list[AnyMessage], add_messages]
-    answer: str
-
-
 class Model(BaseModel):
     messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
     answer: str = ""
@@ -200,7 +179,7 @@ ASK = {"messages": [("user", "Well?")]}
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("schema", [Typed, MessagesState, Model, Data])
+@pytest.mark.parametrize("schema", [MessagesState, Model, Data])
 async def test_every_kind_of_state_shows_the_fallback_its_stop_reason(schema, compiled):
     working = {"messages": [AIMessage("working")]}
     builder = graph("START-work work?work work?END", schema, work=lambda state: working)

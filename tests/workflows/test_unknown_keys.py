@@ -72,7 +72,3 @@ def test_the_update_of_a_command_is_looked_at_too():
 
     with pytest.raises(NodeFailed, match=r"planner writes an unknown state key 'plam'\. Did you mean 'plan'"):
         run(iqa(nodes={"planner": planner}), GRAPHS["iqa"][3])
-
-
-def test_the_keys_of_the_state_pass():
-    assert run(iqa(stages=["planner"], nodes={"planner": writing("plan", "error")}), GRAPHS["iqa"][3])["plan"] is None

@@ -32,7 +32,7 @@ const LETTER = /[\p{L}\p{N}]/u;
 /** The changes, none of them within a word, and one where only white space is between: people read "Sunday" and "Saturday". */
 function wholeWords(before: string, after: string): Change[] {
   const changes: Change[] = [];
-  for (const { fromA, toA, fromB, toB } of presentableDiff(before, after, { timeout: 200 })) {
+  for (const { fromA, toA, fromB, toB } of presentableDiff(before, after, { scanLimit: 1000, timeout: 50 })) {
     const inWord = LETTER.test(before.slice(fromA, toA)) || LETTER.test(after.slice(fromB, toB));
     let [start, end] = [0, 0];
     while (inWord && LETTER.test(before[fromA - 1 - start] ?? '')) start += 1;

@@ -64,7 +64,7 @@ export function formatAgo(time: string | number | Date, now: number = present())
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
   if (seconds < 172_800) return 'yesterday';
   if (seconds < 7 * 86_400) return `${Math.floor(seconds / 86_400)} days ago`;
-  return new Date(then).toISOString().slice(0, 10);
+  return new Date(then).toLocaleDateString('sv-SE'); // the day here, as YYYY-MM-DD
 }
 
 /** A time as a clock shows it here, with its date. */

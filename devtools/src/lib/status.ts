@@ -8,6 +8,9 @@ export type StatusTone = 'idle' | 'run' | 'good' | 'bad' | 'warn';
 /** Whether more will happen in a run by itself. */
 export const goesOn = (status: RunStatus): boolean => status === 'running' || status === 'queued';
 
+/** Whether a run came to its end, good or bad. */
+export const cameToEnd = (status: RunStatus): boolean => status === 'finished' || status === 'failed';
+
 /** Whether a run that ended before its time can go on from its last step. */
 export const canGoOn = (status: RunStatus): boolean => ['failed', 'cancelled', 'interrupted'].includes(status);
 

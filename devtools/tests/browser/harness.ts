@@ -42,6 +42,8 @@ export interface ServerOptions {
   token?: string;
   /** The script of tests/browser that serves. */
   script?: 'serve_for_browser.py' | 'serve_all_workflows.py';
+  /** Whether the server of all workflows serves two graphs of the other script too. */
+  more?: boolean;
   /** Where runs are kept, for several servers together, and the folder that they share. */
   runs?: string;
   data?: string;
@@ -54,6 +56,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 
   async function start(port: number): Promise<string> {
     const given = [join(SCRIPTS, options.script ?? 'serve_for_browser.py'), data, '--port', String(port)];
+    if (options.more) given.push('--more');
     if (options.token) given.push('--token', options.token);
     if (options.runs) given.push('--runs', options.runs);
     const started = spawn(PYTHON, given, { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -166,7 +169,7 @@ export function useBrowser(options: ServerOptions = {}): {
     server: () => server,
     expected,
     async open(hash = '#/runs', more = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...more });
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...more });
       const page = await context.newPage();
       page.setDefaultTimeout(30_000);
       page.on('console', (message) => {

@@ -1,16 +1,9 @@
-import { join } from 'node:path';
-
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 
 import { api, shot, useBrowser } from './harness';
 
 const browser = useBrowser({ script: 'serve_all_workflows.py' });
-const PICTURE = join(import.meta.dirname, '../../../src/loopwright/workflows/iqa/data/sample/harbour-blurred.png');
-
-interface Log {
-  events: { event: { type: string; kind?: string } }[];
-}
 
 const runForm = (page: Page): Locator => page.getByRole('form');
 const chat = (page: Page): Locator => page.getByRole('log');
@@ -25,32 +18,6 @@ async function ask(page: Page, message: string): Promise<void> {
 }
 
 describe('a question to the assistant', () => {
-  it('is acknowledged, thought over, answered as a stream, and its sources open as cards', async () => {
-    const page = await browser.open('#/workflows/assistant', { colorScheme: 'dark' });
-    await ask(page, 'Is there a talk about privacy on Sunday?');
-    await turn(page).getByText('Let me look through the programme').waitFor();
-    const thought = turn(page).locator('summary', { hasText: 'Thinking again' });
-    await thought.first().waitFor();
-    await turn(page).getByText('Answered in part', { exact: true }).waitFor();
-    await thought.first().click();
-    await turn(page).getByText(/hits, best/).first().waitFor();
-    await turn(page).getByText(/The bound|still wanted another pass/).first().waitFor();
-
-    const log = await api<Log>(browser.url(), `/runs/${shownRun(page)}/log`);
-    expect(log.events.filter(({ event }) => event.type === 'text').length).toBeGreaterThan(1);
-
-    const mark = turn(page).getByRole('link', { name: /^Source sessions:/ }).first();
-    const name = await mark.getAttribute('aria-label');
-    await mark.click();
-    const card = turn(page).getByRole('complementary', { name: name ?? '' });
-    await card.getByText('room', { exact: true }).waitFor();
-    expect(await card.evaluate((element) => element === document.activeElement)).toBe(true);
-    await shot(page, 'chat-dark');
-    await page.keyboard.press('Escape');
-    await card.waitFor({ state: 'detached' });
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(name);
-  });
-
   it('is followed by another in the same conversation, with the keyboard alone', async () => {
     const page = await browser.open('#/workflows/assistant');
     await runForm(page).getByRole('textbox', { name: 'Message' }).focus();
@@ -119,23 +86,6 @@ describe('a run of a graph of one’s own', () => {
 });
 
 describe('the form', () => {
-  it('takes a picture from the disk, shows it, and the run measures it', async () => {
-    const page = await browser.open('#/workflows/iqa', { colorScheme: 'dark' });
-    await runForm(page).getByRole('textbox', { name: 'Question' }).fill('How is the quality of this image?');
-    const [picker] = await Promise.all([
-      page.waitForEvent('filechooser'),
-      runForm(page).getByRole('group', { name: 'Picture' }).getByRole('button', { name: 'Choose a file' }).click(),
-    ]);
-    await picker.setFiles(PICTURE);
-    await runForm(page).getByText(/harbour-blurred\.png, .+ 320 × 240 px/).waitFor();
-    const preview = runForm(page).getByRole('img', { name: 'harbour-blurred.png' });
-    await expect.poll(() => preview.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(320);
-    await runForm(page).getByRole('button', { name: 'Run', exact: true }).click();
-    await turn(page).getByText(/^(Answered|Best effort|Answered in part)$/).waitFor({ timeout: 60_000 });
-    await expect.poll(() => turn(page).getByRole('img').evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(320);
-    await shot(page, 'iqa-dark');
-  });
-
   it('is that of a workflow from a package of somebody else', async () => {
     const page = await browser.open('#/workflows/headline');
     await runForm(page).getByRole('textbox', { name: 'Text' }).fill('The harbour was rebuilt in 1912 after the flood. It opened in May.');

@@ -163,14 +163,28 @@ describe('a conversation', () => {
     await waitFor(() => expect(onchange).toHaveBeenCalled());
   });
 
-  it('lets a person answer a run that waits', async () => {
-    const ASKED = { type: 'told', kind: 'progress', node: 'ask', message: 'May I?', data: { interrupt: 'May I?', id: 'q1' } };
+  it('lets a person answer a run that waits, and says which question is answered', async () => {
+    const id = '0a'.repeat(16);
+    const ASKED = { type: 'told', kind: 'progress', node: 'ask', message: 'May I?', data: { interrupt: 'May I?', id } };
     const sent = serve({ 'POST /runs/r1/resume': recordOf({ status: 'running' }) });
     render(ChatPanel, { record: recordOf({ status: 'waiting' }), graph: null, view: viewOf(logOf(START, ASKED)) });
     expect(screen.getByText('May I?')).toBeTruthy();
     await fireEvent.input(screen.getByLabelText('Answer in words'), { target: { value: '{"approved": true}' } });
     await fireEvent.click(screen.getByRole('button', { name: 'Answer' }));
     await waitFor(() => expect(sent.length).toBeGreaterThan(0));
-    expect(sent[0]?.body).toEqual({ answer: { approved: true } });
+    expect(sent[0]?.body).toEqual({ answer: { [id]: { approved: true } } });
+  });
+
+  it('is what it was at the event that is shown', () => {
+    const log = logOf(START, started('write'), text('The first'), { type: 'run_failed', kind: 'ValueError', message: 'it broke' });
+    const record = recordOf({ outcome: outcomeOf('The end [1].', { citations: [citation('1')] }), stop_reason: 'reflect' });
+    const { container } = render(ChatPanel, { record, graph: null, view: viewOf(log.slice(0, 3)), replayed: true });
+    expect(container.querySelector('.prose')?.textContent?.trim()).toBe('The first');
+    expect(screen.getByText('Running')).toBeTruthy();
+    expect(screen.queryByRole('group', { name: 'Sources' })).toBeNull();
+    expect(screen.queryByText(/reflect/)).toBeNull();
+    cleanup();
+    render(ChatPanel, { record, graph: null, view: viewOf(log), replayed: true });
+    expect(screen.getByRole('alert').textContent).toMatch(/it broke/);
   });
 });

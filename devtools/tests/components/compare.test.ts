@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
+import Figures from '../../src/components/compare/Figures.svelte';
 import { turnOf } from '../../src/lib/model/comparison';
 import type { Comparison } from '../../src/lib/api/types';
 import { router } from '../../src/lib/stores/router.svelte';
@@ -115,6 +116,12 @@ describe('the comparison', () => {
 
 describe('figures and verdicts', () => {
   const row = { name: 'x', a: 1, b: 2, difference: 1 };
+
+  it('may be called as a score is', () => {
+    const figures = [0.5, 2].map((a) => ({ ...row, name: 'cost', a, better: null }));
+    render(Figures, { figures, loops: [] });
+    expect(screen.getAllByRole('row', { name: /^cost/ })).toHaveLength(2);
+  });
 
   it('turn for the better or the worse as the figure says', () => {
     expect(turnOf({ ...row, better: 'higher' })).toBe('better');

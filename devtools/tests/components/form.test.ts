@@ -4,6 +4,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import RunForm from '../../src/components/RunForm.svelte';
 import type { JsonSchema } from '../../src/lib/form/fields';
 import { inConversation, hasConversations } from '../../src/lib/form/conversation';
+import { connection } from '../../src/lib/stores/connection.svelte';
+import { router } from '../../src/lib/stores/router.svelte';
+import WorkflowPage from '../../src/pages/WorkflowPage.svelte';
 import { recordOf, Refusal, serve, workflowOf } from '../form/replies';
 import { ASSISTANT, IQA, OWN, RAG } from '../form/schemas';
 
@@ -46,7 +49,8 @@ describe('the form of a run', () => {
 
   it('shows what the server says of the input', async () => {
     serve({ 'POST /runs': new Refusal(400, 'the question is unusable') });
-    render(RunForm, { workflow: workflowOf(RAG), initial: { question: 'x' } });
+    render(RunForm, { workflow: workflowOf(RAG) });
+    await type(/^Question/, 'x');
     await run();
     expect((await screen.findByRole('alert')).textContent).toBe('the question is unusable');
   });
@@ -100,7 +104,8 @@ describe('the form of a run', () => {
       'GET /workflows/demo/prompts': [{ prompt: 'plan', nodes: ['plan'], version: 2, versions: 2, names: ['question'] }],
       'GET /workflows/demo/prompts/plan': { prompt: 'plan', names: ['question'], versions: [{ version: 2, text: 'Plan {{question}}' }, { version: 1, text: 'x' }] },
     });
-    const { container } = render(RunForm, { workflow: workflowOf(RAG), initial: { question: 'x' } });
+    const { container } = render(RunForm, { workflow: workflowOf(RAG) });
+    await type(/^Question/, 'x');
     const details = container.querySelector('details') as HTMLDetailsElement;
     details.open = true;
     await fireEvent(details, new Event('toggle'));
@@ -158,7 +163,8 @@ describe('an upload', () => {
     vi.stubGlobal('XMLHttpRequest', Request);
     const sent = serve(started);
     const examples = [{ title: 'A cup', input: { query: 'Sharp?', image: 'sample:cup.png' } }];
-    render(RunForm, { workflow: workflowOf(IQA, { examples }), initial: { query: 'How sharp is it?' } });
+    render(RunForm, { workflow: workflowOf(IQA, { examples }) });
+    await type(/^Query/, 'How sharp is it?');
     await fireEvent.drop(screen.getByRole('group', { name: 'Image' }), { dataTransfer: { files: [picture] } });
     const [request] = Request.all;
     expect(request?.open).toHaveBeenCalledWith('POST', expect.stringMatching(/\/uploads$/));
@@ -179,7 +185,8 @@ describe('an upload', () => {
     Request.all = [];
     vi.stubGlobal('XMLHttpRequest', Request);
     const sent = serve(started);
-    render(RunForm, { workflow: workflowOf(IQA), initial: { query: 'x' } });
+    render(RunForm, { workflow: workflowOf(IQA) });
+    await type(/^Query/, 'x');
     await fireEvent.change(screen.getByLabelText('Image', { selector: 'input' }), { target: { files: [picture] } });
     Request.all[0]?.reply(413, { error: 'the file is too large', error_type: 'InputError', can_retry: false });
     expect((await screen.findByRole('alert')).textContent).toBe('the file is too large');
@@ -187,6 +194,47 @@ describe('an upload', () => {
     expect(screen.getByText('This is needed.')).toBeTruthy();
     expect(sent).toEqual([]);
   });
+
+  it('that is still being sent is waited for, also where none is needed, and let go with its form', async () => {
+    Request.all = [];
+    vi.stubGlobal('XMLHttpRequest', Request);
+    const sent = serve(started);
+    const schema: JsonSchema = { type: 'object', properties: { image: IQA.properties!['reference']! } };
+    render(RunForm, { workflow: workflowOf(schema, { examples: [{ title: 'Nothing', input: {} }] }) });
+    const choose = (): Promise<boolean> => fireEvent.change(screen.getByLabelText('Image', { selector: 'input' }), { target: { files: [picture] } });
+    await choose();
+    await run();
+    expect((await screen.findByRole('alert')).textContent).toBe('A file is still being sent.');
+    Request.all[0]?.reply(201, { id: 'up1', name: 'dark.png', content_type: 'image/png', bytes: 7, width: 640, height: 480 });
+    await waitFor(() => expect(screen.queryByRole('alert')).toBeNull());
+    await run();
+    await waitFor(() => expect(sent.at(-1)?.body).toMatchObject({ input: { image: 'up1' } }));
+    await choose();
+    const stopped = vi.spyOn(Request.all[1]!, 'abort');
+    await fireEvent.click(screen.getByRole('button', { name: 'Nothing' }));
+    expect(stopped).toHaveBeenCalledOnce();
+    await run();
+    await waitFor(() => expect(sent.at(-1)?.body).toMatchObject({ input: {} }));
+    await choose();
+    for (const name of ['As JSON', 'As form']) await fireEvent.click(screen.getByRole('button', { name }));
+    await run();
+    expect(screen.queryByRole('alert')).toBeNull();
+  });
+});
+
+it('a page that is open while its workflow changes has the form of the new one', async () => {
+  router.go('/workflows/demo');
+  await waitFor(() => expect(router.route.id).toBe('demo'));
+  const replies: Record<string, unknown> = { 'GET /workflows/demo': workflowOf(RAG), 'GET /workflows/demo/topology': { name: 'demo', nodes: [], edges: [], loops: [] }, 'GET /runs': { runs: [], total: 0, next: null } };
+  serve(replies);
+  render(WorkflowPage);
+  await fireEvent.input(await screen.findByLabelText(/^Question/), { target: { value: 'Who?' } });
+  connection.returns += 1;
+  await screen.findByText('No runs yet');
+  expect((screen.getByLabelText(/^Question/) as HTMLInputElement).value).toBe('Who?');
+  replies['GET /workflows/demo'] = workflowOf(OWN);
+  connection.returns += 1;
+  expect(await screen.findByLabelText(/^Topic/)).toBeTruthy();
 });
 
 describe('a conversation', () => {

@@ -6,7 +6,7 @@ import Inspector from '../../src/components/Inspector.svelte';
 import { differences } from '../../src/components/inspector/difference';
 import { compareQueries, queriesOf } from '../../src/components/inspector/reflection';
 import type { LoggedEvent, RunRecord } from '../../src/lib/api/types';
-import { RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
+import { completed, RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
 import { recordOf } from '../form/replies';
 import { logOf, recorded, type LogName } from '../model/logs';
 
@@ -224,6 +224,13 @@ describe('the run as a whole', () => {
     render(Inspector, shown('assistant-reflect', null, { parent }));
     expect(screen.getByText(/Forked from/).textContent).toMatch(/Forked from\s+another run\s+at step 4, with “planned_queries” edited\./);
     expect(screen.getByRole('link', { name: 'another run' }).getAttribute('href')).toBe('#/runs/r0');
+  });
+
+  it.each(['interrupted', 'queued'] as const)('says why one that is %s did not go on', (status) => {
+    const record = recordOf({ status, error: 'the graph has another structure', error_type: 'InputError' });
+    render(Inspector, { runId: 'r1', record, graph: null, view: completed(viewOf([]), null, record), visit: null, cursor: null });
+    expect(screen.getByRole('group', { name: 'Error' }).textContent).toMatch(/^It did not go on\..*another structure/s);
+    expect(screen.queryByText(/The server ended/)).toBeNull();
   });
 
   it('shows the error of a failed run', () => {

@@ -1,17 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { cleanup, render, screen } from '@testing-library/svelte';
-import { afterEach, describe, expect, it } from 'vitest';
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import Histogram from '../../src/components/report/Histogram.svelte';
 import LoopCard from '../../src/components/report/LoopCard.svelte';
 import GainCurve from '../../src/components/run/GainCurve.svelte';
-import type { LoopReport, LoopRow } from '../../src/lib/api/types';
+import type { LoopReport, LoopRow, RunStatus } from '../../src/lib/api/types';
+import { cutsOf } from '../../src/lib/model/gain';
+import { recordOf, serve } from '../form/replies';
 
 const report = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'fixtures', 'loop-report.json'), 'utf8')) as LoopReport;
 const row = report.loops[0] as LoopRow;
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
 
 describe('the report of a loop', () => {
   it('says how often it ran, how it ended and what that cost', () => {
@@ -35,6 +40,27 @@ describe('the report of a loop', () => {
     render(LoopCard, { row: { ...row, gain: null, suggestion }, workflow: report.workflow, onmore: () => {} });
     expect(screen.getByText(/no run was run again without it/)).toBeTruthy();
     expect(screen.getByText('none yet')).toBeTruthy();
+  });
+});
+
+describe('runs without a loop', () => {
+  const parent = (run_id: string, kept = 0) => ({ run_id, checkpoint_id: 'c', step: 1, kind: 'counterfactual' as const, thread: null, loop: row.loop, kept, edited: [], passes: {}, nodes: [] });
+
+  it('tell something once they came to their end', () => {
+    const cut = (id: string, status: RunStatus, minute: number) => recordOf({ id, status, started_at: `2026-03-07T10:0${minute}:00Z`, parent: parent('r1') });
+    const cuts = cutsOf([cut('done', 'finished', 1), cut('running', 'running', 2), cut('stopped', 'cancelled', 3)], row.loop);
+    expect([...cuts.values()].map((run) => run.id)).toEqual(['done']);
+  });
+
+  it('are made again where they were cut off', async () => {
+    const runs = [recordOf({ id: 'a', passes: { [row.loop]: 1 } }), recordOf({ id: 'b', passes: { [row.loop]: 1 } })];
+    const without = [recordOf({ status: 'cancelled', parent: parent('a') }), recordOf({ parent: parent('b') })];
+    const sent = serve({ 'GET /runs': { runs: [...runs, ...without] }, 'POST /runs/a/counterfactual': recordOf() });
+    const onmore = vi.fn();
+    render(LoopCard, { row, workflow: report.workflow, onmore });
+    await fireEvent.click(screen.getByRole('button', { name: /again without it/ }));
+    await waitFor(() => expect(onmore).toHaveBeenCalled());
+    expect(sent.filter(({ method }) => method === 'POST').map(({ path }) => path)).toEqual(['/runs/a/counterfactual']);
   });
 });
 

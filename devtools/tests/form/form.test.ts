@@ -161,6 +161,14 @@ describe('what is wrong stands at its field', () => {
     expect(problems(schema, input)).toEqual(expected);
   });
 
+  it.each([
+    ['^\\w+$', 'Zürich', true],
+    ['^\\w+$', 'New York', false],
+    ['^[a-z]+$', 'zürich', false],
+  ])('a pattern is told here as far as both sides read it alike: %s, %s', (pattern, value, fits) => {
+    expect(check(fieldsOf({ type: 'string', pattern }), value).size).toBe(fits ? 0 : 1);
+  });
+
   it('also in raw JSON', () => {
     const found = check(fieldsOf(RAG), { question: 3, history: ['a', 4], wrong: 1 });
     expect(Object.fromEntries(found)).toEqual({

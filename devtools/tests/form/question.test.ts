@@ -9,9 +9,11 @@ describe('a question', () => {
   });
 
   it('has its text, its choices and the rest apart', () => {
-    const asked = questionOf({ question: 'Which?', options: ['a', { label: 'B', value: 2 }], budget: 3 });
+    const asked = questionOf({ question: 'Which?', options: ['a', { label: 'B', value: 2 }, { label: 'None', value: null }, { n: 1 }], budget: 3 });
     expect(asked).toMatchObject({ text: 'Which?', details: { budget: 3 }, form: null });
-    expect(asked.choices).toEqual([{ label: 'a', value: 'a' }, { label: 'B', value: 2 }]);
+    expect(asked.choices).toEqual([
+      { label: 'a', value: 'a' }, { label: 'B', value: 2 }, { label: 'None', value: null }, { label: '{"n":1}', value: { n: 1 } },
+    ]);
   });
 
   it('is answered with yes or no, or with one of a list, where the schema says so', () => {

@@ -34,7 +34,7 @@ export function serve(replies: Record<string, Reply>): Sent[] {
     const found = replies[`${sent.method} ${url.pathname}`];
     const reply = found === undefined ? new Refusal(404, 'there is nothing here') : typeof found === 'function' ? found(sent) : found;
     const status = reply instanceof Refusal ? reply.status : 200;
-    const body = reply instanceof Refusal ? { error: reply.error, error_type: reply.error_type, can_retry: false } : reply;
+    const body = reply instanceof Refusal ? { error: reply.error, error_type: reply.error_type, can_retry: reply.status === 503 } : reply;
     return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } });
   });
   return all;

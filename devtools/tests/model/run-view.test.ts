@@ -180,6 +180,20 @@ describe('a run without a last event', () => {
     expect(completed(builder.view, null, { ...record, status: 'queued', events: 2 }).status).toBe('queued');
   });
 
+  it('waits for nobody where it was told to stop at a node', () => {
+    const builder = new RunViewBuilder();
+    builder.add(logOf(log[0]!.event, { type: 'run_finished', seconds: 1, stop_reason: null, interrupted: true }));
+    expect(builder.view.status).toBe('interrupted');
+  });
+
+  it('stands as its record says where it could not go on after its last event', () => {
+    const builder = new RunViewBuilder();
+    builder.add(logOf(log[0]!.event, { type: 'run_failed', kind: 'E', message: 'it broke' }));
+    const record = { status: 'interrupted', error: 'another graph', events: 2 } as RunRecord;
+    expect(completed(builder.view, null, record).status).toBe('interrupted');
+    expect(completed(builder.view, null, { ...record, events: 1 }).status).toBe('failed');
+  });
+
   it('goes on when it is resumed', () => {
     const builder = new RunViewBuilder();
     builder.add(log);

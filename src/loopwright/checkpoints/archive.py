@@ -8,23 +8,18 @@ keep the checkpoint. What has no number is let through.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
 from typing import Any, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-)
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from loopwright.engine.langgraph_private import begin_ids_after
 
 PAGE = 50
-"""So many checkpoints are read at once for an asynchronous list."""
+"""So many checkpoints of a list are read at once."""
 
 T = TypeVar("T")
 
@@ -65,6 +60,40 @@ BEGIN = (
 """Notes that an attempt begins: the thread, and the attempt's number."""
 
 
+def _awaited(name: str) -> Any:
+    """The asynchronous method for a synchronous one, which it makes in a thread; LangGraph reads its signature."""
+
+    @wraps(getattr(BaseCheckpointSaver, name))
+    async def call(self: Archive, *arguments: Any, **named: Any) -> Any:
+        return await self.in_thread(partial(getattr(self, name), *arguments, **named))
+
+    return call
+
+
+def _pages(
+    read: Callable[..., Iterable[CheckpointTuple]],
+    config: RunnableConfig | None,
+    *,
+    before: RunnableConfig | None = None,
+    limit: int | None = None,
+    **which: Any,
+) -> Iterator[Callable[[], Sequence[CheckpointTuple]]]:
+    """The calls that read a list of checkpoints, each of which may be made again: one, or one for each page."""
+    whole = config is None or "checkpoint_ns" not in config.get("configurable", {})
+    page: list[CheckpointTuple] = []
+
+    def next_page() -> Sequence[CheckpointTuple]:
+        most = limit if whole else min(PAGE, limit or PAGE)
+        page[:] = read(config, before=before, limit=most, **which)
+        return page
+
+    while limit is None or limit > 0:
+        yield next_page
+        if whole or len(page) < PAGE:
+            return
+        before, limit = page[-1].config, None if limit is None else limit - len(page)
+
+
 class Archive(BaseCheckpointSaver[str]):
     """A saver whose asynchronous calls are its synchronous ones, each in a thread of a pool.
 
@@ -97,56 +126,26 @@ class Archive(BaseCheckpointSaver[str]):
             begin_ids_after(found.checkpoint["id"])
         return found
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Read a checkpoint."""
-        return await self.in_thread(self.get_tuple, config)
+    def page(self, config: RunnableConfig | None, **which: Any) -> Sequence[CheckpointTuple]:
+        """Read checkpoints, all of them now: LangGraph's own list holds the lock until the last is read."""
+        return [*super().list(config, **which)]
 
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
+    def list(self, config: RunnableConfig | None, **which: Any) -> Iterator[CheckpointTuple]:
         """Read checkpoints, the newest first; those of one graph in a run a page at a time."""
-        whole = config is None or "checkpoint_ns" not in config.get("configurable", {})
-        while limit is None or limit > 0:
-            most = limit if whole else min(PAGE, limit or PAGE)
+        for read in _pages(self.page, config, **which):
+            yield from read()
 
-            def read(before: RunnableConfig | None = before, most: int | None = most) -> list[CheckpointTuple]:
-                return [*self.list(config, filter=filter, before=before, limit=most)]
-
-            page = await self.in_thread(read)
-            for found in page:
+    async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncIterator[CheckpointTuple]:
+        """Read checkpoints; see `list`."""
+        for read in _pages(self.list, config, **which):
+            for found in await self.in_thread(read):
                 yield found
-            if whole or len(page) < PAGE:
-                return
-            before, limit = page[-1].config, None if limit is None else limit - len(page)
 
-    async def aget_delta_channel_history(self, **which: Any) -> Any:
-        """Read what was written to channels that keep nothing else, in one call."""
-        return await self.in_thread(lambda: self.get_delta_channel_history(**which))
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Save a checkpoint."""
-        return await self.in_thread(self.put, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Save what a task wrote before its step is over."""
-        await self.in_thread(self.put_writes, config, writes, task_id, task_path)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Delete a run."""
-        await self.in_thread(self.delete_thread, thread_id)
+    aget_tuple = _awaited("get_tuple")
+    aget_delta_channel_history = _awaited("get_delta_channel_history")
+    aput = _awaited("put")
+    aput_writes = _awaited("put_writes")
+    adelete_thread = _awaited("delete_thread")
 
 
 async def fence(saver: BaseCheckpointSaver[Any], thread_id: str, epoch: int) -> None:

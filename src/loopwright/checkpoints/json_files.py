@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import tempfile
 import threading
@@ -28,6 +27,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.encoding import decode, encode
 from loopwright.errors import CheckpointError
+from loopwright.files import complete, sync_folder
 
 FORMAT = "loopwright-checkpoints/1"
 """Marks a file as ours, with the version of its layout."""
@@ -118,7 +118,9 @@ class JsonFileSaver(Archive):
             steps = ",\n".join(map(_lines, [*_read(path)["steps"], saved]))
             head = _lines({"format": FORMAT, "thread_id": thread_id})[:-1]
             try:
-                _replace(path, f'{head},\n"steps": [\n{steps}\n]}}\n'.encode("utf-8", "surrogatepass"))
+                # What a killed process left half-written is written over.
+                with complete(path, _unfinished(path)) as unfinished:
+                    unfinished.write_bytes(f'{head},\n"steps": [\n{steps}\n]}}\n'.encode("utf-8", "surrogatepass"))
             except OSError as problem:
                 raise CheckpointError(
                     f"the checkpoints of thread {thread_id!r} cannot be written to {path} ({problem}). "
@@ -140,13 +142,7 @@ class JsonFileSaver(Archive):
     def list(
         self, config: RunnableConfig | None, *, limit: int | None = None, **which: Any
     ) -> Iterator[CheckpointTuple]:
-        """List checkpoints, the newest of each run first.
-
-        Args:
-            config: Names the thread, or None for all runs of the folder, the newest run first.
-            limit: At most so many.
-            **which: ``filter``, values that the metadata must have; ``before``, only checkpoints older than this one.
-        """
+        """Read checkpoints, the newest first; where the config is None those of all runs, the newest run first."""
         if config is not None:
             given = config.get("configurable", {})
             config = {"configurable": {**given, "thread_id": str(given["thread_id"])}}
@@ -207,7 +203,7 @@ class JsonFileSaver(Archive):
             try:
                 path.unlink(missing_ok=True)
                 _unfinished(path).unlink(missing_ok=True)
-                _sync_folder(self.folder)
+                sync_folder(self.folder)
                 self._paths.pop(thread_id, None)
             except OSError as problem:
                 raise CheckpointError(
@@ -280,34 +276,3 @@ def _take(memory: InMemorySaver, thread_id: str, saved: Mapping[str, Any]) -> No
 
 def _unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put a file in place of another, all or nothing, and force both it and its name to the disk.
-
-    What a killed process left half-written beside it is written over.
-
-    Raises:
-        OSError: If it cannot be written; the old file is as it was.
-    """
-    temporary = _unfinished(path)
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Force a folder's names to the disk, on systems that can."""
-    with contextlib.suppress(OSError):  # Windows cannot open a folder
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

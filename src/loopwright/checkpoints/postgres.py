@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg import errors
@@ -58,10 +58,6 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         """Save a checkpoint."""
         checkpoint, new_versions = _set_apart(checkpoint, new_versions)
         return PostgresSaver.put(self, config, checkpoint, metadata, new_versions)
-
-    def list(self, config: RunnableConfig | None, **which: Any) -> Iterator[CheckpointTuple]:
-        """Read checkpoints, the newest first; all of them now, as LangGraph's holds the lock until the last is read."""
-        return iter([*PostgresSaver.list(self, config, **which)])
 
     def _dump_blobs(self, thread_id: str, checkpoint_ns: str, values: dict[str, Any], versions: ChannelVersions) -> Any:
         plain = {name: value.value if type(value) is _Apart else value for name, value in values.items()}
@@ -173,8 +169,4 @@ def _one(connection: psycopg.Connection[Any], query: str, *parameters: str) -> A
 
 def connecting(address: PostgresAddress) -> dict[str, Any]:
     """What psycopg takes to connect for checkpoints."""
-    return {
-        **address.libpq(address.schema, STANDSTILL),
-        "autocommit": True,
-        "prepare_threshold": 0,
-    }
+    return {**address.libpq(address.schema, STANDSTILL), "autocommit": True, "prepare_threshold": 0}

@@ -8,28 +8,19 @@ same transaction as the checkpoint that needs it, and the checkpoint says which 
 from __future__ import annotations
 
 import contextlib
-import logging
 import sqlite3
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-)
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from loopwright.checkpoints.archive import BEGIN, SQLITE, Archive
 from loopwright.errors import CheckpointError
-
-logger = logging.getLogger(__name__)
 
 TABLE = "loopwright_values"
 
@@ -96,10 +87,10 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         with self.lock:
             return self._whole(found) if found else None
 
-    def list(self, config: RunnableConfig | None, **which: Any) -> Iterator[CheckpointTuple]:
-        """Read checkpoints, the newest first; all of them now, as LangGraph's holds the lock until the last is read."""
+    def page(self, config: RunnableConfig | None, **which: Any) -> Sequence[CheckpointTuple]:
+        """Read checkpoints, all of them now."""
         with self.lock:
-            return iter([*map(self._whole, SqliteSaver.list(self, config, **which))])
+            return [*map(self._whole, super().page(config, **which))]
 
     def _whole(self, found: CheckpointTuple) -> CheckpointTuple:
         """A checkpoint with its values in it.
@@ -137,7 +128,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         with self.lock, self.conn:
             self.conn.execute(BEGIN.replace("%s", "?"), [thread_id, epoch])
 
-    get_delta_channel_history = BaseCheckpointSaver.get_delta_channel_history
+    # LangGraph's own for SQLite reads the rows, which do not hold all.
+    get_delta_channel_history: Any = Archive.get_delta_channel_history
 
 
 @contextlib.contextmanager

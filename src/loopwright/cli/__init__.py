@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -29,10 +30,11 @@ class Commands(TyperGroup):
         return sorted({*super().list_commands(ctx), *registry.command_names()})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name."""
-        if cmd_name in registry.command_names():
-            return typer.main.get_command(registry.commands(cmd_name))
-        return super().get_command(ctx, cmd_name)
+        """The command of a name; no workflow takes one of ours."""
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in registry.command_names():
+            return run.command(cmd_name, partial(registry.commands, cmd_name))
+        return found
 
 
 app = typer.Typer(
@@ -48,7 +50,10 @@ app.command("evaluate")(evaluate.evaluate)
 app.add_typer(graph.app, name="graph")
 app.command("mcp")(mcp.mcp)
 app.add_typer(models.app, name="models")
-app.add_typer(typer.Typer(cls=run.Workflows, callback=run.group, no_args_is_help=True), name="run")
+app.add_typer(
+    typer.Typer(cls=run.Workflows, help="Run a workflow once; its options are what it takes.", no_args_is_help=True),
+    name="run",
+)
 app.command("serve")(serve.serve)
 app.command("worker")(worker.worker)
 

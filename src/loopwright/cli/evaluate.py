@@ -6,6 +6,7 @@ import logging
 import sys
 from contextlib import closing
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     name: Annotated[str, typer.Argument(help="The workflow.", show_default=False)],
-    questions: Annotated[
-        Path, typer.Argument(help="JSONL: id, the workflow's input, expected.", readable=False, show_default=False)
-    ],
+    questions: Annotated[Path, typer.Argument(help="JSONL: id, the workflow's input, expected.", readable=False)],
     without_loops: Annotated[
         bool, typer.Option("--without-loops", help="Ask again without each loop: what it brings, and costs.")
     ] = False,
@@ -35,7 +34,6 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="VERSION",
-            show_default=False,
             help="Ask with the models and prompts chosen on the page, and keep the outcomes for it under this name.",
         ),
     ] = None,
@@ -57,6 +55,8 @@ def evaluate(
         raise InputError("--keep names no version: call it what was changed, for example --keep 'prompt 3'")
     if versions and keep is None:
         raise InputError("--prompt goes with --keep: versions of prompts are kept with the runs")
+    if not find_spec("scipy"):  # said before questions are asked, and paid for
+        raise InputError("the intervals of figures need scipy: pip install scipy")
     shown = sys.stderr.isatty() and not as_json
     with (
         closing(_opened(name, config, settings_of(overrides))) as workflow,
@@ -85,6 +85,8 @@ def _opened(name: str, config: Path | None, overrides: dict[str, Any]) -> Workfl
     if name in registry.names():
         return registry.load(name).open(config, overrides)
     require_known([name])
+    if config or overrides:
+        raise InputError(f"--config and --set are of {', '.join(registry.names())}; a graph of your own reads neither")
     found = {workflow.place: workflow for workflow in own_graphs(name, set())}
     if len(found) > 1:
         raise InputError(f"{name} holds several graphs: give one of {', '.join(found)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,21 +15,14 @@ from loopwright.workflows import registry
 app = typer.Typer(help="Show a graph: its diagram, its loops, its certificate.", no_args_is_help=True)
 
 
-Format: TypeAlias = Literal["text", "mermaid", "svg", "png", "json"]
-"""How a graph is shown."""
-
-
-@app.callback()
-def group() -> None:
-    """Show a graph: its diagram, its loops, its certificate."""
-
-
 @app.command()
 def show(
     graph: Annotated[
         str, typer.Argument(metavar="WORKFLOW|MODULE:GRAPH|FILE", help="An installed workflow, or any LangGraph graph.")
     ],
-    format: Annotated[Format, typer.Option("--format", "-f", help="How to show it.")] = "text",
+    format: Annotated[
+        Literal["text", "mermaid", "svg", "png", "json"], typer.Option("--format", "-f", help="How to show it.")
+    ] = "text",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file to write; by default standard output.")
     ] = None,

@@ -31,5 +31,5 @@ def mcp(
         print(f"listening on {address}; stop with Ctrl-C", file=sys.stderr, flush=True)
 
     with ExitStack() as exits, suppress(KeyboardInterrupt):
-        opened = serve.opened(exits, targets, config, warm=False)
+        opened = serve.opened(exits, targets, config, any_number=True)
         asyncio.run(serve_stdio(opened) if http is None else serve_http(opened, http, started))

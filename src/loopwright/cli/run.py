@@ -6,18 +6,20 @@ import asyncio
 import inspect
 import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from loopwright.cli.words import AsJson, ConfigFile, visible
 from loopwright.engine.events.reasons import stops_said
-from loopwright.errors import InputError, LoopwrightError
+from loopwright.errors import ConfigError, InputError, LoopwrightError
 from loopwright.workflows import registry
 
 if TYPE_CHECKING:
@@ -29,18 +31,17 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A value over the file's, as langgraph.max_iterations=3."),
 ]
-_RunId = Annotated[str | None, typer.Option(help="Names the run's checkpoint; see pipeline.checkpoint.")]
-_Resume = Annotated[bool, typer.Option("--resume", help="Go on from the run's checkpoint.")]
-_Force = Annotated[bool, typer.Option("--force", help="Resume also if another version's graph began it.")]
+_RunId = Annotated[str | None, typer.Option("--run-id", help="Names the run's checkpoint; see pipeline.checkpoint.")]
 _OWN: dict[str, tuple[Any, Any]] = {
     "config": (ConfigFile, None),
     "overrides": (Settings, None),
     "run_id": (_RunId, None),
-    "resume": (_Resume, False),
-    "force": (_Force, False),
+    "resume": (Annotated[bool, typer.Option("--resume", help="Go on from the run's checkpoint.")], False),
+    "force": (Annotated[bool, typer.Option("--force", help="Resume also if another version's graph began it.")], False),
     "as_json": (AsJson, False),
 }
 """The parameters that every workflow's command has: name -> kind and default."""
+_FLAGS = {"--help", *(get_args(kind)[1].default for kind, _ in _OWN.values())}
 
 
 class Workflows(TyperGroup):
@@ -52,57 +53,68 @@ class Workflows(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a workflow; where that cannot be imported, one that says why."""
-        return command_of(cmd_name) if cmd_name in registry.names() else None
+        return command(cmd_name, partial(command_of, cmd_name)) if cmd_name in registry.names() else None
 
 
-def group() -> None:
-    """Run a workflow once; its options are what it takes."""
-
-
-def command_of(name: str) -> Any:
-    """The command of a workflow: an option for each field of its input."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+def command(name: str, make: Callable[[], typer.Typer]) -> Any:
+    """The command that a workflow's package makes; where it cannot, one that says why: the others are there."""
     try:
-        workflow = registry.load(name)
-    except LoopwrightError as error:
-        said, refused = " ".join(str(error).split()), error
+        return typer.main.get_command(make())
+    except Exception as error:
+        refused = error if isinstance(error, LoopwrightError) else None
+        refused = refused or ConfigError(f"workflow {name!r} has no command: {type(error).__name__}: {error}")
 
-        def refuse() -> None:
-            raise refused
+    def refuse() -> None:
+        raise refused
 
-        app.command(name, short_help=said)(refuse)
-        return typer.main.get_command(app)
+    said, anything = " ".join(str(refused).split()), {"ignore_unknown_options": True, "allow_extra_args": True}
+    return TyperCommand(name, callback=refuse, short_help=said, context_settings=anything, add_help_option=False)
+
+
+def command_of(name: str) -> typer.Typer:
+    """The command of a workflow: an option for each field of its input."""
+    workflow = registry.load(name)
+    fields = {f"field_{number}": field for number, field in enumerate(_options(workflow.Input))}
 
     def run(**values: Any) -> None:
         kept = {key: values.pop(key) for key in _OWN}
-        raise typer.Exit(_run(workflow, values, **kept))
+        given = _given(workflow.Input, [(*fields[key][:2], value) for key, value in values.items()])
+        raise typer.Exit(_run(workflow, given, **kept))
 
-    parameters = {**dict(_options(workflow.Input)), **_OWN}
-    run.__annotations__ = {key: kind for key, (kind, _) in parameters.items()}
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads a command's options off it
-        [
-            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-            for key, (kind, default) in parameters.items()
-        ]
-    )
+    parameters = {key: (kind, default) for key, (_place, _json, kind, default) in fields.items()} | _OWN
+    options = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for key, (kind, default) in parameters.items()
+    ]
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # Typer reads the options off it
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, help=workflow.description or workflow.title, short_help=workflow.title)(run)
-    return typer.main.get_command(app)
+    return app
 
 
-def _options(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """A parameter for each field: name -> kind and default; those of a section are called ``--SECTION-FIELD``."""
-    from pydantic import BaseModel
+def _options(model: type[BaseModel], *above: str, within: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Of each field its place, whether it is JSON, kind and default; those of a section are ``--SECTION-FIELD``.
+
+    A section within one of its own kind would have no end. A field that is called as one of our options is
+    ``--input-FIELD``.
+    """
+    from pydantic import BaseModel, RootModel
 
     for name, field in model.model_fields.items():
-        kind, words = _without_none(field.annotation), (*above, name)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _options(kind, words)
+        alias, kind = field.validation_alias or field.alias, _without_none(field.annotation)
+        words = (*above, alias if isinstance(alias, str) else name)
+        section = isinstance(kind, type) and issubclass(kind, BaseModel) and not issubclass(kind, RootModel)
+        if section and kind not in (*within, model):
+            yield from _options(kind, *words, within=(*within, model))
             continue
-        flag = "-".join(words).replace("_", "-")
+        flag = re.sub(r"\W|_", "-", "-".join(words))
+        flag = f"input-{flag}" if f"--{flag}" in _FLAGS else flag
         told, needed = field.description or field.title or "", field.is_required() and not above
-        origin, parts = get_origin(kind), get_args(kind)
+        origin, parts = get_origin(kind) or kind, get_args(kind)
+        # A mapping or what its author left open cannot be said in words but as JSON.
+        is_json = section or origin in (dict, Any)
         taken: Any = str
-        metavar: str | None = {int: "INTEGER", float: "NUMBER"}.get(kind, "TEXT") if isinstance(kind, type) else "TEXT"
+        metavar: str | None = "JSON" if is_json else {int: "INTEGER", float: "NUMBER"}.get(origin, "TEXT")
         if kind is bool:
             taken, metavar = bool, None
         elif origin is tuple and parts and parts[-1] is not Ellipsis:
@@ -111,12 +123,10 @@ def _options(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tu
             taken = list[str]
         elif str(origin) == "typing.Literal":
             metavar = f"[{'|'.join(map(str, parts))}]"
-        words_given = (f"--{flag}/--no-{flag}",) if kind is bool else (f"--{flag}",)
-        option = typer.Option(*words_given, help=told, metavar=metavar, show_default=False)
-        yield (
-            "__".join(words),
-            (Annotated[taken if needed else taken | None, option], inspect.Parameter.empty if needed else None),
-        )
+        said = f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}"
+        option = typer.Option(said, help=told, metavar=metavar, show_default=False)
+        default = inspect.Parameter.empty if needed else None
+        yield words, is_json, Annotated[taken if needed else taken | None, option], default
 
 
 def _without_none(kind: Any) -> Any:
@@ -127,28 +137,27 @@ def _without_none(kind: Any) -> Any:
     return _without_none(parts[0]) if hasattr(kind, "__metadata__") else kind
 
 
-def _given(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The input out of the options that were given; texts of what is no simple value are JSON."""
+def _given(model: type[BaseModel], values: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+    """The input out of the options: of each its place, whether it is JSON, and what was given."""
+    from loopwright.workflows.texts import read_texts
+
     given: dict[str, Any] = {}
-    for name, value in values.items():
+    for (*above, last), is_json, value in values:
         if value is None or value in ((), []):
             continue
-        *above, last = name.split("__")
         inside = given
         for section in above:
             inside = inside.setdefault(section, {})
         inside[last] = [*value] if isinstance(value, tuple | list) else value
-    for name, field in model.model_fields.items():
-        # A mapping or what its author left open cannot be said in words but as JSON.
-        if isinstance(given.get(name), str) and (field.annotation is Any or get_origin(field.annotation) is dict):
+        if is_json:
             with suppress(ValueError):
-                given[name] = json.loads(given[name])
-    return given
+                inside[last] = json.loads(value)
+    return read_texts(model, given)
 
 
 def _run(
     workflow: type[Workflow[Any]],
-    values: Mapping[str, Any],
+    given: dict[str, Any],
     config: Path | None,
     overrides: list[str] | None,
     as_json: bool,
@@ -157,7 +166,6 @@ def _run(
     """Run it; give the exit code."""
     from loopwright.workflows.api import upload_fields
 
-    given = _given(workflow.Input, values)
     named = [given[name] for name in upload_fields(workflow.Input) if name in given]
     uploads = {text: Path(text) for text in named if os.path.exists(text)}  # Path raises for what is too long a name
     with closing(workflow.open(config, settings_of(overrides))) as opened:

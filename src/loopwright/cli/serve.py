@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from loopwright.cli.words import ConfigFile
-from loopwright.errors import GraphError, InputError, LoopwrightError
+from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError
 from loopwright.workflows import registry
 
 if TYPE_CHECKING:
-    from loopwright.config import Allowance
     from loopwright.workflows.api import Workflow
     from loopwright.workflows.user_graph import UserGraph
 
@@ -50,18 +49,11 @@ Cors = Annotated[list[str] | None, typer.Option(help="An origin whose pages may 
 Data = Annotated[Path, typer.Option(help="The folder for runs, checkpoints and uploaded files.", file_okay=False)]
 Runs = Annotated[
     str | None,
-    typer.Option(
-        help="Where runs are kept: sqlite:FILE or postgresql://...; by default runs.db in the data folder.",
-        show_default=False,
-    ),
+    typer.Option(help="Where runs are kept: sqlite:FILE or postgresql://...; by default runs.db in the data folder."),
 ]
 Work = Annotated[bool, typer.Option("--work/--no-work", help="Work on runs in this process; without it, workers do.")]
-Keep = Annotated[
-    int | None, typer.Option("--keep", min=1, help="Keep so many runs of each workflow.", show_default=False)
-]
-KeepDays = Annotated[
-    float | None, typer.Option(min=0, max=36500, help="Keep runs for so many days.", show_default=False)
-]
+Keep = Annotated[int | None, typer.Option("--keep", min=1, help="Keep so many runs of each workflow.")]
+KeepDays = Annotated[float | None, typer.Option(min=0, max=36500, help="Keep runs for so many days.")]
 Running = Annotated[int, typer.Option(min=1, help="Runs that go on at the same time; further ones wait their turn.")]
 Reads = Annotated[int, typer.Option(min=0, help="Reading requests that a client may send in a minute; 0: any number.")]
 Starts = Annotated[int, typer.Option(min=0, help="The same for requests that begin or change something.")]
@@ -116,6 +108,7 @@ def serve(
         from loopwright.server import serve as serve_until_told
         from loopwright.server.retention import Retention
         from loopwright.tracing import exporting
+        from loopwright.workflows.sections import WorkflowConfig
 
         def started(url: str) -> None:
             print(f"listening on {url}; stop with Ctrl-C", file=sys.stderr)
@@ -129,17 +122,10 @@ def serve(
             retention=Retention(keep, keep_days),
             max_running=max_running,
             works=work,
-            allowances=allowances(config),
+            allowances=WorkflowConfig.load(config).allowances,
         )
         exits.enter_context(exporting())
         serve_until_told(serving, host, port, token, cors or (), reserved=address, started=started)
-
-
-def allowances(config: Path | None) -> Sequence[Allowance]:
-    """What runs may spend together."""
-    from loopwright.workflows.sections import WorkflowConfig
-
-    return WorkflowConfig.load(config).allowances
 
 
 def _serve_anew(places: Sequence[Path]) -> NoReturn:
@@ -165,31 +151,51 @@ def loading(what: str) -> None:
 
 
 def opened(
-    exits: ExitStack, targets: Sequence[str] | None, config: Path | None, store: str | None = None, *, warm: bool = True
+    exits: ExitStack,
+    targets: Sequence[str] | None,
+    config: Path | None,
+    store: str | None = None,
+    *,
+    any_number: bool = False,
 ) -> list[Workflow[Any]]:
     """Open workflows.
 
     Args:
         exits: Closes them.
-        targets: Names, modules and files; None for what is installed.
+        targets: Names, modules and files; None for what a ``langgraph.json`` here names, else for what is installed.
         config: The configuration.
         store: Where the one workflow has its documents.
-        warm: Whether what the first run would wait for is made now.
+        any_number: Whether none will do, and what the first run waits for is made only then.
     """
     found: list[Workflow[Any]] = []
-    for target in targets or _installed():
-        if targets:
-            loading(target)
+    everything = not targets and not Path(LANGGRAPH).is_file()
+    for target in registry.names() if everything else targets or [LANGGRAPH]:
+        loading(target)
         if Path(target).name == LANGGRAPH:
             found += _configured(Path(target))
         elif target in registry.names():
-            workflow = registry.load(target).open(config, {f"{target}.store": store} if store else None)
-            exits.callback(workflow.close)
-            if warm:
-                workflow.warm_up()
+            kind = None
+            try:
+                kind = registry.load(target)
+                workflow = kind.open(config, {f"{target.replace('-', '_')}.store": store} if store else None)
+                exits.callback(workflow.close)
+                if not any_number:
+                    workflow.warm_up()
+            except Exception as error:
+                ours = isinstance(error, LoopwrightError)
+                told = str(error) if ours else f"{type(error).__name__}: {error}"
+                # A package that is broken takes no other down; a configuration that is wrong, or a store away, does.
+                if everything and not (kind and ours and not isinstance(error, GraphError)):
+                    print(f"loopwright: {target} is left out: {' '.join(told.split())}", file=sys.stderr)
+                    continue
+                if ours or isinstance(error, ModuleNotFoundError):
+                    raise
+                raise ConfigError(f"workflow {target!r} cannot be opened: {told}") from error
             found.append(workflow)
         else:
             found += own_graphs(target, {workflow.name for workflow in found})
+    if not (found or any_number):
+        raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
     return found
 
 
@@ -202,26 +208,6 @@ def require_known(targets: Sequence[str]) -> list[Path]:
         if place.suffix == ".py" and not place.is_file():
             raise GraphError(f"there is no file {place}")
     return places
-
-
-def _installed() -> Iterator[str]:
-    """What a ``langgraph.json`` here names, else the workflows whose packages are installed, each when asked for."""
-    if Path(LANGGRAPH).is_file():
-        loading(LANGGRAPH)
-        yield LANGGRAPH
-        return
-    found = False
-    for name in registry.names():
-        loading(name)
-        try:
-            registry.load(name)
-        except LoopwrightError as error:
-            print(f"loopwright: {name} is left out: {' '.join(str(error).split())}", file=sys.stderr)
-        else:
-            found = True
-            yield name
-    if not found:
-        raise InputError("no workflow is installed, and no graph was named: give MODULE:GRAPH or FILE.py")
 
 
 def own_graphs(target: str, taken: set[str]) -> Iterator[UserGraph]:

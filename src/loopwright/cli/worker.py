@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli.serve import DATA, Data, allowances, loading, opened, require_known
+from loopwright.cli.serve import DATA, Data, loading, opened, require_known
 from loopwright.cli.words import ConfigFile
 
 Store = Annotated[
@@ -47,11 +47,12 @@ def worker(
         from loopwright.server import ServerSettings, Serving
         from loopwright.server.serving import work
         from loopwright.tracing import exporting
+        from loopwright.workflows.sections import WorkflowConfig
 
         exits.enter_context(exporting())
         serving = Serving(
             workflows=served, settings=ServerSettings(data=data), runs=store, max_running=concurrency,
-            lease=lease, allowances=allowances(config),
+            lease=lease, allowances=WorkflowConfig.load(config).allowances,
         )  # fmt: skip
         names = ", ".join(sorted(hosted.name for hosted in served))
         work(serving, grace, lambda: print(f"working on {names}; stop with Ctrl-C", file=sys.stderr))

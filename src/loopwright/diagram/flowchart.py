@@ -23,8 +23,8 @@ from itertools import chain, count
 from pathlib import Path
 
 from langgraph.constants import END, START
-from pydantic import BaseModel, ConfigDict
 
+from loopwright.config import Frozen
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.graph import Edge, EdgeKind, Topology
 from loopwright.errors import ConfigError
@@ -39,13 +39,10 @@ _MERMAID_WORDS = frozenset(
 _BARE_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_, ]*")
 _TO_ENCODE = re.compile(r"""[!"#$%&'*+;<>?@\[\\\]^`{|}~]""")
 _LIST_MARK = re.compile(r"^(\d*)([.)-])")
-_NO_TEXT = '" "'  # Mermaid refuses an empty string
 
 
-class ShownEdge(BaseModel):
+class ShownEdge(Frozen):
     """An arrow of the picture: every way from one shown node to another."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
     """The node that it leaves; ``__start__`` for the entry."""
@@ -205,7 +202,7 @@ def _escaped(text: str) -> str:
     """Write a label so that Mermaid shows exactly this text, in quotes where a bare one could be misread."""
     text = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     if not text:
-        return _NO_TEXT
+        return '" "'  # Mermaid refuses an empty string
     if _BARE_TEXT.fullmatch(text) and not _MERMAID_WORDS & set(re.split(r"[ ,]+", text)):
         return text
     encoded = _TO_ENCODE.sub(lambda match: f"#{ord(match[0])};", text)

@@ -14,6 +14,7 @@ from typing import Any, cast, get_args, get_type_hints
 from langchain_core.runnables import Runnable, RunnablePassthrough
 from langgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
 from langgraph.channels.base import BaseChannel
+from langgraph.constants import TAG_HIDDEN
 from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
@@ -23,7 +24,7 @@ from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
 from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.gate import DISPATCHER, ENGINE_NODES, Gate, GateState, is_engine_node
-from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways, with_key
+from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways
 from loopwright.engine.ledger import LEDGER, STOP_REASON, StopReason
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
@@ -53,16 +54,21 @@ class BoundBuilder(Builder):
     """Whether `bounded` holds its nodes and routers, while they run, to what the proof knows of them."""
     reports: bool
     """Whether a bound can be reached, in this graph or in one inside it, so that the state has a ``stop_reason``."""
-
-    @property
-    def keyless(self) -> bool:
-        """Whether the state has no keys, and channels of the engine's beside it."""
-        return self.reports and langgraph_private.ROOT in self.channels
+    hidden: dict[str, BaseChannel[Any, Any, Any]]
+    """The channels that only the compiled graph has: LangGraph lets no node write there, and shows them nowhere."""
 
     @property
     def metered(self) -> bool:
         """Whether what a run spends is counted: it has a budget, or one of its loops has."""
         return self.budget is not None or any(loop.budget for loop in self.loops)
+
+    def compile(self, *given: Any, **options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """Compile it as LangGraph does, and add the hidden channels; gates read every channel, of all schemas."""
+        compiled = super().compile(*given, **options)
+        compiled.channels |= self.hidden
+        for loop in self.loops:
+            compiled.nodes[loop.gate].channels = [*self.channels, *self.managed, *self.hidden]
+        return compiled
 
 
 def bind(
@@ -102,14 +108,14 @@ def bind(
     bound.crossed = frozenset(_crossed(bound))
     across = crossed(bound)
     bound.noted = frozenset(loop.name for loop in bound.loops if loop.asks_by_source or loop.gate in across)
-    view = _viewer(builder.state_schema, keyless=bound.keyless)
+    view = _viewer(builder)
     _add_channels(bound)
     # Where a LangChain agent goes, its routers have read by then.
-    fleeting = [key for key in bound.schemas[GateState] if key != "jump_to" and _is_fleeting(bound.channels.get(key))]
+    fleeting = [key for key, channel in bound.channels.items() if key != "jump_to" and _is_fleeting(channel)]
+    adds_messages = not isinstance(bound.channels.get(MESSAGES), LastValue)
     for loop in bound.loops:
         targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
-        adds = not isinstance(bound.channels.get(MESSAGES), LastValue)
-        gate = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting, adds_messages=adds)
+        gate = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting, adds_messages)
         # Before a target that waits for all branches, their requests are one: the gate waits with it.
         _add_node(bound, loop.gate, gate, targets, defer=bound.nodes[loop.target].defer)
         for source in loop.sources:
@@ -168,6 +174,7 @@ def copy_builder(builder: Builder) -> BoundBuilder:
     bound.loops, bound.budget, bound.fan_out, bound.gated = (), None, {}, {}
     bound.reports = bound.held = False
     bound.crossed, bound.noted = frozenset(), frozenset()
+    bound.hidden = {}
     _settle_defaults(bound)
     bound.destinations = None
     bound.destinations = read_destinations(bound if vars(builder).get("destinations") is None else builder)
@@ -196,9 +203,9 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
     marked = {loop.target for loop in bound.loops if loop.first_free}
     for node, spec in bound.nodes.items():
         if is_engine_node(node):
-            langgraph_private.hide(compiled, node)
-            if node != DISPATCHER:
-                langgraph_private.run_bare(compiled, node)
+            compiled.nodes[node].tags = [TAG_HIDDEN]  # as LangGraph keeps START out of the streams
+            prepare = langgraph_private.obey_updates if node == DISPATCHER else langgraph_private.run_bare
+            prepare(compiled, node)
             continue
         ways = _ways(bound, node, f"node {node!r}", known[node].jumps, known[node].sends)
         if again := (spec.metadata or {}).get("loopwright_again"):
@@ -210,12 +217,9 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         if notes:
             langgraph_private.write_with(compiled, node, lambda _, notes=notes: notes)
         # What a cached node spends would come again with every hit of the cache; the next node writes it.
-        metered = bound.metered and not spec.cache_policy
-        inner = compiled.nodes[node].bound
-        watched, gates = WatchedNode(inner, node, ways, metered=metered), [loop.gate for loop in ways.gates.values()]
-        langgraph_private.replace_bound(compiled, node, watched, apart=",".join(gates))
-        if bound.keyless:
-            langgraph_private.change_result(compiled, node, with_key)
+        watched = WatchedNode(compiled.nodes[node].bound, ways, bound.metered and not spec.cache_policy)
+        apart = ",".join(loop.gate for loop in ways.gates.values())
+        langgraph_private.replace_bound(compiled, node, watched, apart=apart)
 
 
 def watch_routers(bound: BoundBuilder) -> None:
@@ -233,7 +237,7 @@ def watch_routers(bound: BoundBuilder) -> None:
             targets = None if does.jumps is None else does.jumps | gates.keys()
             ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, does.sends)
             labels = {word: meant.get(end, end) for word, end in (branch.ends or {}).items()}
-            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels))
+            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels=labels))
 
 
 # Names
@@ -286,9 +290,10 @@ def _check_scope(loop: Loop, loops: Mapping[str, Loop]) -> None:
 # State
 
 
-def _viewer(schema: type[Any], *, keyless: bool) -> Callable[[Mapping[str, Any]], Any]:
+def _viewer(builder: Builder) -> Callable[[Mapping[str, Any]], Any]:
     """How to show the plain state to a loop's callables: as the graph's own schema."""
-    if keyless:
+    schema: type[Any] = builder.state_schema
+    if langgraph_private.ROOT in builder.channels:
         return lambda state: state.get(langgraph_private.ROOT)
     if not (issubclass(schema, BaseModel) or dataclasses.is_dataclass(schema)):
         return lambda state: state
@@ -309,17 +314,16 @@ def _add_channels(bound: BoundBuilder) -> None:
             f"the state has a key {STOP_REASON!r} of its own, and Loopwright writes there which bound was reached. "
             f"Rename it; or, to read what Loopwright writes, declare it as NotRequired[StopReason | list[StopReason]]"
         )
-    stop_reason = ledger.StopReasons(Any, STOP_REASON)
-    hidden: dict[str, BaseChannel[Any, Any, Any]] = {LEDGER: ledger.Ledger(dict, LEDGER)}
+    keyless = langgraph_private.ROOT in bound.channels
+    (bound.hidden if keyless else bound.channels)[STOP_REASON] = ledger.StopReasons(Any, STOP_REASON)
+    bound.hidden[LEDGER] = ledger.Ledger(dict, LEDGER)
     if bound.metered:
-        hidden[ledger.SPENT] = BinaryOperatorAggregate(dict, merge_spent)
+        bound.hidden[ledger.SPENT] = BinaryOperatorAggregate(dict, merge_spent)
     if bound.noted:
-        hidden[ledger.REQUESTS] = BinaryOperatorAggregate(dict, ledger.merge_requests)
+        bound.hidden[ledger.REQUESTS] = BinaryOperatorAggregate(dict, ledger.merge_requests)
     if any(loop.first_free for loop in bound.loops):
-        hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
-    # Gates read every channel, those of input and private schemas too.
-    bound.schemas[GateState] = {**bound.channels, **bound.managed, **hidden}
-    bound.channels |= {**hidden, STOP_REASON: stop_reason}
+        bound.hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
+    bound.schemas[GateState] = {**bound.channels, **bound.managed}
 
 
 def _is_ours(channel: BaseChannel[Any, Any, Any] | None) -> bool:
@@ -345,7 +349,7 @@ def _is_fleeting(channel: Any) -> bool:
 
 def _redirect(bound: BoundBuilder, loop: Loop, source: str) -> None:
     """Send every edge of the source that enters the loop's target to its gate instead."""
-    kinds = (_redirect_static, _redirect_joins, _redirect_branches, _redirect_commands)
+    kinds = (_redirect_edges, _redirect_branches, _redirect_commands)
     if not any([redirect(bound, loop, source) for redirect in kinds]):
         raise LoopDeclarationError(
             loop.name,
@@ -354,16 +358,11 @@ def _redirect(bound: BoundBuilder, loop: Loop, source: str) -> None:
         )
 
 
-def _redirect_static(bound: BoundBuilder, loop: Loop, source: str) -> bool:
-    if (source, loop.target) not in bound.edges:
-        return False
-    bound.edges.remove((source, loop.target))
-    bound.edges.add((source, loop.gate))
-    return True
-
-
-def _redirect_joins(bound: BoundBuilder, loop: Loop, source: str) -> bool:
-    found = False
+def _redirect_edges(bound: BoundBuilder, loop: Loop, source: str) -> bool:
+    found = (source, loop.target) in bound.edges
+    if found:
+        bound.edges.remove((source, loop.target))
+        bound.edges.add((source, loop.gate))
     for starts, end in list(bound.waiting_edges):
         if source not in starts or end != loop.target:
             continue
@@ -375,7 +374,6 @@ def _redirect_joins(bound: BoundBuilder, loop: Loop, source: str) -> bool:
             )
         bound.waiting_edges.remove((starts, end))
         bound.waiting_edges.add((starts, loop.gate))
-        found = True
     # The other sources of the same join find it moved already.
     return found or any(source in starts and end == loop.gate for starts, end in bound.waiting_edges)
 

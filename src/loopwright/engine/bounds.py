@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, count
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -16,8 +16,8 @@ from loopwright.engine.bind import BoundBuilder, bind, copy_builder, watch, watc
 from loopwright.engine.budget.budget import Budget
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph, as_bounded
-from loopwright.engine.langgraph_private import ROOT, write_with
-from loopwright.engine.ledger import HIDDEN, STOP_REASON, fresh_books
+from loopwright.engine.langgraph_private import write_with
+from loopwright.engine.ledger import STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
 from loopwright.engine.nodes.inner import bounded_inside
 from loopwright.engine.proof.choice import choose, loop_name
@@ -153,8 +153,7 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
     watch(bound, compiled)
     structure = structure_of(compiled)
     if bound.reports:
-        books = partial(fresh_books, bound.loops, bound.channels, structure=structure)
-        write_with(compiled, START, lambda step: books(step=step))
+        write_with(compiled, START, partial(fresh_books, bound.loops, compiled.channels, structure))
     outputs = compiled.output_channels
     if bound.reports and isinstance(outputs, list) and STOP_REASON not in outputs:
         # Not in the output schema: the key is there only when a bound was reached.
@@ -164,25 +163,25 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
     attributes = {
         "given": copy_builder(builder).compile(
             name=str(compiled.name),
-            interrupt_before=_written(compiled.interrupt_before_nodes),
-            interrupt_after=_written(compiled.interrupt_after_nodes),
+            interrupt_before=[node for node in compiled.interrupt_before_nodes if node in builder.nodes],
+            interrupt_after=[node for node in compiled.interrupt_after_nodes if node in builder.nodes],
         ),
         "made_of": graph,
         "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "structure": structure,
+        "reports": bound.reports, "metered": bound.metered,
         # LangGraph needs one step more than it runs.
         "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
     }  # fmt: skip
     if isinstance(graph, CompiledStateGraph):  # what a compiled graph was given that `compile` does not take
         attributes |= {name: getattr(graph, name) for name in ("step_timeout", "stream_eager", "stream_mode")}
-    if bound.keyless:
-        attributes["stream_channels"] = ROOT
-    elif not isinstance(compiled.stream_channels, str):
-        attributes["stream_channels"] = [key for key in compiled.stream_channels_list if key not in HIDDEN]
+    if bound.reports:
+        attributes |= {name: _unless_stopped(getattr(compiled, name)) for name in ("_output_mapper", "_state_mapper")}
     return as_bounded(compiled, attributes)
 
 
-def _written(nodes: Sequence[str] | Literal["*"]) -> list[str] | Literal["*"]:
-    return "*" if isinstance(nodes, str) else [node for node in nodes if not is_engine_node(node)]
+def _unless_stopped(mapper: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    """How version 2 of LangGraph's streams makes the user's class of a state, which may have no ``stop_reason``."""
+    return mapper and (lambda values: values if STOP_REASON in values else mapper(values))
 
 
 def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dict[str, Any]:

@@ -20,13 +20,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained, GraphRecursionError
 from langgraph.graph import END
-from langgraph.types import Command
+from langgraph.types import Command, StateUpdate
 
 from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
-from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of, with_meter
-from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show
-from loopwright.engine.langgraph_private import DEFAULT_STEP_LIMIT, LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK
+from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of
+from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show, with_handlers
+from loopwright.engine.gate import DISPATCHER
+from loopwright.engine.langgraph_private import LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK, ensure_config
 from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, StopReason
 from loopwright.engine.loop import RUN
 from loopwright.engine.proof.fingerprint import FORCE, require_same_graph
@@ -65,12 +66,14 @@ class Course:
             self.options["stream_mode"] = "values" if as_node else graph.stream_mode
         fresh = input is not None and not isinstance(input, Command)
         self.input = input
-        config = observed(graph, _within_limit(graph, _ambient(graph, config or {})))
+        config, self._observers = observed(graph, _within_limit(graph, config or {}))
         self.config: RunnableConfig = langgraph_private.with_own_namespace(config) if graph.metered else config
+        self.limit: int = config.get(RECURSION_LIMIT) or ensure_config(graph.config, config).get(RECURSION_LIMIT, 0)
+        """The step limit in force."""
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
-        self._goes_on_from_checkpoint = not fresh or bool(config.get("configurable", {}).get(RESUMING))
+        self._goes_on_from_checkpoint = not fresh or bool(self._here.get(RESUMING))
         # What a graph around it lends, or its own.
-        saver = self.config.get("configurable", {}).get(langgraph_private.LENT_SAVER, graph.checkpointer)
+        saver = self._here.get(langgraph_private.LENT_SAVER, graph.checkpointer)
         wanted = graph.checkpointer is not False and isinstance(saver, BaseCheckpointSaver)
         self.saver: BaseCheckpointSaver[Any] | None = saver if wanted else None
         self.asynchronous = asynchronous
@@ -78,35 +81,24 @@ class Course:
         self.meter: Meter | None = None
 
     @cached_property
-    def limit(self) -> int:
-        """The step limit in force."""
-        sources = (self.config, self.graph.config, var_child_runnable_config.get())
-        return next((limit for source in sources if (limit := (source or {}).get(RECURSION_LIMIT))), DEFAULT_STEP_LIMIT)
-
-    @cached_property
     def last(self) -> LastValues:
         """What the stream told last, for a run that somebody looks after."""
-        inherited = self._inside_a_task and self.limit != (self.graph.config or {}).get(RECURSION_LIMIT)
-        return LastValues(self.graph, self.limit, self.options, inherited=inherited)
+        return LastValues(self.graph, self.options, self.place.get("configurable", {}).get("checkpoint_ns"))
 
     # Before
 
     @property
     def place(self) -> RunnableConfig:
         """Where the run's last checkpoint is: not at the ``checkpoint_id`` from which a fork began."""
-        here = self._here
-        here.pop("checkpoint_id", None)
-        if not self._inside_a_task:
-            here.pop("checkpoint_ns", None)
-        return self._with(here)
+        other = {"checkpoint_id"} if self._inside_a_task else {"checkpoint_id", "checkpoint_ns"}
+        return self._with({key: value for key, value in self._here.items() if key not in other})
 
     def _with(self, here: dict[str, Any]) -> RunnableConfig:
         return {**self.config, "configurable": here}
 
     @property
     def _here(self) -> dict[str, Any]:
-        """What the graph and the run are configured with. LangChain's own merge would add what the task around has."""
-        return {**(self.graph.config or {}).get("configurable", {}), **self.config.get("configurable", {})}
+        return self.config.get("configurable", {})
 
     @property
     def begun_at(self) -> RunnableConfig | None:
@@ -122,7 +114,7 @@ class Course:
 
     @property
     def _inside_a_task(self) -> bool:
-        return TASK in self.config.get("configurable", {})
+        return TASK in self._here
 
     def begin(self, saved: CheckpointTuple | None) -> None:
         """Get ready to run.
@@ -131,11 +123,11 @@ class Course:
             CheckpointError: If a graph of another structure wrote it.
         """
         graph = self.graph
-        if saved and not self.config.get("configurable", {}).get(FORCE):
+        if saved and not self._here.get(FORCE):
             require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
-        around = var_child_runnable_config.get() or {}
-        given = (config.get("callbacks") for config in (self.config, graph.config or {}, around))
-        callbacks = next(filter(None, given), None)
+        if not graph.metered and allowance.get() is None:
+            return
+        callbacks = ensure_config(graph.config, self.config).get("callbacks")
         outer = meter_around(callbacks)
         shared = allowance.get() if outer is None else None
         if not graph.metered and shared is None:
@@ -145,8 +137,9 @@ class Course:
         kept = graph.metered and self.saver is not None and self._durability != "exit"
         note = self._note if kept else None
         price, spent = price_of(graph.loops, graph.budget), self._spent_before(saved)
-        self.meter = Meter(graph.budget, price, spent, note, self.options.get("control"), outer, shared)
-        self.config = {**self.config, "callbacks": with_meter(callbacks, self.meter)}
+        caller = self.options.get("control") or langgraph_private.control_around(self.config)
+        self.meter = Meter(graph.budget, price, spent, note, caller, outer, shared)
+        self.config = {**self.config, "callbacks": with_handlers(callbacks, self.meter)}
         if graph.budget or shared:
             self.options["control"] = self.meter.control
         if graph.budget and self.saver is None:
@@ -154,7 +147,7 @@ class Course:
 
     def contexts(self) -> list[Callable[[], AbstractContextManager[None]]]:
         """What each chunk of the stream is made within."""
-        return [*pausing(self.config), *([self.meter.in_force()] if self.meter else [])]
+        return [*pausing(self._observers), *([self.meter.in_force()] if self.meter else [])]
 
     @property
     def is_followed(self) -> bool:
@@ -175,7 +168,8 @@ class Course:
         if saved is None:
             return {}
         spent: Spent = saved.checkpoint["channel_values"].get(SPENT, {})
-        if self.config.get("configurable", {}).get("checkpoint_id"):
+        answers = isinstance(self.input, Command) and self.input.resume is not None  # the node goes on that spent it
+        if self._here.get("checkpoint_id") and not answers:
             return spent  # the run goes back there on purpose: what came afterwards is another branch's
         for _task, channel, value in saved.pending_writes or ():
             # A dispatcher's write without its checkpoint: the fallback did not begin.
@@ -186,12 +180,13 @@ class Course:
     def _note(self, spent: Spent) -> None:
         """Keep what is spent beside the checkpoint under way, as a write of no task, which LangGraph passes over."""
         here: dict[str, Any] = dict((var_child_runnable_config.get() or {}).get("configurable", {}))
-        namespace = self.place.get("configurable", {}).get("checkpoint_ns", "") if self._inside_a_task else ""
+        own = langgraph_private.own_place(self.graph, self.place).get("configurable", {})
+        namespace = own.get("checkpoint_ns", "")
         checkpoint = (here.get("checkpoint_map") or {}).get(namespace)
         if self.saver is None or checkpoint is None:
             return
         named = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
-        place = langgraph_private.own_place(self.graph, {"configurable": named})
+        place: RunnableConfig = {"configurable": named}
         writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
         try:
             waiting = asyncio.get_running_loop() if self.asynchronous else None
@@ -207,13 +202,13 @@ class Course:
     def _lend_memory(self) -> None:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
         self.saver = InMemorySaver(serde=_Live())
-        here = self.config.get("configurable", {})
-        self.config = self._with({"thread_id": str(uuid.uuid4()), **here, langgraph_private.LENT_SAVER: self.saver})
+        lent = {langgraph_private.LENT_SAVER: self.saver}
+        self.config = self._with({"thread_id": str(uuid.uuid4()), **self._here, **lent})
         self.options["durability"] = "async" if self._inside_a_task else "exit"
 
     @property
     def _durability(self) -> str | None:
-        return self.options.get("durability") or self.config.get("configurable", {}).get(langgraph_private.DURABILITY)
+        return self.options.get("durability") or self._here.get(langgraph_private.DURABILITY)
 
     # After
 
@@ -222,34 +217,45 @@ class Course:
         """Whether a model call was refused, and the node that wanted it went on as if nothing were."""
         return self.meter is not None and self.meter.refused_a_call
 
-    def out_of_steps(self, error: GraphRecursionError) -> StopReason:
-        """What a run says that reached its step limit.
+    def ending(self, error: Exception | None) -> list[list[StateUpdate]]:
+        """What to write, update by update, when the run ends before its time; it may go on with its fallback then.
 
         Args:
-            error: What LangGraph raised.
+            error: What LangGraph raised: that the steps are used up, that it was drained, or what a node made of the
+                refusal of a model call; None if a node kept the refusal to itself.
 
         Raises:
-            GraphRecursionError: The error, if it is that of a graph inside a node.
+            Exception: The error, if no bound of this run is its cause.
             BrokenAssumptionError: If the certificate allows no run of so many steps.
         """
+        if isinstance(error, GraphRecursionError):
+            stop = self._out_of_steps(error)
+            self._stopped = (None, END, stop)
+            command: Any = Command(update={STOP_REASON: stop})
+            return [[StateUpdate(command, DISPATCHER)]]
+        command = self._spent_up(error)
+        # What finished beside a refused call is kept.
+        return [[StateUpdate(None, END)], [StateUpdate(command, DISPATCHER)]]
+
+    def _out_of_steps(self, error: GraphRecursionError) -> StopReason:
         if not langgraph_private.is_of_this_graph(error):
             raise error
-        if self._limit_is_the_users:
-            return self.last.stop_reason()
-        proven = self.graph.certificate
-        allowed = proven.max_supersteps or 0
-        raise BrokenAssumptionError(str(self.graph.name), self.limit, allowed, proven.assumptions) from None
+        graph, limit = self.graph, self.limit
+        if not self._limit_is_the_users:
+            allowed, rests_on = graph.certificate.max_supersteps or 0, graph.certificate.assumptions
+            raise BrokenAssumptionError(str(graph.name), limit, allowed, rests_on) from None
+        inherited = self._inside_a_task and limit != (graph.config or {}).get(RECURSION_LIMIT)
+        whose = "of the graph around it" if inherited else "that was set for it"
+        logger.warning(
+            "graph %r: cut short by the step limit of %d %s: it stops with what it has. "
+            "Raise or drop recursion_limit to let every loop use its own limit.", str(graph.name), limit, whose,
+        )  # fmt: skip
+        return StopReason(
+            loop=RECURSION_LIMIT, outcome="exhausted", limit=limit, spent=limit, reason="the step limit was reached",
+            step=limit,
+        )  # fmt: skip
 
-    def spent_up(self, error: Exception | None) -> Command[Any]:
-        """What to write, in the dispatcher's name, when the run's budget is spent; the run then goes on.
-
-        Args:
-            error: What LangGraph raised: that it was drained, or what a node made of the refusal of a model call; None
-                if a node kept the refusal to itself.
-
-        Raises:
-            Exception: The error, if this run's budget is not its cause.
-        """
+    def _spent_up(self, error: Exception | None) -> Command[Any]:
         meter, budget = self.meter, self.graph.budget
         if meter is None or meter.refusal is None or not _comes_of_draining(error):
             raise error or RuntimeError("nothing was refused")
@@ -276,17 +282,19 @@ class Course:
         return self._stopped[1] != END
 
     def told(self) -> Iterator[Any]:
-        """The stream's chunks that say that the budget is spent, and the last ones where the run is at its end."""
+        """The stream's chunks that say that a budget is spent, and the last ones where the run is at its end."""
         over, goto, stop = self._stopped
-        event = BudgetSpent(resource=over.resource, limit=over.limit, spent=over.spent, reason=str(over), goto=goto)
-        if heard_by := listener.get():
-            heard_by.hear(event.model_dump(mode="json"), of_node=False)
-        show(event.model_dump(mode="json"), self.config)
-        yield from self.last.chunks({"custom": event.model_dump(mode="json")})
+        if over:
+            spent = BudgetSpent(resource=over.resource, limit=over.limit, spent=over.spent, reason=str(over), goto=goto)
+            event = spent.model_dump(mode="json")
+            if heard_by := listener.get():
+                heard_by.hear(event, of_node=False)
+            show(event, self.config)
+            yield from self.last.chunks({"custom": event})
         if not self.goes_on:
-            yield from self.last.closing(RUN, stop)
+            yield from self.last.closing(stop)
 
-    _stopped: tuple[Overspent, str, StopReason]
+    _stopped: tuple[Overspent | None, str, StopReason]
 
 
 class _Live:
@@ -310,50 +318,53 @@ def _comes_of_draining(error: BaseException | None) -> bool:
     return not seen
 
 
-def _ambient(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:
-    """The configuration with what LangGraph would add to it: that of the node in which this code runs."""
-    around = (var_child_runnable_config.get() or {}).get("configurable", {})
-    here = {**(graph.config or {}).get("configurable", {}), **config.get("configurable", {})}
-    if not around or not here.keys().isdisjoint({"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}):
-        return config
-    return {**config, "configurable": {**around, **here}}
-
-
 _FILLED_IN = {"callbacks", "tags", "metadata"}
 """A config that has all of these was filled in by LangChain, for a ``batch`` or a chain; its 25 steps nobody set."""
 
 
+_PLACE = {"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}
+"""What a run is configured with that has a place of its own: then nothing is configured by the node that begins it."""
+
+
 def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig:
-    """The configuration with the graph's own step limit, unless the caller gives one.
+    """The configuration with all that is configured here, and the graph's own step limit unless the caller gives one.
 
     The limit is no part of the graph's configuration, which snapshots show. Nor do nodes see it, and the graphs that
     they call: `WatchedNode` hands them the limit that plain LangGraph would, which is kept beside. Inside another graph
     it holds against a larger one around it: what was proven of a graph holds there too.
     """
+    here = {**(graph.config or {}).get("configurable", {}), **config.get("configurable", {})}
+    if here.keys().isdisjoint(_PLACE):
+        here = {**(var_child_runnable_config.get() or {}).get("configurable", {}), **here}
     set_for_it = (graph.config or {}).get(RECURSION_LIMIT)
     own = min((limit for limit in (set_for_it, graph.step_limit) if limit), default=None)
     around = given = config.get(RECURSION_LIMIT)
     if given == DEFAULT_RECURSION_LIMIT and _FILLED_IN <= config.keys():
         given = None
-    here = config.get("configurable", {})
-    if not here and graph.checkpointer and not (graph.config or {}).get("configurable"):
+    if not here and graph.checkpointer:
         return config  # LangGraph asks for the thread_id, and takes any key for one
     if own is None or (given is not None and not (TASK in here and given > own)):
-        kept = {key: value for key, value in here.items() if key != LIMIT_AROUND}
-        return config if len(kept) == len(here) else {**config, "configurable": kept}
+        return {**config, "configurable": {key: value for key, value in here.items() if key != LIMIT_AROUND}}
     return {**config, RECURSION_LIMIT: own, "configurable": {**here, LIMIT_AROUND: around or set_for_it or 0}}
 
 
 class LastValues:
-    """Follows a stream, so that a run that is cut short can still end with its last values."""
+    """Follows a stream, so that a run that is cut short can still end with its last values.
 
-    def __init__(self, graph: BoundedGraph, limit: int, options: Mapping[str, Any], *, inherited: bool) -> None:
-        self.limit = limit
-        self._name = str(graph.name)
-        self._inherited = inherited
+    Args:
+        graph: The graph.
+        options: The other arguments of LangGraph's ``stream``.
+        namespace: Where a graph inside a task runs; its own chunks are told to be from there, as those of the second
+            graph that a task calls are told to be from ``1`` below it.
+    """
+
+    def __init__(self, graph: BoundedGraph, options: Mapping[str, Any], namespace: str | None) -> None:
+        self._space = tuple(namespace.split("|")) if namespace else ()
+        self._depth = len(self._space)
         modes = options["stream_mode"]
         self._modes: list[str] = [modes] if isinstance(modes, str) else list(modes)
-        self._single = isinstance(modes, str)
+        # LangGraph names the mode of a chunk to who asks with a list, and to no other.
+        self._single = not isinstance(modes, list)
         self._whole = graph.stream_channels_asis
         self._keys = options.get("output_keys") or self._whole
         self._subgraphs = bool(options.get("subgraphs"))
@@ -376,27 +387,26 @@ class LastValues:
         else:
             parts: tuple[Any, ...] = (chunk,) if self._single and not self._subgraphs else chunk
             payload = parts[-1]
-            mode = self._modes[0] if self._single else parts[-2]
-            space = parts[0] if self._subgraphs else ()
-        if mode == "values" and not space:
+            mode = self._mode_of(payload) if self._single else parts[-2]
+            space = parts[0] if self._subgraphs else self._space
+        if not all(part.isdigit() for part in space[self._depth :]):
+            return  # of a graph inside
+        self._space = space
+        if mode == "values":
+            if not isinstance(payload, dict) and not isinstance(self._keys, str):  # version 2: of the user's class
+                payload = {key: getattr(payload, key) for key in self._keys if hasattr(payload, key)}
             self.values = payload
 
-    def stop_reason(self) -> StopReason:
-        """Say that the step limit ended the run."""
-        limit = self.limit
-        whose = "of the graph around it" if self._inherited else "that was set for it"
-        logger.warning(
-            "graph %r: cut short by the step limit of %d %s: it stops with what it has. "
-            "Raise or drop recursion_limit to let every loop use its own limit.", self._name, limit, whose,
-        )  # fmt: skip
-        return StopReason(
-            loop=RECURSION_LIMIT, outcome="exhausted", limit=limit, spent=limit, reason="the step limit was reached",
-            step=limit,
-        )  # fmt: skip
+    def _mode_of(self, payload: Any) -> str:
+        """The mode of a chunk that does not name it. No node is called as a state key: LangGraph refuses that."""
+        if len(self._modes) == 1:
+            return self._modes[0]
+        shows_state = isinstance(payload, dict) and payload.keys() <= {*self._keys, STOP_REASON}
+        return "values" if "values" in self._modes and shows_state else ""
 
-    def closing(self, name: str, stop: StopReason) -> Iterator[Any]:
+    def closing(self, stop: StopReason) -> Iterator[Any]:
         """The last chunks of a run that ends with what it has."""
-        payloads: dict[str, Any] = {"updates": {name: {STOP_REASON: stop}}}
+        payloads: dict[str, Any] = {"updates": {stop["loop"]: {STOP_REASON: stop}}}
         if not isinstance(self._keys, str):
             payloads["values"] = {**self.values, STOP_REASON: stop}
         elif self.values is not None:  # the value of the one key that the caller asked for
@@ -410,7 +420,7 @@ class LastValues:
                 continue
             if self._v2:
                 more = {"interrupts": ()} if mode == "values" else {}
-                yield {"type": mode, "ns": (), "data": payloads[mode], **more}
+                yield {"type": mode, "ns": self._space, "data": payloads[mode], **more}
                 continue
-            parts = [*([()] if self._subgraphs else []), *([] if self._single else [mode]), payloads[mode]]
+            parts = [*([self._space] if self._subgraphs else []), *([] if self._single else [mode]), payloads[mode]]
             yield parts[0] if len(parts) == 1 else tuple(parts)

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.types import Command, Send
 
 from loopwright.engine import clock
 from loopwright.engine.budget.meter import current_meter
 from loopwright.engine.events.reasons import MESSAGES, marks, wanted, warning
-from loopwright.engine.events.schema import emit
+from loopwright.engine.events.schema import emit, holding
+from loopwright.engine.langgraph_private import obey
 from loopwright.engine.ledger import HIDDEN, LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
 from loopwright.engine.loop import Loop, Spend, StateLimit, Verdict, decide, refused
 from loopwright.errors import UndeclaredFanOutError
@@ -43,57 +46,51 @@ class GateState(dict[str, Any]):
     """The input schema of gates: every channel, as a plain dict."""
 
 
+@dataclass(eq=False, repr=False)
 class Gate(Runnable[GateState, Command[Any]]):
-    """The node of one loop.
+    """The node of one loop."""
 
-    Args:
-        loop: The declaration.
-        view: Makes the graph's own schema out of the plain state, for the loop's ``reason`` and ``stall`` callables.
-        metered: Whether budgets are counted in this graph.
-        fan_out: The most tasks of one pass, where Sends may cross the loop and it is declared.
-        fleeting: State keys that LangGraph empties after each superstep: the target reads what its sources wrote there.
-        adds_messages: Whether LangGraph adds to the state's messages what is written there, and does not replace them.
-    """
+    loop: Loop
+    """The declaration."""
+    view: Callable[[Mapping[str, Any]], Any]
+    """Makes the graph's own schema out of the plain state, for the loop's ``reason`` and ``stall`` callables."""
+    metered: bool
+    """Whether budgets are counted in this graph."""
+    fan_out: int | None
+    """The most tasks of one pass, where Sends may cross the loop and it is declared."""
+    fleeting: Sequence[str]
+    """State keys that LangGraph empties after each superstep: the target reads what its sources wrote there."""
+    adds_messages: bool
+    """Whether LangGraph adds to the state's messages what is written there, and does not replace them."""
 
-    def __init__(
-        self,
-        loop: Loop,
-        view: Callable[[Mapping[str, Any]], Any],
-        metered: bool = False,
-        fan_out: int | None = None,
-        fleeting: Sequence[str] = (),
-        *,
-        adds_messages: bool = True,
-    ) -> None:
-        self.loop = loop
-        self.name = loop.gate
-        self._view = view
+    def __post_init__(self) -> None:
+        loop, self.name = self.loop, self.loop.gate
         self._looks = bool(loop.reason or loop.stall_rules)
-        self._ends_early = bool(metered or loop.stall_rules or loop.source_limits or isinstance(loop.limit, StateLimit))
-        self._metered = metered
-        self._fan_out = fan_out
-        self._fleeting = fleeting
-        self._adds_messages = adds_messages
+        by_state = isinstance(loop.limit, StateLimit)
+        self._ends_early = bool(self.metered or loop.stall_rules or loop.source_limits or by_state)
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
-        """Decide, wait if the loop backs off, and say where control goes."""
-        verdict, reason, wait = self._decide(input)
-        if wait:
-            clock.sleep(wait)
-        return self._answer(input, verdict, reason, wait, config)
+        """Decide, wait if the loop backs off, and write where control goes."""
+        with holding(var_child_runnable_config, config):
+            verdict, reason, wait = self._decide(input)
+            if wait:
+                clock.sleep(wait)
+            return self._answer(input, verdict, reason, wait, config or {})
 
     async def ainvoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
-        """Decide, wait if the loop backs off, and say where control goes."""
-        verdict, reason, wait = self._decide(input)
-        if wait:
-            await clock.asleep(wait)
-        return self._answer(input, verdict, reason, wait, config)
+        """Decide, wait if the loop backs off, and write where control goes."""
+        with holding(var_child_runnable_config, config):
+            verdict, reason, wait = self._decide(input)
+            if wait:
+                await clock.asleep(wait)
+            return self._answer(input, verdict, reason, wait, config or {})
 
     def _decide(self, state: GateState) -> tuple[Verdict, str, float]:
         """The answer, why the pass is wanted, and the seconds to wait before it."""
         loop = self.loop
-        view = self._view(state) if self._looks else state
-        meter = current_meter() if self._metered else None
+        view = self.view(state) if self._looks else state
+        around = current_meter()  # where nothing is counted in this graph, that of a run around it
+        meter = around if self.metered else None
         ledger = state.get(LEDGER) or {}
         entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
         if loop.first_free and loop.target not in (state.get(VISITED) or ()):
@@ -103,7 +100,7 @@ class Gate(Runnable[GateState, Command[Any]]):
             verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
             if verdict.decision == "granted" and loop.backoff:
                 wait = loop.backoff.seconds(verdict.spend["spent"] - 1)
-        if verdict is None or (wait and meter and meter.stop_before_wait(wait)):
+        if verdict is None or (wait and around and around.stop_before_wait(wait)):
             # The run's budget is spent, or the wait would go beyond it: nothing goes round any more.
             verdict, wait = Verdict("over_budget", refused(entry), closing=True), 0.0
         reason = (loop.reason(view) if loop.reason else wanted(state)) or ""
@@ -131,12 +128,12 @@ class Gate(Runnable[GateState, Command[Any]]):
         return (state.get(REQUESTS) or {}).get(self.loop.name, [])
 
     def _answer(
-        self, state: GateState, verdict: Verdict, reason: str, waited: float, config: RunnableConfig | None
+        self, state: GateState, verdict: Verdict, reason: str, waited: float, config: RunnableConfig
     ) -> Command[Any]:
         loop, spend = self.loop, verdict.spend
-        step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
+        step = int(config.get("metadata", {}).get("langgraph_step", 0))
         waiting, asked = self._requests(state), self._asked(state)
-        update: dict[str, Any] = {key: state[key] for key in self._fleeting if key in state}
+        update: dict[str, Any] = {key: state[key] for key in self.fleeting if key in state}
         if not verdict.first_visit:
             update[LEDGER] = {loop.name: spend}
         granted, left = verdict.decision == "granted", spend["limit"] - spend["spent"]
@@ -153,17 +150,17 @@ class Gate(Runnable[GateState, Command[Any]]):
         # Whatever stands between a call and its answer, models refuse.
         if granted and left <= loop.warn_at and loop.warn_at and not (said and getattr(said[-1], "tool_calls", None)):
             note = HumanMessage(warning(left), additional_kwargs={"lc_source": "loopwright"})  # no person wrote it
-            update[MESSAGES] = [*([] if self._adds_messages else said), note]
+            update[MESSAGES] = [*([] if self.adds_messages else said), note]
         if not granted and not verdict.closing:  # else the run's own stop reason stands
             update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
         if waiting and granted:
             named = [loop.target] if loop.target in [goto for _, goto in waiting] else []
             tasks = [*named, *(sent for _, sent in waiting if isinstance(sent, Send))]
-            if self._fan_out is not None and len(tasks) > self._fan_out:
-                raise UndeclaredFanOutError(f"loop {loop.name!r}", loop.target, sent=len(tasks), declared=self._fan_out)
-            return Command(goto=tasks, update=update)
-        return Command(goto=goto, update=update)
+            if self.fan_out is not None and len(tasks) > self.fan_out:
+                raise UndeclaredFanOutError(f"loop {loop.name!r}", loop.target, sent=len(tasks), declared=self.fan_out)
+            return obey(Command(goto=tasks, update=update), config)
+        return obey(Command(goto=goto, update=update), config)
 
     def _history(self, state: GateState, key: str, verdict: Verdict, reason: str) -> list[str]:
         loop, words = self.loop, _words(self.loop, verdict, reason)
@@ -173,29 +170,26 @@ class Gate(Runnable[GateState, Command[Any]]):
         return lines[-loop.history_limit :]
 
 
-def _of_source(loop: Loop, verdict: Verdict, source: str) -> tuple[int, int]:
-    """A source's own limit, and how much of it is spent."""
-    return loop.source_limits[source], verdict.spend.get("by_source", {}).get(source, 0)
+def _figures(loop: Loop, verdict: Verdict, source: str | None = None) -> tuple[int, int]:
+    """The limit that counts, a source's own where that was reached, and how much of it is spent."""
+    if verdict.source and (own := source or verdict.source) in loop.source_limits:
+        return loop.source_limits[own], verdict.spend.get("by_source", {}).get(own, 0)
+    return verdict.spend["limit"], verdict.spend["spent"]
 
 
 def stop_reason(loop: Loop, verdict: Verdict, reason: str, step: int) -> StopReason:
     """What the state says of a pass that was refused."""
     decision: Any = verdict.decision
-    stop = StopReason(
-        loop=loop.name, outcome=decision, limit=verdict.spend["limit"], spent=verdict.spend["spent"], reason=reason,
-        step=step,
-    )  # fmt: skip
-    if reason and loop.reason is None:
-        stop["derived"] = True
-    if verdict.rule:
-        stop["rule"] = verdict.rule.name
-    if "asked" in verdict.spend:
-        stop["asked"] = verdict.spend["asked"]
-    if source := verdict.source:
-        stop["source"], stop["limit"], stop["spent"] = source, *_of_source(loop, verdict, source)
-    if over := verdict.overspent:
-        stop["resource"], stop["limit"], stop["spent"] = over.resource, over.limit, over.spent
-    return stop
+    limit, spent = (over.limit, over.spent) if (over := verdict.overspent) else _figures(loop, verdict)
+    stop = StopReason(loop=loop.name, outcome=decision, limit=limit, spent=spent, reason=reason, step=step)
+    more = {
+        "derived": True if reason and loop.reason is None else None,
+        "rule": verdict.rule and verdict.rule.name,
+        "asked": verdict.spend.get("asked"),
+        "source": verdict.source,
+        "resource": over and over.resource,
+    }
+    return cast("StopReason", stop | {key: value for key, value in more.items() if value is not None})
 
 
 def tell(
@@ -210,9 +204,7 @@ def tell(
 
 
 def _words(loop: Loop, verdict: Verdict, reason: str, source: str | None = None) -> dict[str, Any]:
-    limit, spent = verdict.spend["limit"], verdict.spend["spent"]
-    if verdict.source and (own := source or verdict.source) in loop.source_limits:
-        limit, spent = _of_source(loop, verdict, own)
+    limit, spent = _figures(loop, verdict, source)
     return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spent, "limit": limit,
             "why": verdict.why, "wanted": f"; wanted: {reason}" if reason else ""}  # fmt: skip
 

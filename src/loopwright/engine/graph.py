@@ -5,21 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from functools import reduce
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
-from langgraph.errors import GraphRecursionError
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 
-from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.budget.budget import Budget
 from loopwright.engine.events.schema import afollowing, closing, following
 from loopwright.engine.execution import Course
 from loopwright.engine.gate import DISPATCHER
-from loopwright.engine.langgraph_private import RECURSION_LIMIT
-from loopwright.engine.ledger import STOP_REASON
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.graph import Topology
@@ -43,21 +38,14 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """The hash of its nodes, fixed edges and loops, by which a resume knows the graph again."""
     step_limit: int | None
     """LangGraph's step limit that follows from the certificate; None where LangGraph's own default stays."""
-
+    reports: bool
+    """Whether a bound can be reached here or in a graph inside, so that the state can have a ``stop_reason``."""
+    metered: bool
+    """Whether what a run spends is counted."""
     made_of: Any
     """What `loopwright.bounded` was given: a builder, or a compiled graph."""
     given: CompiledStateGraph[Any, Any, Any, Any]
     """The graph without gates, for LangGraph's own drawings."""
-
-    @property
-    def reports(self) -> bool:
-        """Whether a bound can be reached here or in a graph inside, so that the state can have a ``stop_reason``."""
-        return cast("BoundBuilder", self.builder).reports
-
-    @property
-    def metered(self) -> bool:
-        """Whether what a run spends is counted."""
-        return cast("BoundBuilder", self.builder).metered
 
     def copy(self, update: dict[str, Any] | None = None) -> Self:
         """A copy with some attributes changed, as LangGraph's ``with_config`` makes one."""
@@ -112,18 +100,11 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                     yield from chunks
                 if not course.refused_a_call:
                     return
-                command = course.spent_up(None)
-            except GraphRecursionError as error:
-                stop = course.out_of_steps(error)
-                if course.saver and DISPATCHER in self.nodes:
-                    self.update_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
-                yield from course.last.closing(RECURSION_LIMIT, stop)
-                return
+                updates = course.ending(None)
             except Exception as error:
-                command = course.spent_up(error)
+                updates = course.ending(error)
             if course.saver and DISPATCHER in self.nodes:
-                super().update_state(course.place, None, END)  # what finished beside a refused call is kept
-                super().update_state(course.place, command, DISPATCHER)
+                super().bulk_update_state(course.place, updates)
                 course.last.keep(self.get_state(course.place).values)
             yield from course.told()
             if not course.goes_on:
@@ -146,21 +127,13 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                         yield chunk
                 if not course.refused_a_call:
                     return
-                command = course.spent_up(None)
-            except GraphRecursionError as error:
-                stop = course.out_of_steps(error)
-                if course.saver and DISPATCHER in self.nodes:
-                    await self.aupdate_state(course.place, {STOP_REASON: stop}, as_node=DISPATCHER)
-                for chunk in course.last.closing(RECURSION_LIMIT, stop):
-                    yield chunk
-                return
+                updates = course.ending(None)
             except Exception as error:
-                command = course.spent_up(error)
+                updates = course.ending(error)
             finally:
                 await asyncio.gather(*course.notes)
             if course.saver and DISPATCHER in self.nodes:
-                await super().aupdate_state(course.place, None, END)
-                await super().aupdate_state(course.place, command, DISPATCHER)
+                await super().abulk_update_state(course.place, updates)
                 course.last.keep((await self.aget_state(course.place)).values)
             for chunk in course.told():
                 yield chunk
@@ -171,11 +144,8 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 def as_bounded(original: CompiledStateGraph[Any, Any, Any, Any], attributes: dict[str, Any]) -> Any:
     """The same graph as a `BoundedGraph`.
 
-    LangGraph's own constructor cannot take its private attributes back, so they are handed over as they are; but for
-    those that would make the user's own class, which may have no ``stop_reason``, of a state that has one.
+    LangGraph's own constructor cannot take its private attributes back, so they are handed over as they are.
     """
     graph = BoundedGraph.__new__(BoundedGraph)
     vars(graph).update({**vars(original), **attributes})
-    if graph.reports:
-        vars(graph).update({"_output_mapper": None, "_state_mapper": None})
     return graph

@@ -20,7 +20,7 @@ from langgraph.errors import GraphBubbleUp, ParentCommand
 from langgraph.types import Command, Send
 
 from loopwright.engine.budget.meter import spending
-from loopwright.engine.langgraph_private import ROOT, is_for, limit_around, write_beside
+from loopwright.engine.langgraph_private import is_for, limit_around, write_beside
 from loopwright.engine.ledger import HIDDEN, REQUESTS
 from loopwright.engine.loop import END, Loop
 from loopwright.errors import LoopDeclarationError, UndeclaredFanOutError, UndeclaredJumpError
@@ -107,64 +107,22 @@ class Ways:
         return ways, waiting
 
 
-class WatchedRouter(Runnable[Any, Any]):
-    """A router whose answer is looked at.
-
-    Args:
-        bound: The router.
-        ways: Where it may go.
-        labels: Its words -> the nodes that they stand for, where they differ.
-    """
-
-    def __init__(self, bound: Runnable[Any, Any], ways: Ways, labels: Mapping[Any, str]) -> None:
-        self.bound = bound
-        self.name = getattr(bound, "name", None)
-        self.ways = ways
-        self._labels = labels
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the router and look at its answer."""
-        return self._checked(self.bound.invoke(input, config, **kwargs), config)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the router and look at its answer."""
-        return self._checked(await self.bound.ainvoke(input, config, **kwargs), config)
-
-    def _checked(self, result: Any, config: RunnableConfig | None) -> Any:
-        plain = isinstance(result, str) and not self.ways.noted
-        if plain and self._labels.get(result, result) in (self.ways.known or ()):
-            return result  # most routers say one word: they pay for two look-ups
-        words: Sequence[Any] = result if isinstance(result, list | tuple) else (result,)
-        gotos = [word if isinstance(word, Send) else self._labels.get(word, word) for word in words]
-        self.ways.check(gotos)
-        _, waiting = self.ways.through(gotos)
-        write_beside(config, {REQUESTS: waiting} if waiting else {})
-        sent = {id(goto): goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.ways.gates}
-        if not sent:
-            return result  # a word's label leads to the gate by itself
-        kept = [word for word, goto in zip(words, gotos, strict=True) if id(goto) not in sent]
-        return [*kept, *(self.ways.gates[target].gate for target in dict.fromkeys(sent.values()))]
-
-
+@dataclass(eq=False, repr=False)
 class WatchedNode(Runnable[Any, Any]):
-    """A node whose jumps are looked at, those of a graph inside it too.
+    """A node whose jumps are looked at, those of a graph inside it too."""
 
-    Args:
-        bound: The node.
-        node: Its name.
-        ways: Where it may go.
-        metered: Whether to write what the run has spent beside its result.
-    """
+    bound: Runnable[Any, Any]
+    """The node."""
+    ways: Ways
+    """Where it may go."""
+    metered: bool = False
+    """Whether to write what the run has spent beside its result."""
 
-    def __init__(self, bound: Runnable[Any, Any], node: str, ways: Ways, *, metered: bool = False) -> None:
-        self.bound = bound
-        self.name = getattr(bound, "name", None)
-        self.ways = ways
-        self._node = node
-        self._metered = metered
+    def __post_init__(self) -> None:
+        self.name = getattr(self.bound, "name", None)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the node and look at what it returns."""
+        """Run it and look at what it returns."""
         try:
             limit_around(config)
             return self._leave(self.bound.invoke(input, config, **kwargs), config)
@@ -172,7 +130,7 @@ class WatchedNode(Runnable[Any, Any]):
             raise self._from_inside(jump, config) from None
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the node and look at what it returns."""
+        """Run it and look at what it returns."""
         try:
             limit_around(config)
             return self._leave(await self.bound.ainvoke(input, config, **kwargs), config)
@@ -181,12 +139,12 @@ class WatchedNode(Runnable[Any, Any]):
 
     def _leave(self, result: Any, config: RunnableConfig | None) -> Any:
         if isinstance(result, dict):
-            result = self._without_books(cast("dict[str, Any]", result))
+            self._warn_of_books(result)
         elif isinstance(result, Command | Send):
             (result,) = self._through([result], config)
         elif isinstance(result, list | tuple) and any(isinstance(item, Command) for item in result):
             result = self._through(cast("Sequence[Any]", result), config)
-        if self._metered:
+        if self.metered:
             write_beside(config, spending(config))
         return result
 
@@ -197,50 +155,56 @@ class WatchedNode(Runnable[Any, Any]):
         return [self._translated(item, config) for item in items]
 
     def _translated(self, item: Any, config: RunnableConfig | None) -> Any:
-        if isinstance(item, dict):
-            return self._without_books(cast("dict[str, Any]", item))
         if isinstance(item, Send) and item.node in self.ways.crossed:
             item = Command(goto=item)
         if not isinstance(item, Command) or item.graph == Command.PARENT:
+            self._warn_of_books(item)
             return item
-        if isinstance(item.update, dict):
-            update = self._without_books(cast("dict[str, Any]", item.update))
-            item = item if update is item.update else _changed(item, update=update)
+        self._warn_of_books(item.update)
         gotos = _gotos(item)
         ways, waiting = self.ways.through(gotos)
-        if waiting:
-            write_beside(config, {REQUESTS: waiting})
+        write_beside(config, {REQUESTS: waiting} if waiting else {})
         return item if ways == gotos else _changed(item, goto=ways)
 
-    def _without_books(self, update: dict[str, Any]) -> dict[str, Any]:
-        """The update without what only the engine writes: no node can start its own ledger anew."""
-        if HIDDEN.isdisjoint(update):
-            return update
-        for key in HIDDEN & update.keys():
-            logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", self._node, key)
-        return {name: value for name, value in update.items() if name not in HIDDEN}
+    def _warn_of_books(self, update: Any) -> None:
+        """Say that LangGraph drops what only the engine writes: no node can start its own ledger anew."""
+        if not isinstance(update, dict) or HIDDEN.isdisjoint(cast("dict[str, Any]", update)):
+            return
+        for key in HIDDEN.intersection(cast("dict[str, Any]", update)):
+            node = self.ways.node
+            logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", node, key)
 
     def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
         """Look at the Command that a graph inside sent to this graph; one for a graph further out goes on as it is."""
         command: Command[Any] = jump.args[0]
         here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
-        if not is_for(command, here, self._node):
+        if not is_for(command, here, self.ways.node):
             return jump
         (translated,) = self._through([_changed(command, graph=None)], config)
         return ParentCommand(_changed(translated, graph=command.graph))
 
 
-def with_key(result: Any) -> Any:
-    """What a node of a graph without keys returned, under the key that LangGraph gives such a state.
+@dataclass(eq=False, repr=False)
+class WatchedRouter(WatchedNode):
+    """A router whose answer is looked at: words, which its path map may translate."""
 
-    Args:
-        result: The state, a Command, or a list with Commands in it.
-    """
-    if result is None or isinstance(result, Command | Send):
-        return result
-    if isinstance(result, list | tuple) and any(isinstance(item, Command) for item in cast("Sequence[Any]", result)):
-        return [with_key(item) for item in cast("Sequence[Any]", result)]
-    return {ROOT: result}
+    labels: Mapping[Any, str] = field(default_factory=dict[Any, str])
+    """Its words -> the nodes that they stand for, where they differ."""
+
+    def _leave(self, result: Any, config: RunnableConfig | None) -> Any:
+        plain = isinstance(result, str) and not self.ways.noted
+        if plain and self.labels.get(result, result) in (self.ways.known or ()):
+            return result  # most routers say one word: they pay for two look-ups
+        words: Sequence[Any] = result if isinstance(result, list | tuple) else (result,)
+        gotos = [word if isinstance(word, Send) else self.labels.get(word, word) for word in words]
+        self.ways.check(gotos)
+        _, waiting = self.ways.through(gotos)
+        write_beside(config, {REQUESTS: waiting} if waiting else {})
+        sent = {id(goto): goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.ways.gates}
+        if not sent:
+            return result  # a word's label leads to the gate by itself
+        kept = [word for word, goto in zip(words, gotos, strict=True) if id(goto) not in sent]
+        return [*kept, *(self.ways.gates[target].gate for target in dict.fromkeys(sent.values()))]
 
 
 def _changed(command: Command[Any], **changes: Any) -> Command[Any]:

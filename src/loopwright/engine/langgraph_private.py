@@ -12,16 +12,17 @@ from contextlib import suppress
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
-from langgraph._internal._config import DEFAULT_RECURSION_LIMIT, recast_checkpoint_ns
+from langgraph._internal._config import ensure_config as ensure_config  # what LangGraph makes of a run's configuration
+from langgraph._internal._config import merge_configs as merge_configs  # LangChain's own takes a limit of 25 for none
+from langgraph._internal._config import recast_checkpoint_ns
+from langgraph._internal._runnable import RunnableCallable
 from langgraph._internal._typing import MISSING as MISSING  # what an empty channel holds
 from langgraph.checkpoint.base import id as ids
-from langgraph.constants import TAG_HIDDEN
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, START
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel._call import identifier
-from langgraph.pregel._write import ChannelWrite
+from langgraph.runtime import RunControl
 from langgraph.types import Command, Send
 
 LENT_SAVER = "__pregel_checkpointer"
@@ -58,10 +59,6 @@ RECURSION_LIMIT = "recursion_limit"
 LIMIT_AROUND = "__pregel_loopwright_limit_around"
 """The key of a run's ``configurable`` that keeps, beside a limit that follows from a proof, the one that LangGraph
 would have, 0 for none; it begins as LangGraph's own keys do, which no snapshot shows."""
-
-DEFAULT_STEP_LIMIT = DEFAULT_RECURSION_LIMIT
-"""The step limit of a run for which nobody sets one: 10,007, or what ``LANGGRAPH_DEFAULT_RECURSION_LIMIT`` says."""
-
 
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -128,87 +125,86 @@ def begin_ids_after(checkpoint: str) -> None:
             setattr(ids, LATEST, max(getattr(ids, LATEST) or 0, found.time))
 
 
+def control_around(config: RunnableConfig) -> RunControl | None:
+    """By what the run around a graph inside a task is asked to end; LangGraph hands it on."""
+    return getattr(config.get("configurable", {}).get("__pregel_runtime"), "control", None)
+
+
 def write_beside(config: RunnableConfig | None, update: Mapping[str, Any]) -> None:
     """Write to channels for the node that runs, beside what it or its router returns; in no stream and no schema."""
     if update:
         (config or {}).get("configurable", {})["__pregel_send"]([*update.items()])
 
 
-class _Writer(Runnable[Any, Any]):
-    """One more of the runnables through which LangGraph hands what a node returned, or an update in its name writes."""
-
-    def __init__(self, act: Callable[[Any, RunnableConfig], Any]) -> None:
-        self._act = act
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        return self._act(input, config or {})
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        return self._act(input, config or {})
+def read(config: RunnableConfig, channels: list[str]) -> dict[str, Any]:
+    """What channels held when the superstep began; those that are empty are left out."""
+    return config.get("configurable", {})["__pregel_read"](channels)
 
 
-def write_with(compiled: Compiled, node: str, update: Callable[[int], Mapping[str, Any]]) -> None:
+def obey(command: Command[Any], config: RunnableConfig) -> Command[Any]:
+    """Write what a Command says: an update of channels, hidden ones too, and a list of where to go.
+
+    What is left for the writers of a node that returns it is a Command that says nothing.
+    """
+    goto: Any = command.goto
+    ahead = [(_TASKS, each) if isinstance(each, Send) else (f"{AHEAD}{each}", None) for each in goto if each != END]
+    config.get("configurable", {})["__pregel_send"]([*cast("dict[str, Any]", command.update).items(), *ahead])
+    return _OBEYED
+
+
+_OBEYED: Command[Any] = Command()
+
+
+def _add_writer(compiled: Compiled, node: str, place: int, act: Callable[..., Any]) -> None:
+    """Put one more among the runnables through which LangGraph hands what a node returned, or an update in its name."""
+    spec = compiled.nodes[node]
+    untraced = isinstance(spec.node, RunnableCallable)
+    spec.writers.insert(place, RunnableCallable(act, trace=False, recurse=False))
+    for made in ("node", "flat_writers"):  # of the writers before: of a node with a timeout when it compiled
+        vars(spec).pop(made, None)
+    if untraced:  # START's one writer is no run that tracers see; as a chain, two of them would be
+
+        def each(result: Any, config: RunnableConfig) -> None:
+            for writer in spec.writers:
+                result = writer.invoke(result, config)
+
+        vars(spec)["node"] = RunnableCallable(each, trace=False, recurse=False)
+
+
+def write_with(compiled: Compiled, node: str, update: Callable[[RunnableConfig], Mapping[str, Any]]) -> None:
     """Write to channels whenever a node has run, behind its own result; START runs when a new input arrives."""
 
     def act(result: Any, config: RunnableConfig) -> Any:
-        write_beside(config, update(int(config.get("metadata", {}).get("langgraph_step", 0))))
+        write_beside(config, update(config))
         return result
 
-    spec = compiled.nodes[node]
-    spec.writers.insert(1, _Writer(act))
-    if node == START and all(isinstance(writer, ChannelWrite | _Writer) for writer in spec.writers):
-        # Its one writer is no run that tracers see; as a chain, two of them would be.
-        vars(spec)["node"] = _Writer(lambda result, config: [each.invoke(result, config) for each in spec.writers])
+    _add_writer(compiled, node, 1, act)
 
 
 def change_result(compiled: Compiled, node: str, change: Callable[[Any], Any]) -> None:
     """Change what a node returns before LangGraph looks at it, and what an update in its name writes."""
-    compiled.nodes[node].writers.insert(0, _Writer(lambda result, _config: change(result)))
+    _add_writer(compiled, node, 0, change)
 
 
-class _Bare(Runnable[Any, Any]):
-    """A node that writes by itself what its Command says: in no run of its own, which tracers would see and pay for."""
-
-    def __init__(self, bound: Runnable[Any, Command[Any]]) -> None:
-        self._bound = bound
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        token = var_child_runnable_config.set(config)
-        try:
-            _obey(self._bound.invoke(input, config), config)
-        finally:
-            var_child_runnable_config.reset(token)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        token = var_child_runnable_config.set(config)
-        try:
-            _obey(await self._bound.ainvoke(input, config), config)
-        finally:
-            var_child_runnable_config.reset(token)
-
-
-def _obey(command: Command[Any], config: RunnableConfig | None) -> None:
-    goto: Any = command.goto
-    ahead = [(_TASKS, each) if isinstance(each, Send) else (f"{AHEAD}{each}", None) for each in goto if each != END]
-    (config or {}).get("configurable", {})["__pregel_send"]([*cast("dict[str, Any]", command.update).items(), *ahead])
+def obey_updates(compiled: Compiled, node: str) -> None:
+    """Let updates in a node's name be Commands that write hidden channels too; the node itself never runs."""
+    compiled.nodes[node].writers = [RunnableCallable(obey, trace=False, recurse=False)]
 
 
 def run_bare(compiled: Compiled, node: str) -> None:
-    """Let a node write by itself what its Commands say: an update of channels, and a list of where to go.
+    """Let a node that obeys its own Commands run by itself, and in no run of its own, which tracers would see.
 
     An update that is made in its name lets the jumps stand that are ahead; by itself, LangGraph forgets a Command.
     """
     names = [name for name in compiled.channels if name == _TASKS or name.startswith(AHEAD)]
 
     def repeat(result: Any, config: RunnableConfig) -> Any:
-        # A copy of the node is a chain with its writers again, and a Command says itself what is ahead.
-        if not isinstance(result, Command):
-            write_beside(config, config.get("configurable", {})["__pregel_read"](names))
+        if not isinstance(result, Command):  # else the node itself ran, in a copy that has its writers again
+            write_beside(config, read(config, names))
         return result
 
-    spec = compiled.nodes[node]
-    spec.writers.insert(1, _Writer(repeat))
-    vars(spec)["node"] = _Bare(spec.bound)  # in place of the cached chain of the node and its writers
+    _add_writer(compiled, node, 1, repeat)
+    vars(compiled.nodes[node])["node"] = compiled.nodes[node].bound
 
 
 _TASKS = "__pregel_tasks"
@@ -235,8 +231,3 @@ def replace_bound(compiled: Compiled, node: str, bound: Runnable[Any, Any], *, a
     vars(bound)["__qualname__"] = f"{identifier(spec) or '__dynamic__'} -> {apart}"
     spec.bound = bound
     vars(spec).pop("node", None)  # the cached chain of the node and its writers
-
-
-def hide(compiled: Compiled, node: str) -> None:
-    """Keep a node out of the streams ``updates``, ``tasks`` and ``debug``, as LangGraph keeps START out of them."""
-    compiled.nodes[node].tags = [TAG_HIDDEN]

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels import LastValue
 
 from loopwright.engine.budget.budget import NOTHING_SPENT
-from loopwright.engine.langgraph_private import MISSING
+from loopwright.engine.langgraph_private import MISSING, read
 from loopwright.engine.loop import Loop, Spend
 
 LEDGER = "loop_ledger"
@@ -37,8 +38,8 @@ NO_STOP: dict[str, Any] = {}
 """Written to the stop reason when a new input arrives."""
 
 OF_THE_RUN = ""
-"""The ledger's entry that is no loop's: it names the structure of the graph, and the superstep in which the run began.
-One of a later superstep begins a new ledger."""
+"""The ledger's entry that is no loop's: the structure of the graph, and the number of the thread's input since which it
+counts. That of a later input begins a new ledger."""
 
 
 class StopReason(TypedDict):
@@ -140,16 +141,19 @@ class StopReasons(LastValue[Any]):
         return not (before is MISSING and self.value is MISSING)
 
 
-def fresh_books(loops: Sequence[Loop], channels: Container[str], *, structure: str, step: int) -> dict[str, Any]:
+def fresh_books(
+    loops: Sequence[Loop], channels: Container[str], structure: str, config: RunnableConfig
+) -> dict[str, Any]:
     """What a new input writes beside itself: new ledgers, no stop reason, visible counters and histories at zero.
 
     Args:
         loops: The graph's loops.
         channels: The graph's channels.
         structure: The hash of the graph's structure, by which a resume knows the graph again.
-        step: The superstep, which is higher for every further input of a thread.
+        config: The configuration of the input's task, or of the update that stands for it.
     """
-    books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": step}}, STOP_REASON: NO_STOP}
+    since = read(config, [LEDGER]).get(LEDGER, {}).get(OF_THE_RUN, {}).get("since", -1) + 1
+    books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": since}}, STOP_REASON: NO_STOP}
     fresh: dict[str, Any] = {SPENT: NOTHING_SPENT, REQUESTS: {}, VISITED: []}
     books |= {key: value for key, value in fresh.items() if key in channels}
     books |= {loop.counter: 0 for loop in loops if loop.counter and loop.counter_by == "engine"}

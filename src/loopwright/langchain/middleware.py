@@ -6,7 +6,6 @@ same function, and leaves the same traces: the ledger in the state, the stop rea
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,11 +38,10 @@ from loopwright.engine.events.reasons import wanted, warning
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begun, decide, is_count
+from loopwright.engine.proof.choice import loop_name
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import close_tool_calls, say_what_is_missing
 from loopwright.fallbacks.nodes import NOT_RUN, open_calls
-
-logger = logging.getLogger("loopwright.loops")
 
 AGENT = "agent"
 """The loop's name where the agent has none."""
@@ -247,9 +245,9 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def _name_of(state: Any) -> str:
-    """The agent's name: LangChain writes it on what its model says."""
-    said = next((message for message in reversed(state["messages"]) if isinstance(message, AIMessage)), None)
-    return (said.name if said else None) or AGENT
+    """The loop's name, as `bounded` has it: after the agent, whose name LangChain writes on what its model says."""
+    said = next((message.name for message in reversed(state["messages"]) if isinstance(message, AIMessage)), None)
+    return loop_name("agent.model", said)
 
 
 def _messages(given: Any) -> list[BaseMessage]:

@@ -1,11 +1,11 @@
-"""Structured replies: ask, validate, tell the model what was wrong, ask again, a bounded number of times."""
+"""Structured replies: ask, validate, tell the model what was wrong, ask again, a bounded number of times; and texts."""
 
 from __future__ import annotations
 
 import json
 import logging
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
@@ -14,6 +14,7 @@ from typing import Any, Generic, NoReturn, TypedDict, TypeVar, Unpack, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
     BaseMessage,
     HumanMessage,
     MessageLikeRepresentation,
@@ -206,18 +207,6 @@ class Conversation(Generic[T]):
         self._begin()
         return True
 
-    @contextmanager
-    def counting_failure(self) -> Generator[None]:
-        """Count a call that raises, also one that is cancelled, and let the exception pass."""
-        try:
-            yield
-        except GraphBubbleUp:  # a spent budget: the call was not sent
-            raise
-        except BaseException:
-            if self.usage is not None:
-                self.usage.record_failure(model=self.model, node=self.node)
-            raise
-
     def read(self, reply: Any) -> Answer[T] | None:
         """Validate a reply; None means that `prompt` is to be sent next."""
         message = cast("BaseMessage", reply["raw"] if isinstance(reply, dict) else reply)
@@ -249,6 +238,19 @@ class Conversation(Generic[T]):
             HumanMessage("Your reply cannot be used:\n" + "\n".join(f"- {p}" for p in problems) + f"\n{self.reminder}"),
         ]
         return None
+
+
+@contextmanager
+def counting_failure(usage: UsageRecorder | None, model: str, node: str | None) -> Generator[None]:
+    """Count a call that raises, also one that is cancelled, and let the exception pass."""
+    try:
+        yield
+    except GraphBubbleUp:  # a spent budget: the call was not sent
+        raise
+    except BaseException:
+        if usage is not None:
+            usage.record_failure(model=model, node=node)
+        raise
 
 
 def ask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> T:
@@ -285,7 +287,7 @@ def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options
     talk = Conversation(model, messages, schema, options)
     while True:
         try:
-            with talk.counting_failure():
+            with counting_failure(talk.usage, talk.model, talk.node):
                 reply = talk.runnable.invoke(talk.prompt)
             answer = talk.read(reply)
         except Exception as error:
@@ -301,7 +303,7 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
     talk = Conversation(model, messages, schema, options)
     while True:
         try:
-            with talk.counting_failure():
+            with counting_failure(talk.usage, talk.model, talk.node):
                 reply = await talk.runnable.ainvoke(talk.prompt)
             answer = talk.read(reply)
         except Exception as error:
@@ -310,6 +312,38 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
         else:
             if answer is not None:
                 return answer.reply
+
+
+async def awritten(
+    model: BaseChatModel,
+    prompt: str,
+    *,
+    usage: UsageRecorder,
+    node: str,
+    tell: Callable[[str], None] | None,
+    **options: Any,
+) -> str:
+    """Let a model write a text, and tell each piece as it comes; a fallback takes its place unless it has begun.
+
+    Each call is counted under the name of the model that was called.
+    """
+    chain, position = chain_of(model), 0
+    while True:
+        link, whole, begun = chain.links[position].model, AIMessageChunk(content=""), False
+        name = model_name(link)
+        try:
+            with counting_failure(usage, name, node):
+                async for piece in link.astream(prompt, **options):
+                    whole, begun = whole + piece if begun else piece, True  # one that does not stream gives no chunk
+                    if tell:
+                        tell(piece.text)
+        except Exception as error:
+            if begun or not chain.leaves(position, error, node):
+                raise
+            position += 1
+        else:
+            usage.record(whole, model=name, node=node)
+            return whole.text
 
 
 # One JSON object in what a model wrote

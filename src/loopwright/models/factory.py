@@ -82,7 +82,7 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
         if "temperature" not in spec.model_fields_set and (model.profile or {}).get("temperature") is False:
             cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
         handlers = model.callbacks if isinstance(model.callbacks, list) else []
-        model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec))]
+        model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec, model))]
         model.metadata = {**(model.metadata or {}), **_declared(spec)}
         return model
     # Raised outside of the handlers, so that the provider's exception, which can show its input, is not even a context.
@@ -136,6 +136,12 @@ def _key(spec: ModelSpec, where: str) -> SecretStr | None:
             raise ModelError(f"{where}: the environment variable {spec.api_key_env} (api_key_env) is not set")
         return SecretStr(value)
     known = PROVIDERS.get(spec.provider)
+    given = any(name.endswith(("api_key", "_token")) for name in spec.options)
+    if known is None and spec.base_url is not None and not given:
+        raise ModelError(  # where its class finds a key of its own is not known
+            f"{where}: the key of {spec.provider} would go to {spec.base_url}. Give the key for that server in "
+            f"api_key_env or api_key; where it wants none, api_key: {NO_KEY}"
+        )
     if known is None or not known.key_env or "api_key" in spec.options:
         return None
     if spec.base_url is not None:
@@ -193,11 +199,12 @@ def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: s
         )
 
 
-def secrets_of(spec: ModelSpec) -> list[str]:
-    """The texts of a spec that must not be seen in any message."""
+def secrets_of(spec: ModelSpec, model: BaseChatModel | None = None) -> list[str]:
+    """The texts of a spec, and of the model made of it, that must not be seen in any message."""
     known = PROVIDERS.get(spec.provider)
-    names = [*(known.key_env if known else ()), *([spec.api_key_env] if spec.api_key_env else [])]
-    values = [os.environ.get(name, "") for name in names]
+    usual = known.key_env if known and known.key_env else (f"{spec.provider.upper()}_API_KEY",)
+    values = [os.environ.get(name, "") for name in (*usual, spec.api_key_env) if name]
+    values += [value.get_secret_value() for _, value in model or () if isinstance(value, SecretStr)]
     if spec.api_key is not None:
         values.append(spec.api_key.get_secret_value())
     # Any long text among the options can be a token or a header; a short one would be found in ordinary words.

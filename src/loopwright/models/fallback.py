@@ -232,12 +232,6 @@ def with_fallback(
     return FallbackChatModel(chain=Chain(links))
 
 
-def answering_name(model: BaseChatModel, reply: BaseMessage) -> str:
-    """The name of the model of a chain that a reply says it is from, which may give a version too; else the first's."""
-    names, told = [model_name(link.model) for link in chain_of(model).links], reply.response_metadata.get("model_name")
-    return max((name for name in names if str(told).startswith(name)), key=len, default=names[0])
-
-
 def chain_of(model: BaseChatModel, leave_on: frozenset[FallbackReason] = frozenset()) -> Chain:
     """The chain behind a model: of a model without fallbacks, itself alone.
 

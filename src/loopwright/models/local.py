@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -32,7 +34,8 @@ _LOOK = 0.2
 class LocalChatModel(BaseChatModel):
     """A small chat model on this machine, run by llama.cpp; one instance serves all threads of the process.
 
-    Asynchronous calls are LangChain's own, over `_stream` in a thread: one that is cancelled ends with the next chunk.
+    A call that is cancelled, out of time or given up with its node ends with the next chunk, also while others are
+    answered before it or its prompt is read.
 
     The file must be here and the runtime installed when it is made; it is loaded at the first request.
 
@@ -113,12 +116,35 @@ class LocalChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
+        return self._pieces(self._request(messages, stop, kwargs), run_manager, threading.Event())
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        # LangChain's own cannot tell the thread that waits for a piece that nobody waits for it any more.
+        stopped, manager = threading.Event(), run_manager.get_sync() if run_manager else None
+        pieces = self._pieces(self._request(messages, stop, kwargs), manager, stopped)
+        try:
+            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                yield piece
+        finally:
+            stopped.set()
+
+    def _pieces(
+        self, request: Mapping[str, Any], run_manager: CallbackManagerForLLMRun | None, stopped: threading.Event
+    ) -> Iterator[ChatGenerationChunk]:
+        """Generate in a thread, and give each piece as it comes; setting the event ends it, whoever does so."""
         arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
         abandoned = given_up.get()
-        stopped = self._start(messages, stop, kwargs, arrived.put)
         end = None if self.timeout is None else time.monotonic() + self.timeout
+        work = partial(self._complete, request, arrived.put, stopped)
+        threading.Thread(target=work, daemon=True, name="loopwright-local-model").start()
         try:
-            while True:
+            while not stopped.is_set():
                 wait = _LOOK if end is None else min(_LOOK, end - time.monotonic())
                 if wait <= 0 or (abandoned is not None and abandoned.is_set()):
                     raise self._out_of_time()
@@ -135,41 +161,23 @@ class LocalChatModel(BaseChatModel):
         finally:
             stopped.set()
 
-    def _start(
-        self,
-        messages: Sequence[BaseMessage],
-        stop: list[str] | None,
-        given: Mapping[str, Any],
-        deliver: Callable[[Any], None],
-    ) -> threading.Event:
-        """Generate in a thread that delivers each chunk, a failure, and at last `_END`; setting the event ends it."""
-        stopped = threading.Event()
-        opening = Opening(self._file, self.context, self.threads)
-        request = self._request(messages, stop, given)
+    def _complete(self, request: Mapping[str, Any], deliver: Callable[[Any], None], stopped: threading.Event) -> None:
+        """Deliver each chunk, a failure, and at last `_END`."""
 
         def take(chunk: dict[str, Any]) -> bool:
             deliver(chunk)
             return stopped.is_set()
 
-        def work() -> None:
-            try:
-                complete(opening, request, take)
-            except Exception as error:
-                deliver(error)
-            deliver(_END)
-
-        threading.Thread(target=work, daemon=True, name="loopwright-local-model").start()
-        return stopped
+        try:
+            complete(Opening(self._file, self.context, self.threads), request, take)
+        except Exception as error:
+            deliver(error)
+        deliver(_END)
 
     def _request(
         self, messages: Sequence[BaseMessage], stop: list[str] | None, given: Mapping[str, Any]
     ) -> dict[str, Any]:
-        settings = {
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens or 1024,
-            "stop": stop,
-            **given,
-        }
+        settings = {"temperature": self.temperature, "max_tokens": self.max_tokens or 1024, "stop": stop, **given}
         known = {name: value for name, value in settings.items() if value is not None}
         return {"messages": convert_to_openai_messages(messages, text_format="string"), **known}
 

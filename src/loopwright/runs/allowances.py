@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 from loopwright.config import Allowance
@@ -86,7 +87,10 @@ class RunAllowances:
     def _key(self, per: str) -> str:
         if per == "day":
             return f"day {datetime.now(UTC):%Y-%m-%d}"
-        value = thread_of(self._record) if per == "thread" else self._record.input.get(per)
+        value: Any = self._record.input
+        for part in per.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        value = thread_of(self._record) if per == "thread" else value
         return f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
 
     def _charge(self, charges: Sequence[Charge]) -> Refused | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from loopwright.config import Frozen
@@ -110,14 +110,7 @@ class Comparison(Frozen):
     """What must be known to read this comparison, for example that the runs were asked different things."""
 
 
-def compare(
-    a: RunRecord,
-    a_events: Sequence[RunEvent],
-    a_state: Mapping[str, Any],
-    b: RunRecord,
-    b_events: Sequence[RunEvent],
-    b_state: Mapping[str, Any],
-) -> Comparison:
+def compare(a: RunRecord, a_events: Sequence[RunEvent], b: RunRecord, b_events: Sequence[RunEvent]) -> Comparison:
     """Put two runs side by side.
 
     A fork's events begin behind the checkpoint that it was forked from. If the other run is its parent, what came
@@ -126,10 +119,8 @@ def compare(
     Args:
         a: A run.
         a_events: Its events in order.
-        a_state: Its final state in plain JSON.
         b: Another run.
         b_events: Its events in order.
-        b_state: Its final state in plain JSON.
 
     Returns:
         What they have in common, and what not.
@@ -143,8 +134,8 @@ def compare(
         a_path=whole_a.path,
         b_path=whole_b.path,
         shared=(took_a or 0) + (took_b or 0),
-        a_state=dict(a_state),
-        b_state=dict(b_state),
+        a_state=_final_state(a_events),
+        b_state=_final_state(b_events),
         a_answer=_answer(a),
         b_answer=_answer(b),
         citations=compared_citations(*(run.outcome.citations if run.outcome else () for run in (a, b))),
@@ -154,6 +145,14 @@ def compare(
         loop_effect=loop_effect(whole_a, whole_b, verdict, figures),
         notes=tuple(_notes(a, took_a, b, took_b)),
     )
+
+
+def _final_state(events: Iterable[RunEvent]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for event in events:
+        if isinstance(event, StateSaved):
+            values = {key: value for key, value in values.items() if key not in event.removed} | event.changed
+    return values
 
 
 def _answer(run: RunRecord) -> str:

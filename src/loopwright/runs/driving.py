@@ -18,7 +18,6 @@ from time import monotonic
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
@@ -29,6 +28,7 @@ from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.budget.meter import Allowance, allowance
 from loopwright.engine.events.schema import (
     ModelCalled,
+    NodeFinished,
     NodeRetried,
     RunEvent,
     RunFailed,
@@ -157,7 +157,7 @@ class Drive:
         config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch})
         if repeats_nodes(self.graph):
             hear = partial(self._hear, asyncio.get_running_loop())
-            config = merge_configs(config, {"callbacks": [Attempts(self.graph, hear)]})
+            config["callbacks"] = [Attempts(self.graph, hear)]
         return astream(
             self.graph, self.input, thread_id=self.live.id, config=config, control=self.control,
             states=True, texts=self.run.texts,
@@ -168,6 +168,8 @@ class Drive:
         self._tell_heard()
         if not isinstance(event, StateSaved):
             self._seen.append(event)
+        if isinstance(event, NodeFinished) and event.known and self.recorder.has_finished(event.task_id):
+            return  # it was told before the run went on
         if not isinstance(event, RunFinished):  # that one comes with the outcome
             self._keep(event)
         for told in self.run.told(event):

@@ -156,7 +156,8 @@ class Launcher(RunReader):
             await self._fence(going)
         given: Any = None if saved and not _is_before(record, saved) else run.graph_input
         if record.asked and job.answer is not None:
-            given = Command(resume=job.answer)
+            # LangGraph takes an empty mapping for one that answers nothing.
+            given = Command(resume={each.id: {} for each in record.asked} if job.answer == {} else job.answer)
         shared = None
         if self._allowances:
             shared = RunAllowances(self.store, self._allowances, going, self._prices, self._writer.patience)

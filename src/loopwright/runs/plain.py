@@ -70,9 +70,13 @@ _KEYS = re.compile(
 
 What may be long begins where its word does: no long word is read to its end from each place in it."""
 
+_OF_TOKENS = re.compile(
+    r"tokens(?![a-z])|token[_-]?(?=budget|count|limit|num|total|usage|used|max|min|cost|price|size|len)", re.IGNORECASE
+)
+
 
 def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
-    """A value in plain JSON, with what looks like a secret by its name replaced, as `redacted` does.
+    """A value in plain JSON, with what looks like a secret by its name replaced.
 
     Args:
         value: Anything.
@@ -192,8 +196,10 @@ def _key(name: str) -> str:
 
 
 def _is_secret(name: str, value: Any) -> bool:
-    # "input_tokens" is a count of tokens, and none that opens a door.
-    return _sounds_secret(name) and not (isinstance(value, int | float) and name.lower().endswith("tokens"))
+    if value is None or isinstance(value, bool | float):
+        return False
+    # A number of tokens opens no door: "input_tokens", "token_budget". One that is a "token" may.
+    return _sounds_secret(name) and not (isinstance(value, int) and not _sounds_secret(_OF_TOKENS.sub("", name)))
 
 
 @lru_cache(maxsize=4096)

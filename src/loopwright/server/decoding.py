@@ -1,13 +1,14 @@
 """Decodes a picture in a process of its own, which may do little else; run as a script, it is that process.
 
-A decoder reads bytes that somebody else made, in C. Here it has bounded memory, time and files, no environment and no
-path, and the server learns nothing from it but a line of JSON.
+A decoder reads bytes that somebody else made, in C. Here it has bounded memory, time and files, hardly an environment
+and no path, and the server learns nothing from it but a line of JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -61,7 +62,8 @@ class Decoder:
         with path.open("rb") as file:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-B", __file__, *limits,
-                stdin=file, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env={}, cwd="/",
+                stdin=file, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, cwd="/",
+                env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},  # Windows needs it
             )  # fmt: skip
         try:
             async with asyncio.timeout(self._seconds):

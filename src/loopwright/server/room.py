@@ -72,7 +72,8 @@ class RoomForFiles(Layer):
         kept = _kept_bytes(settings.data)
         if kept >= settings.kept_bytes or (others and kept + others >= settings.kept_bytes):
             told = (
-                f"{settings.kept_bytes} bytes of files are kept, which is the limit: delete runs that you do not need"
+                f"{settings.kept_bytes} bytes of files are kept, which is the limit: delete runs, or files in "
+                f"{settings.data.resolve().name}/documents on the server, that you do not need"
             )
             return Problem(told, "NoRoom", status=507, headers=CLOSE)
         folders = [_existing(folder) for folder in (settings.data, Path(tempfile.gettempdir()))]

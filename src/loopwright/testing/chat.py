@@ -213,9 +213,7 @@ class ScriptedChatModel(BaseChatModel):
 
     def _message(self, reply: Reply, messages: list[BaseMessage]) -> AIMessage:
         """Turn an entry of the script into a message, or raise it."""
-        if isinstance(reply, type) and issubclass(reply, BaseException):
-            raise reply()
-        if isinstance(reply, BaseException):
+        if isinstance(reply, BaseException) or (isinstance(reply, type) and issubclass(reply, BaseException)):
             raise reply
         if isinstance(reply, AIMessage):
             message = reply.model_copy(deep=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from loopwright.engine.events.schema import Observer, observers
@@ -72,26 +72,20 @@ def exporting() -> Generator[bool]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error.name} is not installed: pip install 'loopwright[otel]'") from error
-    made: list[TracerProvider | MeterProvider] = []
     # The variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say more than this.
-    resource = (
-        Resource.create() if os.environ.get("OTEL_SERVICE_NAME") else Resource.create({"service.name": "loopwright"})
-    )
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        both, for_spans, for_figures = (os.environ.get(name) for name in ENDPOINTS)
-        if both or for_spans:
-            tracers = TracerProvider(resource=resource)
-            tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-            trace.set_tracer_provider(tracers)
-            made.append(tracers)
-        if both or for_figures:
-            meters = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource)
-            metrics.set_meter_provider(meters)
-            made.append(meters)
-    instrument()
-    try:
+    resource = Resource.create({} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "loopwright"})
+    both, for_spans, for_figures = (os.environ.get(name) for name in ENDPOINTS)
+    with ExitStack() as at_end:
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            if both or for_spans:
+                tracers = TracerProvider(resource=resource)
+                tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+                trace.set_tracer_provider(tracers)
+                at_end.callback(tracers.shutdown)
+            if both or for_figures:
+                meters = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource)
+                metrics.set_meter_provider(meters)
+                at_end.callback(meters.shutdown)
+        instrument()
+        at_end.callback(uninstrument)
         yield True
-    finally:
-        uninstrument()
-        for provider in made:
-            provider.shutdown()

@@ -81,29 +81,25 @@ class _Part:
     model: str | None = None
 
 
+@dataclass(eq=False, repr=False)
 class RunSpans(Observer):
     """Makes the spans of one run."""
 
-    def __init__(self, graph: Any, tracer: Tracer, figures: Figures, price: PriceTable | None) -> None:
-        """Prepare.
-
-        Args:
-            graph: The bounded graph.
-            tracer: Makes the spans.
-            figures: What is counted over all runs.
-            price: What models cost; None leaves the cost unknown.
-        """
-        self._graph = graph
-        self._tracer = tracer
-        self._figures = figures
-        self._price = price
-        self._parts: dict[UUID, _Part] = {}
-        self._graphs: dict[UUID, _Graph] = {}
-        self._lock = threading.RLock()
-        self._run_span: otel.Context | None = None
-        """The run's span; what follows where its budget is spent nests under it."""
-        self._callers: otel.Context | None = None
-        """What was current where the run was asked for."""
+    graph: Any
+    """The bounded graph."""
+    tracer: Tracer
+    """Makes the spans."""
+    figures: Figures
+    """What is counted over all runs."""
+    price: PriceTable | None
+    """What models cost; None leaves the cost unknown."""
+    _parts: dict[UUID, _Part] = field(default_factory=dict[UUID, _Part], init=False)
+    _graphs: dict[UUID, _Graph] = field(default_factory=dict[UUID, _Graph], init=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
+    _run_span: otel.Context | None = field(default=None, init=False)
+    """The run's span; what follows where its budget is spent nests under it."""
+    _callers: otel.Context | None = field(default=None, init=False)
+    """What was current where the run was asked for."""
 
     # Graphs and nodes
 
@@ -144,16 +140,16 @@ class RunSpans(Observer):
         self._end(run_id, error)
 
     def _run(self, about: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        name = str(self._graph.name)
+        name = str(self.graph.name)
         conversation = about.get("thread_id")
         own: dict[str, Any] = {names.GRAPH: name}
-        if (most := self._graph.certificate.max_supersteps) is not None:
+        if (most := self.graph.certificate.max_supersteps) is not None:
             own[names.MAX_SUPERSTEPS] = most
         agents = names.of_agents(
             {
                 names.OPERATION: names.INVOKE_AGENT,
                 names.AGENT: name,
-                names.CONVERSATION: str(conversation) if conversation else None,
+                names.CONVERSATION: str(conversation or "") or None,
             }
         )
         return f"{names.INVOKE_AGENT} {name}", own | agents
@@ -196,8 +192,8 @@ class RunSpans(Observer):
         elif event["type"] == "budget":
             resource = str(event["resource"])
             spent = {names.BUDGET: resource, names.BUDGET_LIMIT: event["limit"], names.BUDGET_SPENT: event["spent"]}
-            self._figures.refusals.add(1, {names.GRAPH: str(self._graph.name), names.BUDGET: resource})
-            self._tracer.start_span("budget spent", self._run_span, attributes=spent).end()
+            self.figures.refusals.add(1, {names.GRAPH: str(self.graph.name), names.BUDGET: resource})
+            self.tracer.start_span("budget spent", self._run_span, attributes=spent).end()
 
     def _decided(self, event: Mapping[str, Any], span: Span | None, graph: _Graph) -> None:
         """End the pass that went on, with those inside of it, and begin the one that is granted."""
@@ -212,18 +208,18 @@ class RunSpans(Observer):
         if span is None:
             began = time.time_ns() - int(float(event["waited"]) * 1e9)
             inside = trace.set_span_in_context(graph.inmost)
-            self._tracer.start_span(f"gate loop.{loop}", inside, attributes=said, start_time=began).end()
+            self.tracer.start_span(f"gate loop.{loop}", inside, attributes=said, start_time=began).end()
         else:
             span.set_attributes(said)
         while any(each.loop == loop for each in graph.passes):
             self._end_pass(graph)
-        labels = {names.GRAPH: str(self._graph.name), names.LOOP: loop}
+        labels = {names.GRAPH: str(self.graph.name), names.LOOP: loop}
         if not granted:
-            self._figures.refusals.add(1, {**labels, names.DECISION: str(event["decision"])})
+            self.figures.refusals.add(1, {**labels, names.DECISION: str(event["decision"])})
             return
-        self._figures.passes.add(1, labels)
+        self.figures.passes.add(1, labels)
         inside = trace.set_span_in_context(graph.inmost)
-        span = self._tracer.start_span(f"pass {loop} {event['spent']}", inside, attributes=said)
+        span = self.tracer.start_span(f"pass {loop} {event['spent']}", inside, attributes=said)
         graph.passes.append(_Pass(loop, span))
 
     def _end_pass(self, graph: _Graph) -> None:
@@ -251,14 +247,14 @@ class RunSpans(Observer):
         if asked is None or not isinstance(made, ChatGeneration) or not isinstance(made.message, AIMessage):
             return
         usage = Usage.of(made.message)
-        cost = self._price(asked.model, usage) if self._price and asked.model and not usage.unmetered_calls else None
+        cost = self.price(asked.model, usage) if self.price and asked.model and not usage.unmetered_calls else None
         with self._lock:
             for around in self._around(asked.parent):
                 for each in self._graphs[around].passes if around in self._graphs else ():
                     each.used += usage
                     if cost is not None:
                         each.cost = (each.cost or 0.0) + cost
-                        self._figures.cost.add(cost, {names.GRAPH: str(self._graph.name), names.LOOP: each.loop})
+                        self.figures.cost.add(cost, {names.GRAPH: str(self.graph.name), names.LOOP: each.loop})
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Forget it."""
@@ -273,7 +269,7 @@ class RunSpans(Observer):
         agents = names.of_agents({names.OPERATION: names.EXECUTE_TOOL, names.TOOL: name})
         around = trace.set_span_in_context(self._span_around(parent_run_id))
         # Not the current one: a tool that a node awaits in its own task would stay that after its end.
-        part.span = self._tracer.start_span(f"{names.EXECUTE_TOOL} {name}", around, SpanKind.INTERNAL, agents)
+        part.span = self.tracer.start_span(f"{names.EXECUTE_TOOL} {name}", around, SpanKind.INTERNAL, agents)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End it."""
@@ -285,20 +281,20 @@ class RunSpans(Observer):
 
     def _begin(self, part: _Part, name: str, attributes: Mapping[str, Any], around: otel.Context) -> Span:
         """Begin a span, and make it the current one for all that happens from here on in this context."""
-        part.span = self._tracer.start_span(name, around, SpanKind.INTERNAL, attributes)
+        part.span = self.tracer.start_span(name, around, SpanKind.INTERNAL, attributes)
         part.before = otel.get_current()
         otel.attach(trace.set_span_in_context(part.span, part.before))
         return part.span
 
     def _end(self, run_id: UUID, error: BaseException | None = None) -> None:
         part = self._parts.pop(run_id, None)
-        if part is None or part.span is None:
-            return
-        if run_id in self._graphs:
+        if run_id in self._graphs:  # a graph inside of a node has no span of its own, and passes as any
             with self._lock:
                 graph = self._graphs.pop(run_id)
                 while graph.passes:
                     self._end_pass(graph)
+        if part is None or part.span is None:
+            return
         if isinstance(error, GraphBubbleUp | GeneratorExit):
             part.span.set_attribute(names.INTERRUPTED, True)
         elif error is not None:

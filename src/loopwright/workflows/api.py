@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self, cast
 
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -27,13 +27,21 @@ from loopwright.config import Frozen
 from loopwright.diagram.shown import NodeInfo, ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
-from loopwright.engine.events.schema import RunFinished, Told, afollowing, closing, holding
+from loopwright.engine.events.schema import (
+    NodeFinished,
+    RunFinished,
+    TextStreamed,
+    Told,
+    afollowing,
+    closing,
+    holding,
+)
 from loopwright.engine.ledger import STOP_REASON
 from loopwright.errors import InputError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.models.prompts import PromptLibrary
 from loopwright.models.validation import problem_lines
-from loopwright.workflows.runtime import Services, Session, prices, usage_of_the_run
+from loopwright.workflows.runtime import Services, Session, configured, prices, usage_of_the_run
 from loopwright.workflows.sections import WorkflowConfig
 
 if TYPE_CHECKING:
@@ -64,9 +72,16 @@ Upload = Annotated[str, Field(json_schema_extra={"format": UPLOAD})]
 """A file: over HTTP the id of an uploaded one, on the command line its path."""
 
 
-def upload_fields(model: type[BaseModel]) -> list[str]:
+def schema_of(model: type[BaseModel], *, by_alias: bool = True) -> dict[str, Any]:
+    """The JSON schema of an input, an object; one that contains itself is described among its definitions alone."""
+    schema = model.model_json_schema(by_alias=by_alias)
+    itself = schema.get("$defs", {}).get(schema.get("$ref", "").rpartition("/")[2], {})
+    return {"properties": {}, **itself, **schema}
+
+
+def upload_fields(model: type[BaseModel], *, by_alias: bool = True) -> list[str]:
     """The fields of an input that take a file, or perhaps one."""
-    fields: dict[str, dict[str, Any]] = model.model_json_schema().get("properties", {})
+    fields: dict[str, dict[str, Any]] = schema_of(model, by_alias=by_alias)["properties"]
     kinds = {name: (field, *field.get("anyOf", ())) for name, field in fields.items()}
     return [name for name, of_it in kinds.items() if any(kind.get("format") == UPLOAD for kind in of_it)]
 
@@ -192,26 +207,14 @@ class Run:
         return (Setting(usage_of_the_run, self.usage),)
 
     def replay(self, event: RunEvent) -> None:
-        """Take in what happened before it was resumed.
-
-        Args:
-            event: The event as it was kept, its values in plain JSON.
-        """
+        """Take in an event of before it was resumed, as it was kept, its values in plain JSON."""
 
     def told(self, event: RunEvent) -> Iterable[Told]:
-        """What people are told when an event happens.
-
-        Args:
-            event: The engine's event, its values as the state has them.
-        """
+        """What people are told when an event of the engine's happens, its values as the state has them."""
         return ()
 
     def client_events(self, event: RunEvent) -> Iterable[ClientEvent]:
-        """What the workflow's own clients see of an event.
-
-        Args:
-            event: The engine's event, its values as the state has them.
-        """
+        """What the workflow's own clients see of an event of the engine's, its values as the state has them."""
         return ()
 
     def plain(self, key: str, value: Any) -> Any:
@@ -226,11 +229,64 @@ class Run:
         Args:
             result: The final state, and the events since the start or the resume.
         """
-        return self.workflow.outcome(result.state) if self.workflow else Outcome(), ()
+        outcome = self.workflow.outcome(result.state) if self.workflow else Outcome()
+        if not isinstance(outcome, Outcome):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"`outcome` of the workflow gave {outcome!r}, which is no Outcome")
+        return outcome, ()
 
     def failed(self, error: BaseException) -> Sequence[ClientEvent]:
         """The last events for the workflow's own clients of a run that ended with an exception."""
         return ()
+
+
+class WritingRun(Run):
+    """A run of a workflow that does not say what came of it: what it was given and left as it was is no answer."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._saying: dict[str, str] = {}
+        """Node -> what a model says in its visit."""
+        self._said: set[str] = set()
+        """What models said."""
+        self._keys: dict[str, None] = {}
+        """The keys that nodes wrote, that written last the last."""
+
+    def replay(self, event: RunEvent) -> None:
+        """Note what was said and written."""
+        if isinstance(event, TextStreamed):
+            self._saying[event.node] = self._saying.get(event.node, "") + event.text
+        elif isinstance(event, NodeFinished):
+            self._said.add(self._saying.pop(event.node, "").strip())
+            self._keys = dict.fromkeys([*(key for key in self._keys if key not in event.update), *event.update])
+
+    def told(self, event: RunEvent) -> Iterable[Told]:
+        """Nothing, but it is noted."""
+        self.replay(event)
+        return ()
+
+    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+        """What the run wrote: the text that a model said last is the last one, else that written last."""
+        for event in () if self._keys else result.events:  # nobody told it of them
+            self.replay(event)
+
+        written = [*self._keys]  # of a run that goes on from another's state, what was written since
+
+        def late(key: str) -> tuple[bool, bool, int]:
+            value = result.state[key]
+            said = isinstance(value, str) and value.strip() in self._said - {""}
+            return key not in unchanged, said, written.index(key) if key in written else -1
+
+        given = cast("Mapping[str, Any]", self.graph_input if isinstance(self.graph_input, Mapping) else {})
+        unchanged = [key for key, value in result.state.items() if _same(value, given.get(key))]
+        keys = sorted((key for key in result.state if key in written or key not in unchanged), key=late)
+        return await super().ended(RunResult({key: result.state[key] for key in keys}, result.events))
+
+
+def _same(value: Any, given: Any) -> bool:
+    try:
+        return bool(value == given)
+    except Exception:  # arrays and tables compare item by item, with no one truth
+        return value is given
 
 
 class Workflow(ABC, Generic[S]):
@@ -286,6 +342,12 @@ class Workflow(ABC, Generic[S]):
         self.services = services
         """What its nodes need besides the state."""
         self.models = services.models
+        files = frozenset(upload_fields(self.Input, by_alias=False))
+        if str(self.Input.model_json_schema()).count(UPLOAD) > len(files):
+            raise TypeError(
+                f"the input of {self.name!r} holds a file in a list or section: give each a field of its own"
+            )
+        self.places = self.places or files
         self._graphs = lru_cache(MOST_GRAPHS)(self._made)
         self._making = threading.Lock()
 
@@ -294,8 +356,8 @@ class Workflow(ABC, Generic[S]):
         super().__init_subclass__(**options)
         if "nodes" in cls.__dict__ and "model_nodes" not in cls.__dict__:
             cls.model_nodes = tuple(node for node, info in cls.nodes.items() if info.has_llm)
-        if cls.Config is WorkflowConfig and cls.model_nodes:
-            cls.Config = type("Config", (WorkflowConfig,), {"model_nodes": cls.model_nodes, "__module__": __name__})
+        if cls.model_nodes and not cls.Config.model_nodes:
+            cls.Config = type("Config", (cls.Config,), {"model_nodes": cls.model_nodes, "__module__": __name__})
         if cls.allow is None and cls.state_schema is not None:
             cls.allow = (cls.state_schema,)
 
@@ -311,7 +373,7 @@ class Workflow(ABC, Generic[S]):
             ConfigError: If the configuration is wrong.
             LoopwrightError: If what it needs cannot be opened.
         """
-        return cls(cls.Services.of(cls.Config.load(config, overrides)))
+        return cls(cls.Services.of(cls.Config.load(config, overrides, own=cls.name)))
 
     @abstractmethod
     def build(self, services: S) -> BoundedGraph:
@@ -322,14 +384,33 @@ class Workflow(ABC, Generic[S]):
         """
 
     def start(self, given: Any, uploads: Mapping[str, Path], run_id: str) -> Any:
-        """What the graph is run with; by default the input as a mapping, without what is None.
+        """What the graph is run with; by default the input as a mapping, without what is None, files as their paths.
 
         Args:
             given: The input, an `Input`.
             uploads: Id of an uploaded file -> where it lies.
             run_id: Names the run.
+
+        Raises:
+            InputError: If there is no such file.
         """
-        return given.model_dump(exclude_none=True)
+        values = given.model_dump(exclude_none=True)
+        files = [key for key in upload_fields(self.Input, by_alias=False) if values.get(key)]
+        return values | {key: str(self.placed(key, values[key], uploads)) for key in files}
+
+    def placed(self, key: str, named: str, uploads: Mapping[str, Path]) -> Path:
+        """Where a file lies that a field of the input names: an upload by its id, or one of the samples.
+
+        Raises:
+            InputError: If it is neither.
+        """
+        found = uploads.get(named) or self.samples.get(named)
+        if found is None:
+            others = "".join(f", or {sample}" for sample in self.samples)
+            raise InputError(
+                f"{key} is {named!r}, and there is no such file: give a path, over HTTP the id of an upload{others}"
+            )
+        return found
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
         """What came of a run: by default the last word of a model in the state, else the last text written there."""
@@ -371,24 +452,17 @@ class Workflow(ABC, Generic[S]):
         return None
 
     def graph(self, saver: BaseCheckpointSaver[str] | None) -> BoundedGraph:
-        """The graph. Within a run whose models are changed (see `loopwright.models.changes`), as it is with these.
-
-        Args:
-            saver: Where its runs are kept; the same graph is given for the same saver.
-        """
+        """The graph, the same for the same saver of its runs; in one with models of its own, as it is with these."""
         # With other models a node has other retries, timeouts and bounds.
         assigned = tuple(self.models.models_of(node) for node in self.model_nodes) if self.models else ()
         with self._making:
             return self._graphs(saver, assigned)
 
     def _made(self, saver: BaseCheckpointSaver[str] | None, assigned: tuple[tuple[str, ...], ...]) -> BoundedGraph:
-        return self.build(self.services).copy({"checkpointer": saver})
+        return configured(self.build(self.services), self.services.config).copy({"checkpointer": saver})
 
     def read(self, given: Mapping[str, Any]) -> BaseModel:
-        """The input, checked.
-
-        Args:
-            given: The input in plain JSON, or an option's texts.
+        """The input, given in plain JSON, checked.
 
         Raises:
             InputError: If a value is missing, unknown or of another kind.
@@ -396,7 +470,7 @@ class Workflow(ABC, Generic[S]):
         try:
             return self.Input.model_validate(dict(given))
         except ValidationError as error:
-            fields = self.Input.model_fields
+            fields = self.input_schema["properties"]
             for key in given:
                 if key not in fields and self.Input.model_config.get("extra") == "forbid":
                     raise InputError(
@@ -419,7 +493,8 @@ class Workflow(ABC, Generic[S]):
         """
         read = self.read(given)
         title = next((text for text in given.values() if isinstance(text, str) and text.strip()), self.title)
-        return Run(given, self.start(read, uploads, run_id), title, self)
+        kind = WritingRun if type(self).outcome is Workflow.outcome else Run
+        return kind(given, self.start(read, uploads, run_id), title, self)
 
     def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare to go on with a run that was begun earlier, maybe by another process; see `run`."""
@@ -454,12 +529,23 @@ class Workflow(ABC, Generic[S]):
                     events.append(event)
                     yield event
             finished = next(event for event in reversed(events) if isinstance(event, RunFinished))
-            yield RunResult(finished.state, tuple(events))
+            yield self.ended(RunResult(finished.state, tuple(events)))
+
+    def ended(self, result: RunResult) -> RunResult:
+        """The result of a run that nobody can be asked about.
+
+        Raises:
+            InputError: If it stopped to ask a person.
+        """
+        if any(isinstance(event, RunFinished) and event.interrupted for event in result.events[-1:]):
+            told = f"start `loopwright serve {getattr(self, 'place', '') or self.name}`, and answer on its page"
+            raise InputError(f"{self.name!r} stopped to ask a person, whom nobody asks here: {told}")
+        return result
 
     @property
     def input_schema(self) -> dict[str, Any]:
         """JSON schema (an object) of what a run takes, with the formats `UPLOAD` and `MULTILINE` where they fit."""
-        return {"properties": {}, **self.Input.model_json_schema()}
+        return schema_of(self.Input)
 
     def shown(self) -> ShownGraph:
         """The graph as pages show it, with what `nodes` says of its nodes."""

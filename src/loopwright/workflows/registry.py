@@ -29,15 +29,19 @@ COMMANDS = "loopwright.commands"
 
 
 @cache
-def _declared(group: str) -> dict[str, EntryPoint]:
-    """Name -> entry point. In a checkout its pyproject.toml counts: what was installed of it is as old as that day."""
-    found = {entry.name: entry for entry in entry_points(group=group)}
+def _declared(group: str) -> dict[str, dict[str, EntryPoint]]:
+    """Name -> place -> entry point. In a checkout its pyproject.toml counts: what was installed of it is older."""
+    entries = [*entry_points(group=group)]
     project = Path(__file__).parents[3] / "pyproject.toml"
     if project.is_file():
         declared: dict[str, Any] = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
         if declared.get("name") == "loopwright":
             own: dict[str, str] = declared.get("entry-points", {}).get(group, {})
-            found |= {name: EntryPoint(name, value, group) for name, value in own.items()}
+            entries = [each for each in entries if each.dist and each.dist.name != "loopwright"]
+            entries += [EntryPoint(name, value, group) for name, value in own.items()]
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for entry in entries:
+        found.setdefault(entry.name, {})[entry.value] = entry
     return dict(sorted(found.items()))
 
 
@@ -56,15 +60,18 @@ def load(name: str) -> type[Workflow]:
 
     Raises:
         UnknownNameError: If there is none of this name.
-        ConfigError: If what it needs is not installed, or the entry point names no workflow.
+        ConfigError: If it cannot be imported, two packages declare it, or the entry point names no workflow.
     """
     from loopwright.workflows.api import Workflow
 
     found = _loaded(GROUP, name)
     if not (isinstance(found, type) and issubclass(found, Workflow)):
         raise ConfigError(f"the entry point {name!r} of {GROUP} names {found!r}, not a subclass of Workflow")
-    found.name = name
-    return found
+    found.name = found.name or name
+    if found.name == name:
+        return found
+    # A class keeps a name of its own, and one that has two here the first of them.
+    return type(found.__name__, (found,), {"name": name, "__module__": found.__module__})
 
 
 def place_of(target: str) -> str:
@@ -75,12 +82,9 @@ def place_of(target: str) -> str:
 
     Raises:
         UnknownNameError: If it is a word that names no workflow.
+        ConfigError: If two packages declare it.
     """
-    if any(mark in target for mark in (":", ".", "/")):
-        return target
-    if target not in _declared(GROUP):
-        raise UnknownNameError("workflow", target, _declared(GROUP))
-    return _declared(GROUP)[target].value
+    return target if any(mark in target for mark in (":", ".", "/")) else _entry(GROUP, target).value
 
 
 def commands(name: str) -> Any:
@@ -88,21 +92,29 @@ def commands(name: str) -> Any:
     return _loaded(COMMANDS, name)
 
 
-def _loaded(group: str, name: str) -> Any:
-    entry = _declared(group).get(name)
-    if entry is None:
+def _entry(group: str, name: str) -> EntryPoint:
+    if name not in _declared(group):
         raise UnknownNameError("workflow", name, _declared(group))
+    entry, *others = _declared(group)[name].values()
+    if others:
+        raise ConfigError(f"{name!r} is declared by {' and '.join(_declared(group)[name])}: remove one")
+    return entry
+
+
+def _loaded(group: str, name: str) -> Any:
+    entry = _entry(group, name)
     try:
         return entry.load()
     except ModuleNotFoundError as error:
         raise ConfigError(f"workflow {name!r}: {missing(name, error)}") from error
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"workflow {name!r} cannot be loaded from {entry.value}: {error}") from error
+    except (Exception, SystemExit) as error:  # what a package does when it is imported is its own
+        told = f"workflow {name!r} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
+        raise ConfigError(told) from error
 
 
 def missing(name: str, error: ModuleNotFoundError) -> str:
-    """How to install what a workflow needs."""
-    dist = _declared(GROUP)[name].dist
+    """How to install what a workflow, or its command words, need."""
+    dist = next(iter((_declared(GROUP).get(name) or _declared(COMMANDS)[name]).values())).dist
     package = dist.name if dist else "loopwright"
     extras = dist.metadata.get_all("Provides-Extra") or () if dist else (name,)
     needed = f"{package}[{name}]" if name in extras else error.name

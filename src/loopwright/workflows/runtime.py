@@ -187,13 +187,13 @@ class Services(Generic[C]):
     """What was opened so far."""
 
     @classmethod
-    def of(cls, config: C) -> Self:
-        """The services that a configuration describes; nothing is opened yet.
+    def of(cls, config: C, *given: Any, **named: Any) -> Self:
+        """The services that a configuration describes, but for what is given; nothing is opened yet.
 
         Raises:
             ConfigError: If a model's settings are wrong.
         """
-        return cls(config, models_of(config))
+        return cls(config, models_of(config), *given, **named)
 
     @classmethod
     @cache
@@ -262,6 +262,11 @@ def compiled(
             node.runnable.check = _known_keys(f"{name} writes an", "state key", [*builder.channels, *builder.managed])
     graph = bounded(builder, loops, **options)
     change_result(graph, START, _known_keys("the input has an", "key", builder.schemas[builder.input_schema]))
+    return configured(graph, config)
+
+
+def configured(graph: BoundedGraph, config: EngineConfig) -> BoundedGraph:
+    """The same graph with its step limit, debug log and diagram as configured; twice is as once."""
     if config.langgraph.recursion_limit:
         graph = graph.with_config(recursion_limit=config.langgraph.recursion_limit)
     if config.langgraph.debug_mode:

@@ -10,10 +10,10 @@ from loopwright.config import EngineConfig
 from loopwright.errors import unknown_name_message
 from loopwright.workflows import registry
 
-AUTO = "auto"
-"""The name that stands for an embedded model on this machine, if one lies there."""
 DEFAULT = "default"
 """The entry of ``models`` that serves every node without an entry of its own."""
+AUTO = "auto"
+"""The name that stands for an embedded model on this machine, if one lies there."""
 
 
 class WorkflowConfig(EngineConfig):
@@ -28,7 +28,7 @@ class WorkflowConfig(EngineConfig):
     @classmethod
     def foreign_keys(cls) -> frozenset[str]:
         """The sections of the other workflows, called as these are, and the timeouts that one of them reads."""
-        return frozenset({*registry.names(), "pipeline.timeout"})
+        return frozenset({*(name.replace("-", "_") for name in registry.names()), "pipeline.timeout"})
 
     @field_validator("models")
     @classmethod

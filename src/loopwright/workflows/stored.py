@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -37,20 +37,6 @@ class StoredServices(runtime.Services[C]):
     @abstractmethod
     def embedding(self) -> str | None:
         """The embedding model's name, as configured."""
-
-    @classmethod
-    def of(cls, config: C, store: KnowledgeStore | None = None, **given: Any) -> Self:
-        """The services that a configuration describes; nothing is opened yet.
-
-        Args:
-            config: The configuration.
-            store: The knowledge store, if not the configured one.
-            **given: What else is not to be opened by the configuration.
-
-        Raises:
-            ConfigError: If a model's settings are wrong.
-        """
-        return cls(config, runtime.models_of(config), store, **given)
 
     @property
     def section(self) -> Any:

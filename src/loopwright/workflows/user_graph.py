@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
@@ -18,11 +18,10 @@ from pydantic.fields import FieldInfo
 from typing_extensions import ReadOnly
 
 from loopwright.diagram.flowchart import caption, shown_nodes
-from loopwright.engine import BoundedGraph, RunResult, bounded
+from loopwright.engine import BoundedGraph, bounded
 from loopwright.engine.bind import Builder
-from loopwright.engine.events.schema import NodeFinished, RunEvent, TextStreamed, Told
 from loopwright.errors import GraphError, InputError
-from loopwright.workflows.api import MULTILINE, ClientEvent, NodeInfo, Outcome, Run, Workflow
+from loopwright.workflows.api import MULTILINE, NodeInfo, Outcome, Run, Workflow, WritingRun
 from loopwright.workflows.runtime import Services
 from loopwright.workflows.sections import WorkflowConfig
 
@@ -138,52 +137,10 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         return _UserRun(given, {**run.graph_input, self._messages: messages}, run.title, self)
 
 
-class _UserRun(Run):
-    """One run; what it was given and left as it was is no answer of its."""
+class _UserRun(WritingRun):
+    """One run."""
 
     texts = True
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._saying: dict[str, str] = {}
-        """Node -> what a model says in its visit."""
-        self._said: set[str] = set()
-        """What models said."""
-        self._keys: dict[str, None] = {}
-        """The keys that nodes wrote, that written last the last."""
-
-    def replay(self, event: RunEvent) -> None:
-        """Note what was said and written."""
-        if isinstance(event, TextStreamed):
-            self._saying[event.node] = self._saying.get(event.node, "") + event.text
-        elif isinstance(event, NodeFinished):
-            self._said.add(self._saying.pop(event.node, "").strip())
-            self._keys = dict.fromkeys([*(key for key in self._keys if key not in event.update), *event.update])
-
-    def told(self, event: RunEvent) -> Iterable[Told]:
-        """Nothing, but it is noted."""
-        self.replay(event)
-        return ()
-
-    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
-        """What the run wrote: the text that a model said last is the last one, else that written last."""
-        for event in () if self._keys else result.events:  # nobody told it of them
-            self.replay(event)
-
-        def late(key: str) -> tuple[bool, int]:
-            value = result.state[key]
-            return isinstance(value, str) and value.strip() in self._said - {""}, [*self._keys, key].index(key)
-
-        unchanged = [key for key, value in result.state.items() if _same(value, self.graph_input.get(key))]
-        keys = sorted(result.state.keys() - unchanged, key=late)
-        return await super().ended(RunResult({key: result.state[key] for key in keys}, result.events))
-
-
-def _same(value: Any, given: Any) -> bool:
-    try:
-        return bool(value == given)
-    except Exception:  # arrays and tables compare item by item, with no one truth
-        return value is given
 
 
 def input_of(builder: Builder) -> tuple[type[BaseModel], str | None]:

@@ -21,6 +21,7 @@ from shapes import State, note
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
+from loopwright.engine.budget.budget import Budget
 from loopwright.engine.loop import Backoff, Loop, LoopMessages, StateLimit
 from loopwright.errors import GraphError, LoopDeclarationError
 
@@ -38,9 +39,6 @@ def routed(schema: Any = State, **options: Any) -> StateGraph[Any]:
 ROUND = ["work", "check"]
 
 
-# Send
-
-
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode: str) -> None:
     hidden = {"check": lambda _: [Send(max("work", ""), {})]}
@@ -50,13 +48,7 @@ async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode:
         LoopDeclarationError,
         match=r"loop 'again': the router .* of 'check' sent a Send to 'work'.*fan_out={'work': 10}",
     ):
-        if mode == "sync":
-            app.invoke({"log": []})
-        else:
-            await app.ainvoke({"log": []})
-
-
-# What is refused
+        app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
 
 
 @pytest.mark.parametrize(
@@ -118,9 +110,6 @@ def test_nodes_and_loops_may_have_names_that_the_engine_uses_itself(name: str) -
     assert bounded(made, limit=1).invoke({"log": []})["log"] == [name, name]
 
 
-# The original
-
-
 @pytest.mark.parametrize("make", [routed, lambda: shapes.graph("START-work work-check check-work")])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_original_runs_as_before(make: Callable[[], StateGraph[Any]], compiled: bool) -> None:
@@ -131,9 +120,6 @@ def test_the_original_runs_as_before(make: Callable[[], StateGraph[Any]], compil
         for step in (graph if compiled else graph.compile()).stream({"log": []}, {"recursion_limit": 7}):
             found.append(step)
     assert found == [{name: {"log": [name]}} for name in [*ROUND * 3, "work"]]
-
-
-# Schemas
 
 
 class Model(BaseModel):
@@ -167,6 +153,24 @@ def test_states_may_be_pydantic_models_and_dataclasses(schema: Any, version: Any
     assert (final["count"], final["past"]) == (2, ["[Iteration 1] 2 entries", "[Iteration 2] 4 entries"])
     assert final["stop_reason"]["reason"] == "6 entries"
     assert all(isinstance(state, schema) for state in seen)
+    short: Any = app.invoke({"log": []}, {"recursion_limit": 3}, version=version)
+    assert (short if version == "v1" else short.value)["log"] == ROUND
+    ended: Any = bounded(shapes.graph("START-work", schema), budget=Budget(seconds=60)).invoke(
+        {"log": []}, version=version
+    )
+    assert ended["log"] == ["work"] if version == "v1" else ended.value == schema(log=["work"])
+
+
+async def test_a_node_that_langgraph_times_notes_that_it_asks() -> None:
+    """LangGraph looks at all that such a node runs when it compiles."""
+
+    async def grade(_state: Any) -> dict[str, Any]:
+        return {"log": ["grade"]}
+
+    edges = "START-grade grade-work check-work work?check work?END a-END b-END"
+    made = shapes.graph(edges, grade={"action": grade, "timeout": 30})
+    again = loop(sources=("grade", "check"), target="work", limit=0, exhausted={"grade": "a", "check": "b"})
+    assert (await bounded(made, [again]).ainvoke({"log": []}))["log"] == ["grade", "a"]
 
 
 def test_an_output_schema_of_its_own_is_kept_and_gains_the_stop_reason() -> None:
@@ -199,9 +203,6 @@ def test_a_stop_reason_of_the_state_s_own_is_refused_by_name(kind: Any) -> None:
     assert bounded(straight).invoke({"log": []}) == straight.compile().invoke(
         {"log": []}
     )  # where nothing can stop, the key is free
-
-
-# Node defaults
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -265,9 +266,6 @@ def test_a_command_of_ones_own_class_asks_for_a_pass() -> None:
     made = shapes.graph("START-work work-check", check=lambda _: Again("again"))
     made.nodes["check"].ends = ("work",)
     assert bounded(made, limit=2).invoke({"log": []})["log"] == ["work", "again"] * 3
-
-
-# A gate in a running graph
 
 
 @pytest.mark.parametrize("garbage", [0, -7, 10**9, None, "three"])

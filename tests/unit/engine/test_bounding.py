@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, StateGraph
 from langgraph.store.memory import InMemoryStore
-from shapes import State, note
+from shapes import note
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
@@ -34,9 +34,6 @@ def thread(name: str = "t", **more: Any) -> Any:
     return {"configurable": {"thread_id": name}, **more}
 
 
-# limit without loops
-
-
 def test_a_fallback_that_nothing_leads_to_is_refused_or_said_to_be_unused(caplog: Any) -> None:
     for loops in (), [loop()]:
         with pytest.raises(GraphError, match="nothing leads to the fallback"):
@@ -44,9 +41,6 @@ def test_a_fallback_that_nothing_leads_to_is_refused_or_said_to_be_unused(caplog
     for inner, said in ((shapes.graph("START-work"), 0), (graph(), 1)):
         bounded(shapes.graph("START-inner", inner=inner.compile()), limit=1, fallback=note("x"))
         assert len(caplog.records) == said
-
-
-# What a compiled graph had is carried over
 
 
 def test_a_node_may_be_called_as_the_scope_of_a_loop() -> None:
@@ -58,14 +52,8 @@ def test_a_node_may_be_called_as_the_scope_of_a_loop() -> None:
 
 def test_saver_store_cache_name_interrupts_and_configuration_are_carried_over() -> None:
     saver, store, cache = InMemorySaver(), InMemoryStore(), InMemoryCache()
-    compiled = graph().compile(
-        checkpointer=saver,
-        store=store,
-        cache=cache,
-        name="helper",
-        interrupt_before=["check"],
-        interrupt_after=["work"],
-    )
+    options: Any = {"interrupt_before": ["check"], "interrupt_after": ["work"], "name": "helper"}
+    compiled = graph().compile(checkpointer=saver, store=store, cache=cache, **options)
     compiled = compiled.with_config(tags=["mine"], metadata={"who": "me"})
     app = bounded(compiled, [loop()])
     assert (app.checkpointer, app.store, app.cache, app.name) == (saver, store, cache, "helper")
@@ -88,17 +76,11 @@ def test_interrupts_before_every_node_leave_the_gates_out() -> None:
         assert [name for stop in stops for name in stop if not name.startswith("loop..")] == ["work", "check"] * 2
 
 
-# It stays a bounded graph
-
-
 def test_a_limit_in_the_configuration_lowers_the_step_limit_and_never_lifts_it() -> None:
     app = bounded(graph(), [loop(limit=9)])
     few = app.with_config(recursion_limit=4)
     assert few.invoke({"log": []})["stop_reason"]["limit"] == 4
     assert app.with_config(recursion_limit=1000).invoke({"log": []})["stop_reason"]["loop"] == "again"
-
-
-# The step limit
 
 
 SMALL = {"recursion_limit": 4}
@@ -112,12 +94,8 @@ STOPPED = {
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_smaller_step_limit_is_an_outcome(mode: str, saved: bool, version: Any) -> None:
     app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver() if saved else None)
-    config: Any = thread(**SMALL) if saved else SMALL
-    result: Any = (
-        app.invoke({"log": []}, config, version=version)
-        if mode == "sync"
-        else await app.ainvoke({"log": []}, config, version=version)
-    )
+    given: Any = ({"log": []}, thread(**SMALL) if saved else SMALL)
+    result: Any = app.invoke(*given, version=version) if mode == "sync" else await app.ainvoke(*given, version=version)
     final = result if version == "v1" else result.value
     assert final == {"log": ["work", "check", "work"], "stop_reason": STOPPED}
     if saved:
@@ -130,21 +108,11 @@ async def test_a_smaller_step_limit_is_an_outcome(mode: str, saved: bool, versio
 async def test_a_recursion_error_from_a_graph_inside_a_node_is_not_swallowed() -> None:
     endless = graph().compile()
 
-    def work(state: State) -> dict[str, Any]:
-        return endless.invoke({"log": []}, {"recursion_limit": 3})  # type: ignore[return-value]
-
-    async def awork(state: State) -> dict[str, Any]:
-        return await endless.ainvoke({"log": []}, {"recursion_limit": 3})  # type: ignore[return-value]
-
-    for node in (work, awork):
-        app = bounded(graph(node), [loop()])
-        with pytest.raises(GraphRecursionError):
-            await app.ainvoke({"log": []})
+    app = bounded(graph(lambda _: endless.invoke({"log": []}, {"recursion_limit": 3})), [loop()])
     with pytest.raises(GraphRecursionError):
-        bounded(graph(work), [loop()]).invoke({"log": []})
-
-
-# Graphs inside graphs
+        await app.ainvoke({"log": []})
+    with pytest.raises(GraphRecursionError):
+        app.invoke({"log": []})
 
 
 def test_graphs_deep_inside_get_the_steps_that_they_need() -> None:

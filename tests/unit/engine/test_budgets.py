@@ -59,9 +59,6 @@ def ran(app: BoundedGraph) -> Any:
 savers = pytest.mark.parametrize("saver", [None, InMemorySaver], ids=["no saver", "saver"])
 
 
-# The run's budget
-
-
 @savers
 async def test_a_run_makes_as_many_calls_as_its_budget_and_the_last_is_the_fallbacks(saver: Any) -> None:
     for asynchronous in (False, True):
@@ -126,9 +123,6 @@ def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
     assert final["stop_reason"]["loop"] == "run"
 
 
-# A loop's budget
-
-
 def test_a_loops_budget_counts_from_its_first_request() -> None:
     calls = Calls()
     final = ran(bounded(looped(calls), [endless(budget=Budget(tokens=300), exhausted="answer")]))
@@ -136,9 +130,6 @@ def test_a_loops_budget_counts_from_its_first_request() -> None:
     assert final["log"] == ["think", "check"] * 4 + ["answer"]
     stop = final["stop_reason"]
     assert (stop["loop"], stop["outcome"], stop["resource"], stop["spent"]) == ("again", "over_budget", "tokens", 300)
-
-
-# Nested
 
 
 @savers
@@ -166,9 +157,6 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
         final = await app.ainvoke({"log": []}, config) if asynchronous else app.invoke({"log": []}, config)
         assert calls.made == 4
         assert final["log"] == ["answer"]
-
-
-# Beside each other
 
 
 def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_same() -> None:
@@ -206,9 +194,6 @@ def test_an_error_that_does_not_come_of_a_refusal_is_raised() -> None:
         ran(bounded(graph, budget=Budget(model_calls=0)))
 
 
-# Resuming
-
-
 def test_a_resumed_run_has_what_is_left_of_its_budget() -> None:
     calls = Calls()
     graph = looped(calls)
@@ -223,6 +208,23 @@ def test_a_resumed_run_has_what_is_left_of_its_budget() -> None:
     assert final["log"] == ["think", "check"] * 3 + ["answer"]
 
 
+@pytest.mark.parametrize("inside", [False, True], ids=["by a snapshot's config", "in one place for all tasks"])
+def test_a_node_that_asks_has_what_is_left_when_it_is_answered(inside: bool) -> None:
+    calls = Calls()
+
+    def ask(_state: State) -> State:
+        made = [calls.model.invoke("think") for _ in range(3)]
+        return {"log": [interrupt(len(made))]}
+
+    made = shapes.graph("START-ask", ask=ask)
+    app: Any = bounded(made, budget=Budget(model_calls=5), checkpointer=inside or InMemorySaver())
+    app = shapes.graph("START-inner", inner=app).compile(checkpointer=InMemorySaver()) if inside else app
+    ran(app)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    app.invoke(Command(resume="yes"), config if inside else app.get_state(config).config)
+    assert calls.made == 5
+
+
 def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
     calls = Calls()
     app = bounded(
@@ -235,9 +237,6 @@ def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
     final = app.invoke(None, app.update_state(early.config, {"log": ["changed"]}))
     assert calls.made - before == 3
     assert final["log"][-1] == "answer"
-
-
-# Declarations and arithmetic
 
 
 @pytest.mark.parametrize(

@@ -28,20 +28,15 @@ from loopwright.errors import CheckpointError, ConfigError
 
 
 async def test_each_spec_gives_its_saver(tmp_path: Path) -> None:
-    with open_checkpointer("memory") as saver:
-        assert type(saver) is InMemorySaver
-    with open_checkpointer(f" json:{tmp_path}/a/b ") as saver:
-        assert isinstance(saver, JsonFileSaver)
-        assert saver.folder == tmp_path / "a" / "b"
-    with open_checkpointer(f"sqlite:{tmp_path}/c/d/runs.db") as saver:
-        assert isinstance(saver, SqliteSaver)
-    assert (tmp_path / "c/d/runs.db").stat().st_size > 0
-    async with aopen_checkpointer("memory") as saver:
-        assert type(saver) is InMemorySaver
-    async with aopen_checkpointer(f"json:{tmp_path}/a/b") as saver:
-        assert isinstance(saver, JsonFileSaver)
-    async with aopen_checkpointer(f"sqlite:{tmp_path}/e/runs.db") as saver:
-        assert isinstance(saver, SqliteSaver)
+    places = {
+        "memory": InMemorySaver,
+        f" json:{tmp_path}/a/b ": JsonFileSaver,
+        f"sqlite:{tmp_path}/c/d.db": SqliteSaver,
+    }
+    for spec, kind in places.items():
+        async with aopen_checkpointer(spec) as saver:
+            assert isinstance(saver, kind)
+    assert (tmp_path / "a/b").is_dir() and (tmp_path / "c/d.db").stat().st_size > 0
 
 
 @pytest.mark.parametrize("opened", [open_checkpointer, aopen_checkpointer])
@@ -78,8 +73,6 @@ async def test_places_that_cannot_be_used(tmp_path: Path) -> None:
         f"sqlite:{tmp_path}/file",
     ):
         place = re.escape(spec.partition(":")[2])
-        with pytest.raises(CheckpointError, match=place), open_checkpointer(spec):
-            pass
         with pytest.raises(CheckpointError, match=place):
             async with aopen_checkpointer(spec):
                 pass
@@ -164,9 +157,6 @@ def test_other_values_are_wrapped_and_shown(value: Any, shown: Any) -> None:
     assert written["readable"] == shown
     assert set(written) <= {"readable", "$msgpack", "type"}
     assert through_a_file(typed) == typed
-
-
-# --- which classes a state can hold -------------------------------------------------------------------------------
 
 
 def test_state_types_says_which_schema_cannot_be_read() -> None:

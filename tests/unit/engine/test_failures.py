@@ -128,7 +128,7 @@ class Account:
 
 NAMES = [
     "api_key", "apikey", "API_KEY", "x-api-key", "client_secret", "access_token", "password", "db_passwd", "Authorization",
-    "credentials", "private_key", "access-key", "Cookie",
+    "credentials", "private_key", "access-key", "Cookie", "tokenId", "tokenIssuer",
 ]  # fmt: skip
 
 
@@ -156,5 +156,5 @@ def test_secrets_are_found_in_mappings_sequences_models_and_dataclasses(state: o
 
 def test_what_is_no_secret_is_shown_as_it_is() -> None:
     assert snapshot({"text": "hello", "n": 3}) == "text='hello', n=3"
-    assert redacted({"keyboard": 1, "monkey": 2}) == {"keyboard": 1, "monkey": 2}
+    assert redacted({"keyboard": 1, "tokenizer": "word"}) == {"keyboard": 1, "tokenizer": "word"}
     assert "name='me'" in snapshot(Account())

@@ -39,39 +39,21 @@ def planned(plan: Any) -> StateGraph[Any]:
     return shapes.graph("START-plan work-END", plan={"action": plan, "destinations": ("work",)})
 
 
-# Enforced
-
-MADE: dict[str, Callable[..., StateGraph[Any]]] = {}
-
-
-def making(make: Callable[..., StateGraph[Any]]) -> Callable[..., StateGraph[Any]]:
-    MADE[make.__name__] = make
-    return make
-
-
-@making
-def router(width: int) -> StateGraph[Any]:
-    return map_reduce(sends(*["work"] * width))
-
-
-@making
-def command(width: int) -> StateGraph[Any]:
-    return planned(by_command(*["work"] * width))
-
-
-@making
-def parent_command(width: int) -> StateGraph[Any]:
+def by_parent(width: int) -> Any:
     inner = shapes.graph("START-x", x=lambda _: Command(graph=Command.PARENT, goto=[Send("work", {"log": []})] * width))
-    return planned(inner.compile())
+    return inner.compile()
 
 
 def cut(width: int) -> list[Send]:
     return [Send("work", {"log": []}) for _ in range(width)]
 
 
-@making
-def a_helper_makes_the_sends(width: int) -> StateGraph[Any]:
-    return map_reduce(lambda _: cut(width))
+MADE: dict[str, Callable[[int], StateGraph[Any]]] = {
+    "router": lambda width: map_reduce(sends(*["work"] * width)),
+    "command": lambda width: planned(by_command(*["work"] * width)),
+    "parent command": lambda width: planned(by_parent(width)),
+    "a helper makes the sends": lambda width: map_reduce(lambda _: cut(width)),
+}
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -8,10 +8,11 @@ import pytest
 import shapes
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels import LastValue
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.config import get_config
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import RunControl
 from langgraph.types import Command, Send, interrupt
 from shapes import State
 
@@ -64,15 +65,17 @@ def test_a_graph_inside_a_task_goes_on_where_it_is_said_to_resume() -> None:
     assert (ran, final["log"]) == (["first", "second"], ["first", "second"])
 
 
-def test_a_task_has_an_id() -> None:
+def test_a_task_has_an_id_and_hears_who_asks_for_an_end() -> None:
     seen: list[RunnableConfig] = []
 
     def node(_state: State, config: RunnableConfig) -> State:
         seen.append(config)
         return {}
 
-    graph(node).compile().invoke({"log": []})
+    control = RunControl()
+    graph(node).compile().invoke({"log": []}, control=control)
     assert seen[0].get("configurable", {}).get(private.TASK)
+    assert private.control_around(seen[0]) is control
 
 
 def test_graphs_that_a_task_calls_are_counted_and_one_that_is_settled_is_not() -> None:
@@ -116,14 +119,13 @@ def test_an_error_handler_runs_in_a_namespace_of_its_own() -> None:
     assert [part.startswith(private.ERROR_HANDLER) for part in spaces[0].split("|")] == [False, True]
 
 
-@pytest.mark.slow  # the default is 10,000 steps
-def test_a_run_for_which_nobody_sets_a_step_limit_has_the_default() -> None:
-    with pytest.raises(GraphRecursionError, match=f"limit of {private.DEFAULT_STEP_LIMIT} "):
-        endless().invoke({"log": []})
-
-
 def test_a_jump_is_repeated_for_an_update_in_the_name_of_who_jumped() -> None:
-    made = graph(lambda _s: Command(goto=["ask", Send("ask", {"log": ["sent"]})], update={"log": ["node"]}))
+    said = Command(goto=["ask", Send("ask", {"log": ["sent"]})], update={"log": ["node"]})
+
+    def node(_state: State, config: RunnableConfig) -> Command[Any]:
+        return private.obey(said, config)
+
+    made = graph(node)
     made.add_node("ask", lambda state: {"log": [interrupt("well?"), *state["log"][:1]]})
     for bare, ahead in ((False, ()), (True, ("ask", "ask"))):
         app = made.compile(checkpointer=InMemorySaver())
@@ -135,21 +137,32 @@ def test_a_jump_is_repeated_for_an_update_in_the_name_of_who_jumped() -> None:
         assert (app.get_state(HERE).values["log"], app.get_state(HERE).next) == (["node", "updated"], ahead)
 
 
-async def test_a_bare_node_writes_by_itself_in_no_run_of_its_own_and_sees_its_configuration() -> None:
+def test_an_update_in_a_nodes_name_may_say_where_to_go_and_what_only_the_compiled_graph_keeps() -> None:
+    app = graph(lambda _s: {}).compile(checkpointer=(saver := InMemorySaver()))
+    app.channels["hidden"] = LastValue(str, "hidden")
+    private.obey_updates(app, "node")
+    app.update_state(HERE, Command(update={"hidden": "kept"}, goto=["node"]), as_node="node")
+    saved = saver.get_tuple(HERE)
+    assert saved is not None and saved.checkpoint["channel_values"]["hidden"] == "kept"
+    assert (app.get_state(HERE).values, app.get_state(HERE).next) == ({"log": []}, ("node",))
+
+
+async def test_a_bare_node_writes_by_itself_in_no_run_of_its_own() -> None:
     seen: list[str] = []
 
     class Listening(BaseCallbackHandler):
         def on_chain_start(self, serialized: Any, inputs: Any, **about: Any) -> None:
             seen.append((about.get("metadata") or {}).get("langgraph_node", ""))
 
-    def node(_state: State) -> Command[Any]:
-        return Command(goto=["end", END], update={"log": [str(get_config()["metadata"]["langgraph_step"])]})
+    def node(_state: State, config: RunnableConfig) -> Command[Any]:
+        said = Command(goto=["end", END], update={"log": [str(config["metadata"]["langgraph_step"])]})
+        return private.obey(said, config)
 
     made = graph(node)
     made.add_node("end", lambda _s: {"log": ["end"]})
     app = made.compile()
     private.run_bare(app, "node")
-    private.write_with(app, START, lambda _step: {"log": ["begun"]})
+    private.write_with(app, START, lambda _config: {"log": ["begun"]})
     assert app.invoke({"log": []}, {"callbacks": [Listening()]})["log"] == ["begun", "1", "end"]
     assert (await app.ainvoke({"log": []}))["log"] == ["begun", "1", "end"]
     assert {*seen} == {"", "end"}
@@ -185,9 +198,9 @@ def test_a_node_its_router_and_the_entry_can_write_beside_what_they_return() -> 
     made = graph(node)
     made.add_conditional_edges("node", route, [END])
     app = made.compile(checkpointer=InMemorySaver())
-    private.write_with(app, START, lambda step: {"log": [f"at the entry, in superstep {step}"]})
+    private.write_with(app, START, lambda config: {"log": [f"at the entry of {private.read(config, ['log'])}"]})
     private.write_with(app, "node", lambda _: {"log": ["behind the node"]})
-    written = ["given", "at the entry, in superstep 0", "by the node", "behind the node", "by the router"]
+    written = ["given", "at the entry of {'log': []}", "by the node", "behind the node", "by the router"]
     assert app.invoke({"log": ["given"]}, HERE)["log"] == written
     app.update_state(HERE, {"log": ["updated"]}, as_node="node")  # what a node notes, an update in its name notes too
     assert app.get_state(HERE).values["log"] == [*written, "updated", "behind the node", "by the router"]

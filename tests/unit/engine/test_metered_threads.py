@@ -206,11 +206,6 @@ async def test_gathered_runs_do_not_see_each_other() -> None:
 
 def test_runs_in_threads_do_not_see_each_other() -> None:
     graph = one_graph(InMemorySaver(), work)
+    places: Any = ({"configurable": {"thread_id": number}} for number in range(RUNS))
     with ThreadPoolExecutor(8) as pool:
-        check(
-            [
-                *pool.map(
-                    lambda number: graph.invoke(given(number), {"configurable": {"thread_id": number}}), range(RUNS)
-                )
-            ]
-        )
+        check([*pool.map(graph.invoke, map(given, range(RUNS)), places)])

@@ -24,9 +24,6 @@ def graph(function: Callable[..., Any], **policy: Any) -> StateGraph[Any]:
     return shapes.graph("START-work work-after", work={"action": function, "policy": NodePolicy(**policy)})
 
 
-# Timeouts
-
-
 def test_a_slow_sync_node_is_left_behind_and_named() -> None:
     app = graph(lambda _: time.sleep(5), timeout=0.05).compile()
     started = time.monotonic()
@@ -68,9 +65,6 @@ async def test_sync_nodes_with_a_timeout_still_see_their_run() -> None:
     assert [chunk async for chunk in app.astream({"log": []}, config, stream_mode="custom")] == ["hello"]
 
 
-# Errors
-
-
 @pytest.mark.parametrize(
     "made", [None, make_dataclass("Leaf", ["tree"]), create_model("Page", tree=(list[Any], ...)).model_construct]
 )
@@ -87,9 +81,6 @@ def test_an_error_names_the_node_and_shows_its_input_redacted_and_truncated(made
     assert "api_key='***'" in message and "sk-12345" not in message
     assert "x" * 100 in message and len(message) < 1800
     assert caught.value.snapshot in message
-
-
-# Control flow
 
 
 @pytest.mark.parametrize("timeout", [None, 5])

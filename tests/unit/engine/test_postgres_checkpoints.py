@@ -106,9 +106,6 @@ def test_many_open_a_new_schema_at_once(postgres_url: str) -> None:  # noqa: F81
 @pytest.mark.parametrize("url", ["postgresql://me:hunter2@127.0.0.1:1/base", "postgres://me:hunter2@[::1]:1/base"])
 async def test_a_server_that_is_not_there_is_named_without_the_password(url: str) -> None:
     with pytest.raises(CheckpointError, match=f"checkpoint store in schema {SCHEMA} of base at") as caught:
-        with open_checkpointer(url):
-            pass
-    assert "hunter2" not in str(caught.value)
-    with pytest.raises(CheckpointError, match=f"checkpoint store in schema {SCHEMA} of base at"):
         async with aopen_checkpointer(url):
             pass
+    assert "hunter2" not in str(caught.value)

@@ -21,9 +21,6 @@ def test_a_default_handler_is_counted_for_every_node_that_it_serves() -> None:
     assert certificate.max_runs_by_node["__default_error_handler__"] == 2
 
 
-# Costs
-
-
 def test_model_calls_and_seconds_add_up_over_the_runs_with_retries_and_subgraphs() -> None:
     def costs(calls: int, seconds: float) -> dict[str, Any]:
         return {"metadata": {"loopwright_max_model_calls": calls, "loopwright_max_seconds": seconds}}
@@ -58,9 +55,6 @@ def test_assumptions_name_what_the_figures_rest_on() -> None:
         assert part in text
     outer = graph("START-x x-END", x={"action": made.compile()})
     assert "x/b calls 1 graph(s) inside" in " ".join(verify(outer).assumptions)
-
-
-# Cycles
 
 
 def test_every_unbounded_cycle_is_listed_once_from_its_first_node() -> None:

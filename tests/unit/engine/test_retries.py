@@ -77,9 +77,6 @@ def test_an_error_without_a_rule_is_not_tried_again() -> None:
             app_of(policy).invoke({"errors": [error]})
 
 
-# Waits
-
-
 def test_jitter() -> None:
     rule = {"on": "timeout", "initial_wait": 1, "factor": 3.0, "max_wait": 5}
     assert [Retry(**rule, jitter=False).wait(n, chance=1) for n in (1, 2, 3, 2000)] == [1, 3, 5, 5]
@@ -95,9 +92,6 @@ async def test_a_wait_can_be_cancelled() -> None:
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(app.ainvoke({"errors": [TimeoutError()]}), 0.1)
     assert time.monotonic() - started < 10
-
-
-# What the server asks for
 
 
 @both
@@ -116,9 +110,6 @@ async def test_a_server_that_asks_for_more_than_max_wait_is_not_asked_again(mode
     assert time.monotonic() - started < 10
     remark = "the server asks to wait 120 s, and max_wait of retry rule 'rate_limit' is 30 s"
     assert f"on attempt 1: HttpError: status 429; {remark}" in str(caught.value)
-
-
-# Bounds
 
 
 @pytest.mark.parametrize("jitter", [False, "added", "full"])
@@ -147,9 +138,6 @@ def test_wrong_rules_are_refused(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Retry(**fields)
     assert problem in str(caught.value)
-
-
-# What a node can know
 
 
 @both

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import CachePolicy, Send
 from shapes import State, graph, note
 
 from loopwright.engine.bounds import bounded
@@ -23,6 +25,7 @@ from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import Loop
 from loopwright.engine.nodes.policy import NodePolicy
 from loopwright.errors import CheckpointError, NodeFailed
+from loopwright.testing import always
 
 
 def app(work: Any = None, limit: int = 1, **options: Any) -> BoundedGraph:
@@ -56,24 +59,12 @@ EXPECTED = [
 ]  # fmt: skip
 
 
-async def collect(how: str, graph: BoundedGraph, **options: Any) -> list[RunEvent]:
-    if how == "run":
-        return [*run(graph, {"log": []}, **options).events]
-    if how == "arun":
-        return [*(await arun(graph, {"log": []}, **options)).events]
-    if how == "stream":
-        return [*stream(graph, {"log": []}, **options)]
-    return [event async for event in astream(graph, {"log": []}, **options)]
-
-
-WAYS = ["run", "arun", "stream", "astream"]
-
-
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", ["run", "arun"])
 @pytest.mark.parametrize("saved", [False, True])
 async def test_all_ways_to_run_give_the_same_events_in_order(how: str, saved: bool) -> None:
     graph = app(checkpointer=InMemorySaver()) if saved else app()
-    events = await collect(how, graph, **({"thread_id": "t"} if saved else {}))
+    begun = {"graph": graph, "input": {"log": []}, **({"thread_id": "t"} if saved else {})}
+    events = (run(**begun) if how == "run" else await arun(**begun)).events
     assert shown(events) == EXPECTED
     first, last = events[0], events[-1]
     assert isinstance(first, RunStarted) and isinstance(last, RunFinished)
@@ -128,6 +119,42 @@ def test_a_resume_runs_only_what_is_left() -> None:
     assert result.path == ["work", "check"]
     assert result.state["log"] == ["work", "check", "work", "check"]
     assert result.state["stop_reason"]["spent"] == 1
+
+
+def test_a_step_limit_of_25_is_no_default() -> None:
+    state = run(app(limit=50), {"log": []}, config={"recursion_limit": 25}).state
+    assert (state["stop_reason"]["loop"], state["stop_reason"]["limit"]) == ("recursion_limit", 25)
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_runs_inside_a_node_are_told_like_any_other(texts: bool) -> None:
+    inner, found = app(lambda _: {"log": [always("a word").invoke("?").text]}), list[Any]()
+
+    def twice(_state: State) -> None:
+        found.extend(run(inner, {"log": []}, texts=texts) for _ in range(2))
+
+    graph("START-twice", twice=twice).compile().invoke({"log": []})
+    for result in found:
+        assert shown(event for event in result.events if event.type != "text") == EXPECTED
+        assert result.state["log"] == ["a word", "check"] * 2
+        said = [(event.node, event.text) for event in result.events if event.type == "text"]
+        assert said == [("work", "a word")] * 2 * texts
+
+
+def test_a_visit_whose_result_was_known_is_told_to_its_end_and_is_no_part_of_the_path() -> None:
+    work = {"action": lambda given: {"log": [given["text"]]}, "cache_policy": CachePolicy()}
+    made = graph("START-spread work-END", work=work)
+    made.add_conditional_edges(
+        "spread", lambda state: [Send("work", {"text": each}) for each in state["plan"]], ["work"]
+    )
+    cached = bounded(made, cache=InMemoryCache())
+    for plan, ran in (("b", 1), ("abc", 2), ("abc", 0)):
+        result = run(cached, {"log": [], "plan": plan})
+        given = {event.task_id: event.given for event in result.events if isinstance(event, NodeStarted)}
+        ends = {event.task_id: event.update for event in result.events if isinstance(event, NodeFinished)}
+        assert given.keys() == ends.keys()
+        assert [ends[task] for task, one in given.items() if one] == [{"log": [each]} for each in plan]
+        assert result.path == ["spread", *["work"] * ran]
 
 
 def test_a_state_without_keys_is_told_under_the_name_of_its_one_channel() -> None:

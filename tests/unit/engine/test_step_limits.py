@@ -29,9 +29,6 @@ async def invoked(app: Any, how: str, config: Any = None) -> Any:
     return await app.ainvoke({"log": []}, config) if how == "async" else app.invoke({"log": []}, config)
 
 
-# The certificate's own
-
-
 @hows
 @pytest.mark.parametrize("saver", [None, InMemorySaver], ids=["no saver", "saver"])
 @pytest.mark.parametrize("budget", [None, Budget(model_calls=3)], ids=["no budget", "budget"])
@@ -45,9 +42,6 @@ async def test_a_run_beyond_its_certificate_names_what_the_proof_did_not_know(
     assert raised.value.assumptions == app.certificate.assumptions
     assert raised.value.steps >= raised.value.allowed == app.certificate.max_supersteps
     assert raised.value.__cause__ is None
-
-
-# That of a graph around it
 
 
 @hows
@@ -67,7 +61,7 @@ async def test_a_graph_that_the_limit_of_a_plain_graph_around_it_cuts_short_says
     assert "'helper'" in record.getMessage() and "10 of the graph around it" in record.getMessage()
 
 
-def going_round(budget: Budget, backoff: Backoff, **fields: Any) -> BoundedGraph:
+def going_round(budget: Budget | None, backoff: Backoff, **fields: Any) -> BoundedGraph:
     made = shapes.graph("START-work work?work work?END answer-END")
     loop = Loop(name="again", target="work", sources=("work",), limit=1000, backoff=backoff, exhausted="answer")
     return bounded(made, [loop], budget=budget, **fields)
@@ -83,9 +77,6 @@ def test_seconds_end_a_graph_inside_a_node_too_and_no_thread_watches_them() -> N
     assert bounded(outer, budget=Budget(seconds=0.3)).invoke({"log": []})["stop_reason"]["resource"] == "seconds"
     assert time.monotonic() - began < 3
     assert not any("loopwright" in thread.name for thread in {*threading.enumerate()} - before)
-
-
-# Backoff
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
@@ -112,8 +103,9 @@ def test_a_pass_that_cannot_be_waited_for_is_not_counted() -> None:
     assert entry is None or entry["spent"] == 0
 
 
-def test_nor_beyond_those_of_a_run_around_it() -> None:
-    inner = going_round(Budget(model_calls=9), Backoff(initial=10.0))
+@pytest.mark.parametrize("own", [None, Budget(model_calls=9)])
+def test_nor_beyond_those_of_a_run_around_it(own: Budget | None) -> None:
+    inner = going_round(own, Backoff(initial=10.0))
     outer = shapes.graph("START-inner", inner=inner)
     with ManualClock() as clock:
         final = bounded(outer, budget=Budget(seconds=5)).invoke({"log": []})

@@ -8,7 +8,7 @@ import pytest
 import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained
-from langgraph.graph import END
+from langgraph.graph import END, START
 from langgraph.runtime import RunControl
 from langgraph.types import StateUpdate
 from shapes import State
@@ -50,19 +50,28 @@ async def test_updates_in_bulk_keep_the_granted_pass(how: str) -> None:
     assert graph.get_state(HERE).values["stop_reason"]["spent"] == 2
 
 
-@pytest.mark.parametrize("together", [False, True], ids=["replayed", "side by side"])
-def test_a_count_never_falls_whoever_writes_an_older_ledger(together: bool) -> None:
-    """As one who takes a checkpoint's values back by hand does."""
-    saver = InMemorySaver()
-    graph = at_the_gate(app(limit=3, checkpointer=saver))
-    older = saver.get_tuple(HERE).checkpoint["channel_values"]["loop_ledger"]  # type: ignore[union-attr]
-    graph.invoke(None, HERE)
-    newer = saver.get_tuple(HERE).checkpoint["channel_values"]["loop_ledger"]  # type: ignore[union-attr]
-    assert (older["again"]["spent"], newer["again"]["spent"]) == (1, 2)
-    writes = [newer, older] if together else [older]
-    graph.bulk_update_state(HERE, [[StateUpdate({"loop_ledger": ledger}, "work") for ledger in writes]])
+def test_no_update_writes_the_books() -> None:
+    graph = at_the_gate(app(limit=3, checkpointer=InMemorySaver()))
+    graph.update_state(HERE, {"loop_ledger": {"": {"since": 9}, "again": {"spent": -5, "limit": 9}}}, "work")
     assert to_the_end(graph) == ["work"] * 3
     assert graph.get_state(HERE).values["stop_reason"]["spent"] == 3
+
+
+def test_an_input_that_is_written_as_an_update_starts_new_books() -> None:
+    graph = at_the_gate(app(checkpointer=InMemorySaver()))
+    assert to_the_end(graph) == ["work"] * 3
+    for _ in range(2):
+        graph.update_state(HERE, {"log": ["more"]}, as_node=START)
+        assert to_the_end(graph)[-4:] == ["more", *["work"] * 3]
+        assert graph.get_state(HERE).values["stop_reason"]["spent"] == 2
+
+
+def test_a_drain_of_a_plain_graph_around_is_heard_under_a_budget() -> None:
+    control = RunControl()
+    made = shapes.graph("START-work work-more", work=lambda _: control.request_drain("the machine stops"))
+    around = shapes.graph("START-inner", inner=bounded(made, budget=Budget(model_calls=5)))
+    with pytest.raises(GraphDrained, match="the machine stops"):
+        [*around.compile().stream({"log": []}, control=control, subgraphs=True)]
 
 
 @pytest.mark.parametrize("budget", [None, Budget(model_calls=5), Budget(seconds=60)], ids=["none", "calls", "seconds"])

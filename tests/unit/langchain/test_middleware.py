@@ -57,7 +57,8 @@ def agent_of(
     model: ScriptedChatModel, *others: Any, desk: Desk | None = None, middle: Any = None, **options: Any
 ) -> Any:
     desk = desk or Desk()
-    return create_agent(model, [desk.search, desk.read], middleware=[middle, *others], name="finder", **options)
+    # Not every name of an agent may be a loop's: it is made one, as `bounded` does.
+    return create_agent(model, [desk.search, desk.read], middleware=[middle, *others], name="finder:", **options)
 
 
 def run(agent: Any, asynchronous: bool, input: Any = ASK, config: Any = None) -> Any:
@@ -78,9 +79,6 @@ def assert_valid(messages: list[Any]) -> None:
 
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-
-
-# --- the limit -----------------------------------------------------------------------------------------------------
 
 
 @BOTH
@@ -155,9 +153,6 @@ def test_the_limit_can_come_from_the_state_and_is_frozen_for_the_run():
         agent.invoke({**ASK, "level": "two"})
 
 
-# --- runs ----------------------------------------------------------------------------------------------------------
-
-
 @BOTH
 def test_a_new_input_on_a_thread_starts_anew_and_clears_the_stop_reason(asynchronous):
     model = ScriptedChatModel(*[calls("search")] * 6, "Done.")
@@ -208,9 +203,6 @@ def test_a_resume_after_a_crash_grants_nothing(asynchronous):
     assert (len(model.calls), final["stop_reason"]["spent"]) == (4, 3)
 
 
-# --- what is left behind -------------------------------------------------------------------------------------------
-
-
 class GoesBack(AgentMiddleware):
     """Sends the agent back to the model and leaves its calls unanswered."""
 
@@ -259,9 +251,6 @@ def test_a_fallback_answers_in_whatever_form(fallback, last, asynchronous):
     assert_valid(final["messages"])
 
 
-# --- tools ---------------------------------------------------------------------------------------------------------
-
-
 @BOTH
 def test_further_calls_of_a_tool_are_answered_and_the_others_run(asynchronous):
     desk = Desk()
@@ -277,9 +266,6 @@ def test_further_calls_of_a_tool_are_answered_and_the_others_run(asynchronous):
     assert [message.text for message in refused] == [
         "not run: search was called as often as it may be in one run (1). Go on without it."
     ] * 2
-
-
-# --- warning, budget -----------------------------------------------------------------------------------------------
 
 
 def test_the_last_rounds_are_announced_to_the_model_and_not_kept():
@@ -311,9 +297,6 @@ def test_a_budget_counts_the_agents_calls_with_their_retries(asynchronous):
         "loop": "finder", "outcome": "over_budget", "resource": "model_calls", "limit": 5, "spent": 6,
         "reason": "search(query='loop')", "derived": True, "step": 0,
     }  # fmt: skip
-
-
-# --- bad input -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -116,16 +116,13 @@ def test_auto_is_the_model_whose_vectors_the_store_has_and_none_without_its_pack
     assert found(BGE.name.__eq__) is None and "pip install 'loopwright[onnx]'" in caplog.text
 
 
-def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path, monkeypatch) -> None:
+def test_a_model_that_is_not_here_or_of_another_role_is_refused_with_the_fix(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
     assert find(BGE) is None
     with pytest.raises(WeightsError, match=r"models pull multilingual-e5-small'.*LOOPWRIGHT_MODELS"):
         resolve("multilingual-e5-small", "embedding")
     with pytest.raises(WeightsError, match=r"no publisher has this build.*pull bge-small-en-v1.5-xenova"):
         resolve(BGE.name, "embedding")
-
-
-def test_a_model_of_another_role_is_refused() -> None:
     with pytest.raises(WeightsError, match=r"is for embedding, not for reranker. Known: ms-marco"):
         resolve(BGE.name, "reranker")
 

@@ -64,8 +64,7 @@ def test_a_lost_connection_is_resumed_where_it_broke(tmp_path: Path) -> None:
     with hub(contents) as server:
         server.cuts = 1
         pull(model, endpoint=server.url)
-        ranges = [asked for method, _, asked in server.requests if method == "GET"]
-    first, second = ranges
+        first, second = [asked for method, _, asked in server.requests if method == "GET"]
     assert first is None
     assert int(second.removeprefix("bytes=").removesuffix("-")) > 0
     assert (tmp_path / "tiny" / "model.onnx").read_bytes() == contents["model.onnx"]

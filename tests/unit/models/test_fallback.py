@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from breaking_models import BreakingModel
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask, with_fallback
+from loopwright.models.conversation import awritten
 from loopwright.testing import ScriptedChatModel
 
 SECRET = "sk-very-secret-0123456789abcdef"
@@ -44,6 +46,11 @@ async def by_aask(chat: Any, **options: Any) -> str:
     return (await aask(chat, "q", Verdict, **options)).answer
 
 
+async def by_awritten(chat: Any, **options: Any) -> str:
+    said = await awritten(chat, "q", **{"usage": UsageRecorder(), "node": "plan", "tell": print, **options})
+    return Verdict.model_validate_json(said).answer
+
+
 async def by_invoke(chat: Any) -> str:
     return chat.invoke("q").text
 
@@ -65,20 +72,17 @@ async def by_binding(chat: Any) -> str:
 
 
 structured = pytest.mark.parametrize("way", [by_ask, by_aask])
+counted = pytest.mark.parametrize("way", [by_ask, by_aask, by_awritten])
 plain = pytest.mark.parametrize("way", [by_invoke, by_ainvoke, by_stream, by_astream, by_binding])
 
 
-# Every way to ask
-
-
-@structured
-async def test_a_structured_question_goes_to_the_next_model(way: Any) -> None:
+@counted
+async def test_a_question_goes_to_the_next_model_and_each_call_is_counted(way: Any) -> None:
     usage = UsageRecorder()
     big, small = down(), model("small", GOOD)
     assert await way(with_fallback(big, small), usage=usage, node="plan") == "yes"
-    assert {name: (spent.calls, spent.failed_calls) for (_, name), spent in usage.entries().items()} == {
-        "big": (1, 1), "small": (1, 0),
-    }  # fmt: skip
+    spent = {name: (each.calls, each.failed_calls) for (_, name), each in usage.entries().items()}
+    assert spent == {"big": (1, 1), "small": (1, 0)}
     assert small.calls[0].messages == big.calls[0].messages
 
 
@@ -100,7 +104,7 @@ async def test_other_bindings_go_to_the_next_model() -> None:
     assert (small.calls[0].tools, small.calls[0].kwargs["tool_choice"]) == (["look"], "any")
 
 
-def test_a_stream_that_has_begun_is_not_replaced() -> None:
+async def test_a_stream_that_has_begun_is_not_replaced() -> None:
     class Breaking(ScriptedChatModel):
         def _stream(self, *args: Any, **kwargs: Any) -> Any:
             yield from [*super()._stream(*args, **kwargs)][:1]
@@ -109,13 +113,12 @@ def test_a_stream_that_has_begun_is_not_replaced() -> None:
     other = model("small", "all anew")
     with pytest.raises(ConnectionResetError):
         list(with_fallback(Breaking("one two three"), other).stream("q"))
+    with pytest.raises(ConnectionError):
+        await by_awritten(with_fallback(BreakingModel(text="one two three four"), other))
     assert other.calls == []
 
 
-# Which failures count
-
-
-@structured
+@counted
 @pytest.mark.parametrize("error", [HttpError(400), ValueError("bug"), ModelError("blocked"), KeyError("bug")])
 async def test_failures_that_are_raised(way: Any, error: Exception) -> None:
     other = model("small", GOOD)
@@ -133,9 +136,6 @@ async def test_a_bad_reply_goes_to_the_next_model_only_if_told(way: Any) -> None
     assert await way(with_fallback(big, small, on=["bad_reply"]), repairs=1) == "yes"
     assert (len(big.calls), len(small.calls)) == (2, 2), "each model has repairs of its own"
     assert "cannot be used" not in str(small.calls[0].messages), "and gets the question afresh"
-
-
-# Configuration
 
 
 @pytest.fixture

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
@@ -104,13 +106,27 @@ def test_a_timeout_stops_the_generation(slow: LocalChatModel) -> None:
     ends_soon(slow)
 
 
-def test_a_cancelled_task_stops_the_generation(slow: LocalChatModel) -> None:
-    async def run() -> None:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(slow.ainvoke("x"), 0.3)
+async def test_a_cancelled_task_holds_up_nobody_while_prompts_are_read(model: LocalChatModel, monkeypatch) -> None:
+    begun, turn = [], threading.Lock()
 
-    asyncio.run(run())
-    ends_soon(slow)
+    def read(asked, on_chunk):  # the tiny model reads a prompt in no time
+        begun.append(asked["messages"][0]["content"])
+        for _ in range(300):
+            if on_chunk({"choices": [], "prompt_progress": {}}):
+                break
+            time.sleep(0.01)
+
+    async def left_after(seconds: float, prompt: str) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(model.ainvoke(prompt), seconds)
+
+    opening = llama.Opening(llama.find_file(model.model), model.context, None)
+    monkeypatch.setitem(llama._opened, opening, (SimpleNamespace(handle_chat_completions=read), turn))
+    with turn:
+        await left_after(0.2, "waits")
+    await left_after(0.2, "is read")
+    await left_after(0.5, "is next")
+    assert begun == ["is read", "is next"]
 
 
 def test_a_node_that_is_given_up_stops_the_generation(slow: LocalChatModel) -> None:
@@ -124,9 +140,8 @@ def test_a_process_ends_while_a_reply_is_generated(file: Path) -> None:
         "import sys; from loopwright.models.local import LocalChatModel\n"
         "stream = LocalChatModel(model=sys.argv[1], context=2048, max_tokens=2000).stream('x'); next(stream); print('on')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, timeout=50, check=False
-    )
+    command = [sys.executable, "-c", code, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
     assert (done.returncode, done.stdout) == (0, "on\n"), done.stderr
 
 

@@ -80,9 +80,6 @@ def test_secrets_are_not_shown():
     assert spec.model_dump()["options"] == {"default_headers": "***"}
 
 
-# --- models made by LangChain ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("model", "module", "command"),
     [
@@ -119,18 +116,12 @@ def test_missing_key(openai):
 
 def test_model_is_made_once_with_its_settings(openai, monkeypatch):
     monkeypatch.setenv("MY_KEY", SECRET)
-    spec = {
-        "model": "openai:gpt-4.1-mini",
-        "max_tokens": 100,
-        "timeout": 3,
-        "api_key_env": "MY_KEY",
-        "options": {"seed": 7},
-    }
+    spec = {"model": "openai:gpt-4.1", "max_tokens": 100, "timeout": 3, "api_key_env": "MY_KEY", "options": {"seed": 7}}
     registry = ModelRegistry({"planner": spec})
     model = registry.chat("planner")
     assert isinstance(model, openai.ChatOpenAI)
     assert registry.chat("planner") is model
-    assert (model.model_name, model.temperature, model.max_tokens, model.seed) == ("gpt-4.1-mini", 0.0, 100, 7)
+    assert (model.model_name, model.temperature, model.max_tokens, model.seed) == ("gpt-4.1", 0.0, 100, 7)
     assert (model.request_timeout, model.max_retries) == (3, 0)
     assert model.openai_api_key.get_secret_value() == SECRET
     assert SECRET not in repr(registry) + repr(model)
@@ -145,6 +136,17 @@ def test_own_server_is_not_sent_the_providers_key(openai, monkeypatch):
     assert model.openai_api_key.get_secret_value() == NO_KEY
     model = ModelRegistry({"planner": {**spec, "api_key_env": "OPENAI_API_KEY"}}).chat("planner")
     assert model.openai_api_key.get_secret_value() == SECRET
+    # Of a provider that has no extra here, nobody knows where it finds a key.
+    azure = {"model": "azure_openai:x", "base_url": "http://127.0.0.1:9/openai", "options": {"api_version": "1"}}
+    with pytest.raises(ModelError, match=r"the key of azure_openai would go to http://127"):
+        ModelRegistry({"planner": azure}).chat("planner")
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", SECRET)
+    model = ModelRegistry({"planner": {**azure, "api_key": NO_KEY}}).chat("planner")
+    assert model.openai_api_key.get_secret_value() == NO_KEY
+    model.callbacks[-1].on_llm_error(error := ValueError(f"no {SECRET}"), run_id=None)
+    assert str(error) == "no ***"
+    monkeypatch.setenv("GROQ_API_KEY", SECRET)
+    assert secrets_of(ModelSpec(model="groq:x")) == [SECRET]
 
 
 def test_a_model_that_takes_no_temperature_is_sent_none_unless_it_was_asked_for(openai, monkeypatch):
@@ -186,26 +188,18 @@ def test_a_setting_that_the_class_ignores_is_refused(allowed, monkeypatch):
         registry.chat("b")
 
 
-# --- the guard ------------------------------------------------------------------------------------------------------
-
-
 def test_tests_are_blocked_from_the_start():
     assert not model_requests_allowed()
     with pytest.raises(ModelError, match=r"node 'planner', model 'openai:x' was about to be made, but .* blocked"):
         ModelRegistry({"planner": {"model": "openai:x", "api_key": "k"}}).chat("planner")
-    fake = always("fine")
-    assert ModelRegistry({"planner": fake}).chat("planner").invoke("q").text == "fine"
+    assert ModelRegistry({"planner": always("fine")}).chat("planner").invoke("q").text == "fine"
 
 
 async def test_a_model_made_before_is_blocked_too(openai):
     spec = {"model": "openai:x", "base_url": "http://127.0.0.1:9/v1", "api_key": SECRET}
     model = ModelRegistry({"planner": spec}).chat("planner")
-    ways = [
-        model,
-        model.bind(stop=["x"]),
-        model.bind_tools([]),
-        model.with_structured_output({"title": "Verdict", "type": "object", "properties": {}}),
-    ]
+    verdict = {"title": "Verdict", "type": "object", "properties": {}}
+    ways = [model, model.bind(stop=["x"]), model.bind_tools([]), model.with_structured_output(verdict)]
     with allow_model_requests(False):
         for way in ways:
             with pytest.raises(ModelError, match="model 'openai:x' was about to be called, but"):
@@ -243,15 +237,12 @@ def test_kept_prices_of_several_calls_are_those_of_short_prompts() -> None:
 
 
 def reply(tokens_in: int, tokens_out: int) -> AIMessage:
-    total = tokens_in + tokens_out
-    return AIMessage(
-        "x", usage_metadata={"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": total}
-    )
+    usage = {"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
+    return AIMessage("x", usage_metadata=usage)
 
 
 def test_cost():
-    prices = {"big": 0.01, "free": 0.0}
-    asked = []
+    prices, asked = {"big": 0.01, "free": 0.0}, []
 
     def price(model, usage):
         asked.append((model, usage.total_tokens))

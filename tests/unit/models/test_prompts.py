@@ -18,10 +18,8 @@ def test_values_are_never_templates(a, b):
 
 
 def test_wrong_values_are_named():
-    with pytest.raises(
-        ConfigError,
-        match=r"prompt 'p' v3: values missing: flags, query; unknown: quary\. It takes: flags, plan, query\.",
-    ):
+    told = r"prompt 'p' v3: values missing: flags, query; unknown: quary\. It takes: flags, plan, query\."
+    with pytest.raises(ConfigError, match=told):
         Prompt("p", 3, "{{query}} {{flags}} {{plan}}").render(quary="x", plan="y")
     with pytest.raises(ConfigError, match=r"unknown: x\. It takes: none"):
         Prompt("p", 1, "fixed").render(x=1)

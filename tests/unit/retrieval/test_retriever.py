@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from embedders import WordEmbedder
+from store_contract import contribution
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.links import TITLE_WEIGHT, PassageLinks
 from loopwright.retrieval.names import entity_key, find_mentions
-from loopwright.retrieval.records import Contribution, Document, Filter, Passage
+from loopwright.retrieval.records import Contribution, Filter
 from loopwright.retrieval.retriever import Retriever, choose_evidence
 from loopwright.retrieval.stores import KnowledgeStore, open_store
 
@@ -26,16 +27,10 @@ TEXTS = {
 }
 
 
-def contribution(title: str, text: str, number: int = 0) -> Contribution:
-    passage = Passage(id=f"{title}::0", document_id=title, text=text, title=title, end=len(text))
+def about(title: str, text: str, number: int = 0) -> Contribution:
     date = datetime(2020 + number, 1, 1, tzinfo=UTC)
     tags = ("kitchen",) if title in ("Bread", "Oven") else ("culture",)
-    document = Document(id=title, title=title, digest=str(hash(text)), date=date, tags=tags)
-    return Contribution(document=document, passages=(passage,), entities=entities_in(passage))
-
-
-def entities_in(passage: Passage) -> dict[str, tuple[str, ...]]:
-    return {passage.id: tuple(each.entity for each in find_mentions(passage.text, title=passage.title))}
+    return contribution(title, text, title=title, date=date, tags=tags, names=names(text, title))
 
 
 def titles(retriever: Retriever, query: str, k: int = 5, where: Filter | None = None) -> list[str]:
@@ -45,7 +40,7 @@ def titles(retriever: Retriever, query: str, k: int = 5, where: Filter | None = 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[KnowledgeStore]:
     with open_store(f"sqlite:{tmp_path / 'kb.sqlite'}") as opened:
-        opened.put([contribution(title, text, n) for n, (title, text) in enumerate(TEXTS.items())])
+        opened.put([about(title, text, n) for n, (title, text) in enumerate(TEXTS.items())])
         yield opened
 
 
@@ -78,7 +73,7 @@ def test_filters_restrict_every_signal(store: KnowledgeStore, where: Filter, all
 def test_a_change_of_the_store_is_seen(store: KnowledgeStore) -> None:
     retriever = Retriever(store)
     assert "Zebra" not in titles(retriever, "striped zebra")
-    store.put([contribution("Zebra", "A zebra is striped.")])
+    store.put([about("Zebra", "A zebra is striped.")])
     assert not retriever.lexicon.knows("zebra")  # what was found is read with the weights that it was found with
     assert titles(retriever, "striped zebra")[0] == "Zebra" and retriever.lexicon.knows("zebra")
     store.delete(["Zebra"])

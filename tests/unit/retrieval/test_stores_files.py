@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import psycopg
 import pytest
-from postgres import postgres_server, postgres_url  # noqa: F401
+from postgres import beside, postgres_server, postgres_url  # noqa: F401
 from store_contract import contribution
 
 from loopwright.errors import ConfigError, StoreError
@@ -18,7 +17,7 @@ SECRET = "hunter2"
 
 
 @pytest.mark.parametrize("form", ["sqlite:{}", "{}"])
-@pytest.mark.parametrize("name", ["k.db", "deeper/ไทย k.sqlite"])
+@pytest.mark.parametrize("name", ["k.db", "deeper/ไทย k.sqlite", "a?b=c%20&d#é .db"])
 def test_a_file_is_made_with_its_folder(tmp_path: Path, form: str, name: str) -> None:
     path = tmp_path / name
     with open_store(form.format(path)) as store:
@@ -54,11 +53,7 @@ def _other_version(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "problem"),
-    [
-        (_other_application, "to something else"),
-        (_other_version, "has the format 99"),
-    ],
+    ("make", "problem"), [(_other_application, "to something else"), (_other_version, "has the format 99")]
 )
 def test_another_file_is_refused_and_not_touched(tmp_path: Path, make, problem: str) -> None:
     path = tmp_path / "k.db"
@@ -104,14 +99,6 @@ def parsed(url: str) -> PostgresAddress:
     return PostgresAddress.parse(url, schema="loopwright", holds="a knowledge store")
 
 
-def run(url: str, sql: str) -> None:
-    address = parsed(url)
-    options = address.libpq("public") | {"application_name": "beside", "autocommit": True}
-    connection = psycopg.connect(**options)
-    connection.execute(sql.encode())
-    connection.close()
-
-
 def test_an_address_says_it_all() -> None:
     address = parsed("postgres://me%40x:p%2Fw@db.example:6543/my%20base?schema=notes&sslmode=require")
     assert (address.user, address.password, address.host) == ("me@x", "p/w", "db.example")
@@ -127,15 +114,16 @@ def test_schemas_are_apart(postgres_url: str) -> None:  # noqa: F811
 
 
 def test_a_schema_of_something_else_is_not_touched(postgres_url: str) -> None:  # noqa: F811
-    schema = parsed(postgres_url).schema
-    run(postgres_url, f"CREATE SCHEMA {schema} CREATE TABLE mine (x int)")
+    with beside(postgres_url) as other:
+        other.execute(f"CREATE SCHEMA {parsed(postgres_url).schema} CREATE TABLE mine (x int)")
     with pytest.raises(StoreError, match="to something else"):
         open_store(postgres_url)
 
 
 def test_a_user_without_rights_is_told(postgres_url: str) -> None:  # noqa: F811
     schema = parsed(postgres_url).schema
-    run(postgres_url, f"CREATE ROLE guest_{schema} LOGIN")
+    with beside(postgres_url) as other:
+        other.execute(f"CREATE ROLE guest_{schema} LOGIN")
     with pytest.raises(StoreError, match="give this user the rights") as caught:
         open_store(postgres_url.replace("//postgres:@", f"//guest_{schema}:@"))
     assert not caught.value.transient

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from run_records import Call, citation, counterfactual, loop_passes, path_events, run_record
+from run_records import BEGAN, Call, citation, counterfactual, loop_passes, path_events, run_record
 
-from loopwright.engine.events.schema import LoopDecided
+from loopwright.engine.events.schema import LoopDecided, StateSaved
 from loopwright.runs.compare import compare, judged
 
 WAY = ("search", "check", "search", "check", "write")
@@ -23,11 +23,11 @@ def pair(*, swapped=False):
         loops=(loop_passes(0, refused="exhausted"),), path=("write",),
     )  # fmt: skip
     sides = [
-        (parent, path_events([*WAY], calls=calls), {"query": "deep blue"}),
-        (child, path_events(["write"], resumed=True, prefix="d"), {"query": "blue", "note": "stopped"}),
+        (parent, path_events([*WAY], calls=calls)),
+        (child, path_events(["write"], resumed=True, prefix="d")),
     ]
-    (a, a_events, a_state), (b, b_events, b_state) = sides[::-1] if swapped else sides
-    return compare(a, a_events, a_state, b, b_events, b_state)
+    (a, a_events), (b, b_events) = sides[::-1] if swapped else sides
+    return compare(a, a_events, b, b_events)
 
 
 def figures(comparison):
@@ -57,7 +57,7 @@ def test_a_run_cut_after_some_passes_counts_those():
     parent = run_record("with", quality=0.8, seconds=4.0, loops=(loop_passes(3, seconds=3.0),))
     origin = counterfactual("with", checkpoint="c2").model_copy(update={"kept": 1})
     child = run_record("without", quality=0.5, seconds=1.0, loops=(loop_passes(0, seconds=0.0),), parent=origin)
-    comparison = compare(parent, events, {}, child, path_events(["write"], resumed=True, prefix="d"), {})
+    comparison = compare(parent, events, child, path_events(["write"], resumed=True, prefix="d"))
     assert comparison.loop_effect.says.startswith("With pass 2 on of the loop retry: +2 passes, ")
     assert figures(comparison)["passes"] == (3, 1, -2)
     assert [(each.a.passes, each.b.passes) for each in comparison.loops] == [(3, 1)]
@@ -97,10 +97,17 @@ def test_verdicts(a, b, better, by):
 def test_citations_that_count_are_told_apart_by_what_they_quote():
     a = run_record("a", citations=(citation("1", quote="x"), citation("2", quote="y"), citation("sessions:1", "Talk")))
     b = run_record("b", citations=(citation("1", quote="y"), citation("sessions:1", "Talk, moved"), citation("s:2")))
-    sides = compare(a, [], {}, b, [], {}).citations
+    sides = compare(a, [], b, []).citations
     assert [each.mark for each in sides.both] == ["2", "sessions:1"]
     assert [each.mark for each in sides.only_a] == ["1"]
     assert [each.mark for each in sides.only_b] == ["s:2"]
+
+
+def test_states_are_those_that_the_runs_ended_with():
+    told = ({"changed": {"query": "blue", "note": "x"}}, {"changed": {"query": "deep blue"}, "removed": ["note"]})
+    events = [StateSaved(at=BEGAN, step=step, checkpoint_id="c", next=[], **one) for step, one in enumerate(told)]
+    comparison = compare(run_record("a"), events, run_record("b"), [])
+    assert (comparison.a_state, comparison.b_state) == ({"query": "deep blue"}, {})
 
 
 @pytest.mark.parametrize(
@@ -111,7 +118,7 @@ def test_a_run_that_was_refused_its_pass_is_not_worse_for_saying_so(answer, bett
     b = run_record(
         "b", answer=answer, outcome_status="best_effort", parent=counterfactual("a"), loops=(loop_passes(0),)
     )
-    comparison = compare(a, path_events(["x"]), {}, b, path_events(["x"]), {})
+    comparison = compare(a, path_events(["x"]), b, path_events(["x"]))
     assert comparison.verdict.better == better
     assert comparison.loop_effect.helped is helped
     assert judged(a, b.model_copy(update={"parent": None})).by == "status"

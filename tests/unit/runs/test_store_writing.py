@@ -1,30 +1,26 @@
-"""Writing in groups, everything in its order; and a database that fails says what, to those whom it concerns."""
+"""Opening a run history and writing to it in groups, in order; what fails says what, and never a password."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-from postgres import postgres_server, postgres_url  # noqa: F401
+from postgres import END_OTHERS, beside, postgres_server, postgres_url  # noqa: F401
 from run_histories import a_run, kept, news, shown
 
 from loopwright.database import opening
-from loopwright.errors import StoreError
-from loopwright.postgres import PostgresAddress
+from loopwright.errors import ConfigError, StoreError
+from loopwright.retrieval.stores import open_store
 from loopwright.runs.schemas import RunFilter
-from loopwright.runs.store import RunStore, open_runs
+from loopwright.runs.states import checkpoints
+from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 from loopwright.runs.writer import Writer
 
 
@@ -141,13 +137,6 @@ async def test_a_passing_failure_is_tried_again_for_as_long_as_there_is_patience
     await impatient.aclose()
 
 
-def beside(url: str) -> psycopg.Connection:
-    """A connection beside those of the store, which nobody takes for one of them."""
-    address = PostgresAddress.parse(url, schema="", holds="")
-    options = address.libpq(address.schema) | {"application_name": "admin", "autocommit": True}
-    return psycopg.connect(**options)
-
-
 def test_a_damaged_entry_is_named(store: RunStore, path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE runs SET document = '{'")
@@ -158,45 +147,20 @@ def test_a_damaged_entry_is_named(store: RunStore, path: Path) -> None:
     assert store.list(RunFilter()).total == 4
 
 
-FILL = textwrap.dedent(
-    """
-    import resource, sys
-    from run_histories import a_run, news, shown
-    from loopwright.errors import StoreError
-    from loopwright.runs.store import open_runs
-
-    store = open_runs(f"sqlite:{sys.argv[1]}")
-    store.create(a_run(), shown())
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
-    number = 0
+def test_a_full_disk_is_an_error_and_costs_nothing_that_was_kept(path: Path, store: RunStore) -> None:
+    number, (soft, hard) = 0, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))  # Python ignores the signal, so it is an error
     try:
-        while True:
-            store.write(events=[news("r1", range(number + 1, number + 101))])
-            number += 100
-    except StoreError as error:
-        assert store.count("r1") == number
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        store.write(events=[news("r1", range(number + 1, number + 101))])
-        print(number, error)
-    """
-)
-
-
-def test_a_full_disk_is_an_error_and_costs_nothing_that_was_kept(path: Path) -> None:
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
-    support = Path(__file__).parents[2] / "support"
-    done = subprocess.run(
-        [sys.executable, "-c", FILL, str(path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(support)},
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    number, message = done.stdout.split(maxsplit=1)
-    assert int(number) > 300
-    assert "nothing was changed" in message
-    with closing(open_runs(f"sqlite:{path}")) as store:
-        assert store.events("r1", limit=10**6) == kept(range(1, int(number) + 101))
+        with pytest.raises(StoreError, match="nothing was changed"):
+            while True:
+                store.write(events=[news("r1", range(number + 1, number + 101))])
+                number += 100
+        assert store.count("r1") == number >= 300
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    store.write(events=[news("r1", range(number + 1, number + 101))])
+    with closing(open_runs(f"sqlite:{path}")) as again:
+        assert again.events("r1", limit=10**6) == kept(range(1, number + 101))
 
 
 async def test_a_server_that_ends_its_connections_is_found_again(postgres_url: str) -> None:  # noqa: F811
@@ -205,9 +169,7 @@ async def test_a_server_that_ends_its_connections_is_found_again(postgres_url: s
     writer = Writer(store)  # a connection may also end while it is being used
     with beside(postgres_url) as admin:
         for seq in range(1, 4):
-            admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright'"
-            )
+            admin.execute(END_OTHERS)
             await writer.write(None, [news("r1", [seq])])
     await writer.aclose()
     assert store.events("r1") == kept([1, 2, 3])
@@ -227,14 +189,117 @@ def test_a_connection_that_ends_in_the_middle_is_a_passing_failure(postgres_url:
         writing = threads.submit(store.write, events=[news("r1", [1])])
         ended = False
         while not ended and not writing.done():
-            found = killer.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loopwright' "
-                "AND wait_event_type = 'Lock'"
-            )
-            ended = bool(found.fetchall())
+            ended = bool(killer.execute(f"{END_OTHERS} AND wait_event_type = 'Lock'").fetchall())
         with pytest.raises(StoreError, match="cannot be reached") as caught:
             writing.result()
     assert caught.value.transient
     store.write(events=[news("r1", [1])])
     assert store.count("r1") == 1
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("", "unknown run history ''"),
+        ("runs.db", "unknown run history 'runs.db'. Known: 'memory', 'sqlite:FILE'"),
+        ("sqlite:", "unknown run history 'sqlite:'"),
+        ("sqlite::memory:", "is called 'memory'"),
+        ("sqlite:///runs.db", "without slashes before the file"),
+        ("mysql://ada:secret@db/x", r"unknown run history 'mysql://\.\.\.'"),
+        ("postgresql://ada:secret@db:port/x", "unreadable: write it as postgresql://USER:PASSWORD"),
+        ("postgresql://ada:secret@db", "server db names no database"),
+        ("postgresql://ada:secret@db/x?schema=A-b", "'A-b' cannot be the schema"),
+        ("postgresql://ada:secret@db/x?sslmode=maybe", "unknown sslmode 'maybe'"),
+        ("postgresql://ada:secret@db/x?shema=a", "option of a PostgreSQL address 'shema'. Did you mean 'schema'"),
+    ],
+)
+def test_addresses_that_lead_nowhere(url: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as caught:
+        open_runs(url)
+    assert "secret" not in str(caught.value)
+    assert "secret" not in repr(caught.value.__cause__)
+
+
+def test_a_server_that_is_not_there_is_a_passing_failure_without_the_password() -> None:
+    with pytest.raises(StoreError, match=r"loopwright_runs of db at 127\.0\.0\.1:9 cannot be reached") as caught:
+        open_runs("postgres://ada:secret@127.0.0.1:9/db")
+    assert caught.value.transient
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "secret" not in str(error)
+        error = error.__cause__
+
+
+def test_folders_and_files_of_other_kinds_are_refused_untouched(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is a folder"):
+        open_runs(f"sqlite:{tmp_path}")
+    text = tmp_path / "notes.txt"
+    text.write_text("These are my notes, and no database.\n" * 9)
+    with pytest.raises(StoreError, match="no SQLite database, and was not touched"):
+        open_runs(f"sqlite:{text}")
+    with pytest.raises(StoreError, match=r"deep/runs\.db cannot be opened, or its folder made"):
+        open_runs(f"sqlite:{text / 'deep' / 'runs.db'}")
+    with pytest.raises(StoreError, match="cannot be opened, or its folder made: File name too long"):
+        open_runs(f"sqlite:{'a' * 300}.db")
+    assert text.read_text().startswith("These are my notes")
+
+
+def test_a_database_of_something_else_is_refused_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE orders (id)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"holds the tables orders\), and was not touched"):
+        open_runs(f"sqlite:{path}")
+    assert path.read_bytes() == before
+
+
+def test_a_knowledge_store_and_a_run_history_do_not_take_each_other_for_their_own(postgres_url: str) -> None:  # noqa: F811
+    open_store(postgres_url).close()
+    with pytest.raises(StoreError, match="belongs to something else"):
+        open_runs(postgres_url)
+
+
+def test_the_schema_of_postgres_has_a_default(postgres_server: str) -> None:  # noqa: F811
+    with closing(open_runs(postgres_server)) as store:
+        before = store.list(RunFilter()).total
+        store.create(a_run("default"), shown())
+    with closing(open_runs(f"{postgres_server}&schema=loopwright_runs")) as store:
+        assert store.list(RunFilter()).total == before + 1
+        store.delete("default")
+
+
+@pytest.mark.parametrize(
+    ("statements", "told"),
+    [
+        (["UPDATE run_history SET format = 7"], "has the format 7, .* reads the format 4; .*: update Loopwright,"),
+        (["UPDATE run_history SET format = 0"], "has the format 0, .*: use the version of Loopwright that made it,"),
+        (["DELETE FROM run_history"], "has the format none, .*: use the version of Loopwright that made it,"),
+        (["INSERT INTO run_history VALUES (5)"], "has the format 4, 5, .*: update Loopwright,"),
+    ],
+)
+def test_a_history_of_another_format_is_refused_with_what_to_do_and_not_touched(tmp_path, statements, told):
+    path = tmp_path / "runs.db"
+    open_runs(f"sqlite:{path}").close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=f"(?s)runs.db .*{told}") as caught:
+        open_runs(f"sqlite:{path}")
+    assert "it was not touched" in str(caught.value)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("data", ['{"type": "of_later"}', '{"type": "state"}', "{", "[]"])
+def test_an_event_of_another_version_is_named(tmp_path, data):
+    with closing(open_runs(f"sqlite:{tmp_path / 'runs.db'}")) as store:
+        store.create(a_run("r1"), shown())
+        store.write([], [NewEvents("r1", "run", [KeptEvent(1, "state", data)])])
+        with pytest.raises(
+            StoreError, match=r"event 1 \(state\) of run r1 is damaged, or of another version .* delete"
+        ):
+            checkpoints(store, "r1")

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage  # noqa: E402
 from langchain_core.runnables import RunnableLambda  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
-from langgraph.graph import MessagesState  # noqa: E402
+from langgraph.graph import END, MessagesState  # noqa: E402
 from langgraph.prebuilt import ToolNode, tools_condition  # noqa: E402
 from langgraph.types import Command, Send, interrupt  # noqa: E402
 from loopback import listening  # noqa: E402
@@ -28,6 +28,7 @@ from opentelemetry.sdk.resources import Resource  # noqa: E402
 from opentelemetry.sdk.trace import TracerProvider  # noqa: E402
 from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: E402
 from otlp_receiver import Receiver  # noqa: E402
+from served_graphs import GRAPHS  # noqa: E402
 from shapes import graph, jump  # noqa: E402
 
 from loopwright import Budget, Loop, bounded  # noqa: E402
@@ -187,17 +188,23 @@ def test_parallel_visits_and_graphs_inside_nest_where_they_run(traced):
     assert len({span.parent_id for span in receiver.named("node look")}) == 2
 
 
-SERVED = """
-from typing import TypedDict
-from langgraph.graph import START, StateGraph
+@pytest.mark.parametrize("handed_on", [False, True])
+def test_a_graph_that_a_node_calls_is_traced_once_and_its_passes_end(handed_on, traced):
+    once = {"look": lambda state: "look" if len(state["log"]) < 2 else END}
+    more = Loop(name="more", target="look", sources=("look",), limit=5)
+    inner = bounded(graph("START-look look?look look?END", routes=once), [more])
 
-class State(TypedDict):
-    text: str
+    def call(state, config):
+        inner.invoke(state, config if handed_on else None)
+        traced.tracer.start_span("look").end()  # of the node's own, behind it
 
-graph = StateGraph(State)
-graph.add_node("only", lambda state: {"text": "done"})
-graph.add_edge(START, "only")
-"""
+    bounded(graph("START-call", call=call), name="outer").invoke({"log": []})
+    receiver = traced()
+    paths = [receiver.path_of(span)[:-1] for span in receiver.spans if span.name.endswith("look")]
+    around = ["invoke_agent outer", "node call"]
+    assert sorted(paths, key=len) == [around, around, [*around, "pass more 1"]]
+    of = {"loopwright.graph.name": "outer", "loopwright.loop.name": "more"}
+    assert receiver.points["loopwright.loop.passes"] == [(of, 1)]
 
 
 def test_only_what_has_a_place_to_go_is_sent(monkeypatch):
@@ -214,13 +221,13 @@ def test_a_server_sends_its_runs_where_the_environment_says(tmp_path, monkeypatc
     needs("fastapi")
     from serving_program import PROGRAM, serving
 
-    (tmp_path / "tiny.py").write_text(SERVED)
+    (tmp_path / "tiny.py").write_text(GRAPHS)
     with listening(Receiver()) as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
-        with serving(PROGRAM, tmp_path, "tiny.py:graph") as (process, client):
-            client.post("/workflows/tiny-graph/run", json={"text": "go"}).raise_for_status()
+        with serving(PROGRAM, tmp_path, "tiny.py:drafts") as (process, client):
+            client.post("/workflows/tiny-drafts/run", json={"topic": "go"}).raise_for_status()
             process.send_signal(signal.SIGINT)
             process.wait(60)
-        (only,) = receiver.named("node only")
-        assert receiver.path_of(only)[-2:] == ["invoke_agent LangGraph", "node only"]
+        first, *_more = receiver.named("node write")
+        assert receiver.path_of(first)[-2:] == ["invoke_agent LangGraph", "node write"]
         assert receiver.services == {"loopwright"}

@@ -84,7 +84,6 @@ def test_where_every_word_sets_a_filter_the_rules_say_where_to_look_and_for_what
 
 
 def test_what_is_excluded_stays_excluded_whatever_a_model_says() -> None:
-    """A model may add to what is not wanted, and takes nothing away."""
     barred = RULES.model_copy(update={"filters": Filters(without=("wasps",))})
     made = PlanReply(standalone="x", topic="bees", without=[" hornets "]).over(barred, list(Table))
     assert made.filters.without == ("wasps", "hornets")

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from conferences import empty_conference, sample_services, shared_sample
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 from loopwright.engine import arun
 from loopwright.errors import InputError, NodeTimeout
+from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel, always
-from loopwright.workflows.assistant import achat, astream_chat, build_graph, chat
+from loopwright.workflows.assistant import AssistantConfig, Services, achat, astream_chat, build_graph, chat
 from loopwright.workflows.assistant.nodes.searching import execute_queries
 from loopwright.workflows.assistant.schemas import PlannedQuery, Profile, Table
 from loopwright.workflows.assistant.sources.catalogue import current
@@ -56,17 +58,10 @@ def test_bad_input_is_a_clear_error(services, message, context):
         chat(message, user_context=context, services=services)
 
 
-def test_a_second_question_on_a_thread_starts_anew(services):
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    title = services.search.catalogue.of_table(Table.SESSIONS)[0].title
-
-    async def two_questions():
-        graph = build_graph(services=services, checkpointer=InMemorySaver())
-        await arun(graph, {"messages": [("user", ODD)]}, thread_id="t")
-        return await arun(graph, {"messages": [("user", f"Which sessions are about {title}?")]}, thread_id="t")
-
-    state = asyncio.run(two_questions()).state
+async def test_a_second_question_on_a_thread_starts_anew(services):
+    graph = build_graph(services=services, checkpointer=InMemorySaver())
+    await arun(graph, {"messages": [("user", ODD)]}, thread_id="t")
+    state = (await arun(graph, {"messages": [("user", QUESTION)]}, thread_id="t")).state
     assert state["retry_count"] == 0
     assert state["thinking_updates"] == []
     assert state.get("stop_reason") is None
@@ -75,7 +70,6 @@ def test_a_second_question_on_a_thread_starts_anew(services):
 
 
 async def test_what_came_near_is_kept_over_all_plans_and_told_once(services):
-    """A later plan that finds other things, or nothing, does not forget what an earlier one came near to."""
     talk = next(each for each in current(services.store).of_table(Table.SESSIONS) if each.start)
     near = PlannedQuery(table=Table.SESSIONS, query_text=talk.title, score_threshold=1.0)
     nothing = PlannedQuery(table=Table.SESSIONS, query_text="zyxomma qwertzuiop", score_threshold=1.0)
@@ -98,32 +92,26 @@ NODES = [
 ]  # fmt: skip
 
 
-def test_profiles_that_change_at_the_same_time_lose_nothing():
+async def test_profiles_that_change_at_the_same_time_lose_nothing():
     topics = ["pottery", "salt", "glass", "ropes", "maps", "kites"]
     reader = ScriptedChatModel(*({"interests": [topic]} for topic in topics))
-
-    async def together(services):
+    with sample_services({"update_profile": reader}) as services:
         context = {"user_id": "ada"}
         messages = [f"I'm interested in {topic}." for topic in topics]
         await asyncio.gather(*(achat(each, user_context=context, services=services) for each in messages))
-        return await services.memory.profile("ada")
-
-    with sample_services({"update_profile": reader}) as services:
-        assert sorted(asyncio.run(together(services)).interests) == sorted(topics)
+        assert sorted((await services.memory.profile("ada")).interests) == sorted(topics)
 
 
-def test_a_profile_that_is_given_for_one_question_is_not_kept():
+async def test_a_profile_that_is_given_for_one_question_is_not_kept():
     with sample_services({"update_profile": always({"interests": ["salt"]})}) as services:
-        asyncio.run(services.memory.keep_profile(Profile(user_id="ada", name="Ada", interests=("glass",))))
+        await services.memory.keep_profile(Profile(user_id="ada", name="Ada", interests=("glass",)))
         given = {"user_id": "somebody else", "name": "Once", "interests": ["ropes"]}
-        context = {"user_id": "ada", "profile": given}
-        state = asyncio.run(
-            build_graph(services=services).ainvoke({"messages": [("user", "I'm into salt.")], "user_context": context})
-        )
+        asked = {"messages": [("user", "I'm into salt.")], "user_context": {"user_id": "ada", "profile": given}}
+        state = await build_graph(services=services).ainvoke(asked)
         assert (state["profile"].name, state["profile"].interests) == ("Once", ("ropes", "salt"))
-        kept = asyncio.run(services.memory.profile("ada"))
+        kept = await services.memory.profile("ada")
         assert (kept.name, kept.interests) == ("Ada", ("glass", "salt"))
-        assert asyncio.run(services.memory.profile("somebody else")) is None
+        assert await services.memory.profile("somebody else") is None
 
 
 def test_what_a_model_reads_of_a_person_is_bounded():
@@ -158,15 +146,15 @@ def test_services_that_are_closed_while_chats_run_end_them(tmp_path):
         except BaseException as error:
             ended.append(type(error).__name__)
 
-    threads = [threading.Thread(target=ask) for _ in range(20)]
+    threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
         thread.start()
-    while len(services.models.chat("plan_queries").calls) < 20:
+    while len(services.models.chat("plan_queries").calls) < 6:
         threading.Event().wait(0.01)
     services.close()
     for thread in threads:
         thread.join(timeout=20)
-    assert ended == ["CancelledError"] * 20
+    assert ended == ["CancelledError"] * 6
     assert chat("Thank you!", services=services).status == "answered"
     services.close()
 
@@ -185,17 +173,10 @@ async def test_no_run_takes_more_steps_or_calls_than_its_certificate_says(sectio
         assert sum(len(model.calls) for model in models.values()) <= (graph.certificate.max_model_calls or 0)
 
 
-def test_a_run_that_reaches_its_step_limit_is_an_error_event():
-    from loopwright.models import ModelRegistry
-    from loopwright.workflows.assistant import AssistantConfig, Services
-
+async def test_a_run_that_reaches_its_step_limit_is_an_error_event():
     config = AssistantConfig.load(None, {"langgraph": {"recursion_limit": 4}}, {})
-
-    async def collected(services):
-        return [event async for event in astream_chat(QUESTION, services=services)]
-
     with Services(config, ModelRegistry(), given_store=shared_sample()) as services:
-        events = asyncio.run(collected(services))
+        events = [event async for event in astream_chat(QUESTION, services=services)]
     assert events[-1].event == "error"
 
 

@@ -4,15 +4,16 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import TypedDict
 
 import numpy as np
 import pytest
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END
 from PIL import Image
+from shapes import graph, loop
 from skimage import data
 
-from loopwright import Loop, bounded
+from loopwright import bounded
 from loopwright.errors import InputError
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.api import Citation, Outcome
@@ -148,16 +149,9 @@ def counting() -> UserGraph:
             raise ValueError("no letters are left")
         return {"text": state.get("text", "") + "x"}
 
-    def route(state: Count) -> Literal["add", "__end__"]:
-        return "add" if len(state["text"]) < 3 else "__end__"
-
-    builder = StateGraph(Count)
-    builder.add_node("add", add)
-    builder.add_edge(START, "add")
-    builder.add_conditional_edges("add", route)
-    return UserGraph(
-        "count", bounded(builder, Loop(name="more", target="add", sources=("add",), limit=5, exhausted="__end__"))
-    )
+    more = {"add": lambda state: "add" if len(state["text"]) < 3 else END}
+    made = graph("START-add add?add add?END", Count, more, add=add)
+    return UserGraph("count", bounded(made, loop("more", "add", "add", 5)))
 
 
 def test_a_workflow_scores_by_what_it_knows_itself(tmp_path):
@@ -169,17 +163,17 @@ def test_a_workflow_scores_by_what_it_knows_itself(tmp_path):
         def score(self, expected: Expected, outcome: Outcome) -> dict[str, float | None]:
             return {"long_enough": float(len(outcome.answer) >= expected.own["letters"]), "contains": None}
 
-    graph = counting().graph(None)
     rows = [
         {"id": str(letters), "topic": "t", "expected": {"answers": ["x"], "letters": letters}} for letters in (2, 9)
     ]
-    found = evaluate(Long("count", graph), write(tmp_path / "q.jsonl", *rows))
+    found = evaluate(Long("count", counting().graph(None)), write(tmp_path / "q.jsonl", *rows))
     assert found.figures["long_enough"].value == 0.5
     assert found.figures["contains"].n == 0, "its own score takes the place of what is found without knowing it"
 
 
 def test_a_run_that_fails_is_named_and_counts_as_no_answer(tmp_path):
-    rows = [{"id": topic, "topic": topic, "expected": {"answers": ["xxx"]}} for topic in ("t", "trouble")]
+    rows = [{"id": "t", "topic": "t"}, {"id": "trouble", "input": {"topic": "trouble"}}]
+    rows = [{**row, "expected": {"answers": ["xxx"]}} for row in rows]
     found = evaluate(counting(), write(tmp_path / "q.jsonl", *rows))
     assert [asked.status == "failed" for asked in found.outcomes] == [False, True]
     assert found.figures["em"].value == 0.5
@@ -192,6 +186,8 @@ def test_a_run_that_fails_is_named_and_counts_as_no_answer(tmp_path):
         ("{broken", "line 2 is no question: Expecting property name"),
         ({"topic": "t"}, "id: Field required"),
         ({"id": "q9", "topics": "t"}, "Did you mean 'topic'?"),
+        ({"id": "q9", "input": {"topics": "t"}}, "Did you mean 'topic'?"),
+        ({"id": "q9", "input": "t"}, "input: Input should be a valid dictionary"),
         ({"id": "q9", "topic": "t", "expected": {"answer": ["x"]}}, "Did you mean 'answers'?"),
         ({"id": "q1", "topic": "t"}, "id 'q1' too"),
         ("[" * 100_000, "line 2 is no question"),

@@ -192,20 +192,6 @@ def test_nothing_runs_where_something_is_wrong_beforehand(tmp_path):
 
 
 class TestJournal:
-    """Without any worker."""
-
-    def record(self, sample: str, error: str | None = None) -> dict:
-        return {
-            "sample_id": sample, "key": "k", "configuration": "c", "versions": "v",
-            "state": {}, "seconds": 0.1, "error": error,
-        }  # fmt: skip
-
-    def filled(self, path: Path, *samples: str) -> Path:
-        with Journal.open(path, shard=None, resume=True) as journal:
-            for sample in samples:
-                journal.append(self.record(sample))
-        return path
-
     def test_a_foreign_file_is_left_alone(self, tmp_path):
         path = tmp_path / "j"
         path.write_text("my notes\n")

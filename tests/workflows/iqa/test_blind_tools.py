@@ -1,19 +1,18 @@
 """The tools that need no reference: their features and what they refuse; 40 megapixels within bounded memory."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import cv2
-import httpx
 import numpy as np
 import pytest
 from PIL import Image
 from scipy.optimize import brentq
 from scipy.special import gamma
 from scipy.stats import spearmanr
+from serving_program import PROGRAM, serving
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.sources.images import RGB, LoadedImage, load_image
@@ -64,21 +63,16 @@ def test_forty_megapixels_take_less_than_a_gigabyte(large, tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_server_gives_the_memory_of_large_images_back(large, tmp_path) -> None:
-    path, at = tmp_path / "large.jpg", re.compile("listening on (http://[^;]*);")
+    path = tmp_path / "large.jpg"
     cv2.imwrite(str(path), large, [cv2.IMWRITE_JPEG_QUALITY, 60])
-    command = [sys.executable, "-m", "loopwright", "serve", "--port", "0", "--data", str(tmp_path / "data")]
     # Beside no models, which a server in the folder of their files would load.
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path) as server:
-        try:
-            url = next(found[1] for line in server.stdout or () if (found := at.search(line)))
-            before = _resident(server.pid)
-            for _ in range(3):
-                with path.open("rb") as photograph:
-                    asked = {"files": {"image": photograph}, "data": {"query": "Is it sharp?"}, "timeout": 120}
-                    assert httpx.post(f"{url}/v1/workflows/iqa/run?wait=true", **asked).status_code == 200
-            after = _resident(server.pid)
-        finally:
-            server.terminate()
+    with serving(PROGRAM, tmp_path, "--data", "data") as (server, client):
+        before = _resident(server.pid)
+        for _ in range(3):
+            with path.open("rb") as photograph:
+                asked = {"files": {"image": photograph}, "data": {"query": "Is it sharp?"}}
+                assert client.post("/v1/workflows/iqa/run?wait=true", **asked).status_code == 200
+        after = _resident(server.pid)
     assert after - before < 100 * 10**6, (before, after)  # less than one of them takes
 
 

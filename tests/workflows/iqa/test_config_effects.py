@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +14,7 @@ from stages import START, Stages, configured
 
 from loopwright.errors import ConfigError, ImageError, ModelError, NodeFailed, StructuredReplyError
 from loopwright.models import with_fallback
-from loopwright.testing import ScriptedChatModel, always
+from loopwright.testing import always
 from loopwright.workflows.iqa import IQAConfig, Services, build_graph, run_pipeline
 from loopwright.workflows.iqa.graph import node_policies
 from loopwright.workflows.iqa.sources.images import load_image
@@ -62,31 +61,13 @@ def evidence(settings: IQAConfig, tmp_path: Path) -> Any:
     return assess(settings, reference_path=tmp_path / "other.png")["executor_evidence"]
 
 
-def refusals(settings: IQAConfig) -> list[float]:
-    """When a model was called that cannot be reached."""
-    began: list[float] = []
-
-    def refuse(_messages: Any) -> str:
-        began.append(time.monotonic())
-        raise ConnectionError("no connection")
-
-    services = Services(settings)
-    services.models.assign("summarizer", ScriptedChatModel(refuse, repeat_last=True))
-    with pytest.raises(NodeFailed, match="no connection"):
-        run_pipeline("Rate it", COFFEE, services=services)
-    return began
-
-
 @effect("pipeline.retry.initial_wait")
 @effect("pipeline.retry.factor")
 @effect("pipeline.retry.max_wait")
 def test_the_waits_between_attempts():
-    waits = {"pipeline__max_retry_attempts": 2, "pipeline__retry__initial_wait": 0.2, "pipeline__retry__factor": 4}
-    policy = node_policies(configured(**waits, pipeline__retry__max_wait=9))["planner"]
-    assert [policy.rules[0].wait(attempt) for attempt in (1, 2)] == pytest.approx([0.2, 0.8])
-    first, second, third = refusals(configured(**waits, pipeline__retry__max_wait=0.5))
-    assert second - first >= 0.2
-    assert 0.5 <= third - second < 0.5 + 1.2, "up to a second is added at random"
+    waits = {"pipeline__max_retry_attempts": 3, "pipeline__retry__initial_wait": 0.2, "pipeline__retry__factor": 4}
+    policy = node_policies(configured(**waits, pipeline__retry__max_wait=3))["planner"]
+    assert [policy.rules[0].wait(attempt) for attempt in (1, 2, 3)] == pytest.approx([0.2, 0.8, 3.0])
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -127,7 +108,6 @@ def test_max_pixels():
 @pytest.mark.parametrize("repairs", [0, 2])
 @effect("iqa.repairs")
 def test_repairs(repairs):
-    """A reply that stays wrong is asked for again `repairs` times, and the stage is not retried on top of that."""
     model = always("no JSON at all")
     services = Services(config("iqa.repairs", repairs))
     services.models.assign("summarizer", model)

@@ -12,16 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from odd_images import ODD, Odd, picture, rgb, saved
 from PIL import Image
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.sources.images import load_image
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
-
-from odd_images import ODD, Odd, picture, rgb, saved  # noqa: E402
-
 ELSEWHERE = {
     "missing file", "folder", "a name that no file can have", "no permission", "relative path, path with ~",
     "changed while it is read", "reference of another size", "region that leaves the image or is too small",

@@ -74,9 +74,6 @@ def told(model: ScriptedChatModel, call: int = 0) -> dict:
     return json.loads(model.calls[call].messages[1].content[-1]["text"])
 
 
-# Rules -----------------------------------------------------------------------------------------------------------------
-
-
 def test_the_region_of_the_query_goes_into_the_state():
     query = "Is region 10,20,100,80 noisy?"
     assert planner_node(state(query))["region"] == (10, 20, 100, 80)
@@ -93,9 +90,6 @@ def test_a_new_question_on_an_old_thread_is_no_replan():
 def test_a_lone_surrogate_is_an_input_error():
     with pytest.raises(InputError):
         planner_node(state("is it \ud800 noisy"))
-
-
-# A chat model ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_model_makes_the_plan(caplog):
@@ -148,7 +142,6 @@ INJECTION = (
 
 
 def test_a_query_cannot_switch_off_what_the_code_decides():
-    """The model obeys the injected order in full; the code's rules still hold."""
     obeyed = {
         "query_type": "Other", "answer_mode": "mcq", "reference_mode": "Full-Reference", "required_tools": [],
         "plan": {"distortion_detection": False, "distortion_analysis": False, "tool_selection": True, "tool_execution": False},

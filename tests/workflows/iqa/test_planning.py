@@ -68,9 +68,6 @@ def test_options_that_are_distortions_are_looked_for(query):
     assert plan.plan.distortion_detection
 
 
-# Replans ---------------------------------------------------------------------------------------------------------------
-
-
 def replan(
     query: str, evidence: ExecutorOutput | None, *reasons: str, previous: PlannerOutput | None = None, reference=True
 ):
@@ -105,8 +102,6 @@ def test_nothing_left_gives_the_same_plan_and_says_so():
     assert NOTHING_LEFT in plan.rationale
     assert plan.rationale != first.rationale
 
-
-# When the summarizer asks for another plan, which is when the planner can mend what it lacks ---------------------------
 
 WHATS_WRONG = "What is wrong with it?"
 
@@ -147,8 +142,6 @@ def test_every_reason_of_the_embedded_summarizer_changes_the_plan(query, evidenc
     assert not plan.same_work(first)
     assert reason in plan.rationale
 
-
-# Properties ------------------------------------------------------------------------------------------------------------
 
 LOGS = st.builds(
     ToolLog,

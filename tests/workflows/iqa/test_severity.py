@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from pathlib import Path
@@ -137,10 +138,6 @@ def test_direction_of_motion_with_and_without_a_reference(photograph, angle):
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize("quality", [5, 10, 20, 35, 50, 65])
 def test_jpeg_quality_is_read_from_the_pixels(photographs, quality):
-    import io
-
-    from PIL import Image
-
     for rgb in photographs.values():
         buffer = io.BytesIO()
         Image.fromarray(rgb).save(buffer, "JPEG", quality=quality)

@@ -81,7 +81,7 @@ def test_the_whole_pipeline_over_the_wire(server, caplog):
     assert SECRET not in caplog.text
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix
 def test_the_schema_reaches_the_provider_in_its_own_way(server):
     planned(server, sample_path("harbour"))
     (body,) = server.bodies

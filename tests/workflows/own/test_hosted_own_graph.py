@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 import pytest
+from hosted_runs import drive
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
@@ -17,11 +18,10 @@ from pydantic import BaseModel, Field
 from shapes import graph
 
 from loopwright import Loop, bounded
-from loopwright.engine import RunResult, arun
+from loopwright.engine import RunResult
 from loopwright.engine.events.schema import NodeFinished, NodeStarted, TextStreamed
 from loopwright.errors import GraphError, InputError
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.api import Workflow
 from loopwright.workflows.user_graph import UserGraph
 
 
@@ -49,24 +49,17 @@ def drafting(state: type = Draft) -> StateGraph:
     return builder
 
 
-async def answered(hosted: Workflow, given: dict[str, Any], saver=None):
-    run = hosted.run(given, {}, "r1")
-    result = await arun(hosted.graph(saver), run.graph_input, thread_id="t" if saver else None)
-    outcome, events = await run.ended(result)
-    assert events == ()
-    return outcome, result, run
-
-
 async def test_a_builder_without_loops_is_bounded_and_tells_which_loops_were_chosen(caplog):
     with caplog.at_level(logging.WARNING, "loopwright.loops"):
         hosted = UserGraph("my-drafts", drafting(), limit=2)
     assert "'write' (write -> write)" in caplog.text
     assert "at most 2 passes" in caplog.text
-    outcome, result, run = await answered(hosted, {"topic": "tea"})
-    assert outcome.answer == "<tea><tea><tea>"
-    assert outcome.details == {"text": "<tea><tea><tea>"}
-    assert result.state["stop_reason"]["limit"] == 2
-    assert (hosted.title, run.title) == ("My Drafts", "tea")
+    done = await drive(hosted, {"topic": "tea"})
+    assert done.outcome.answer == "<tea><tea><tea>"
+    assert done.outcome.details == {"text": "<tea><tea><tea>"}
+    assert done.state["stop_reason"]["limit"] == 2
+    assert done.client == []
+    assert (hosted.title, done.run.title) == ("My Drafts", "tea")
     assert hosted.shown().loops[0].limit == "2"
     assert hosted.nodes["write"].label == "Write"
 
@@ -84,8 +77,8 @@ async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
         hosted = UserGraph("drafts", app)
     assert not caplog.records
     saver = InMemorySaver()
-    outcome, _, _ = await answered(hosted, {"topic": "x"}, saver)
-    assert outcome.answer == "<x><x>"
+    done = await drive(hosted, {"topic": "x"}, saver=saver, run_id="t")
+    assert done.outcome.answer == "<x><x>"
     assert [loop.name for loop in hosted.shown().loops] == ["more"]
     assert saver.get_tuple({"configurable": {"thread_id": "t"}})
     assert not list(own.list(None))
@@ -109,10 +102,10 @@ async def test_messages_become_one_text_with_room_for_lines():
     assert hosted.input_schema["properties"]["message"]["format"] == "multiline"
     assert "messages" not in hosted.input_schema["properties"]
     assert "$defs" not in hosted.input_schema
-    outcome, _, run = await answered(hosted, {"message": "hello\nthere"})
-    assert outcome.answer == "hello\nthere! -"
-    assert run.title == "hello there"
-    assert (await answered(hosted, {"message": "hi", "language": "nl"}))[0].answer == "hi! nl"
+    done = await drive(hosted, {"message": "hello\nthere"})
+    assert done.outcome.answer == "hello\nthere! -"
+    assert done.run.title == "hello there"
+    assert (await drive(hosted, {"message": "hi", "language": "nl"})).outcome.answer == "hi! nl"
     for wrong in ({}, {"message": ""}, {"message": 3}, {"message": "hi", "messages": []}):
         with pytest.raises(InputError, match="chat"):
             hosted.run(wrong, {}, "r")
@@ -142,10 +135,11 @@ async def test_of_several_texts_what_a_model_said_is_the_answer_else_what_was_wr
     *_, result = [event async for event in hosted.follow(run)]
     assert isinstance(result, RunResult)
     assert (await run.ended(result))[0].answer == "Boil it."
-    assert (await answered(dish("START-judge judge-weigh"), {"recipe": "?"}))[0].answer == "x" * 9
-    assert (await answered(dish("START-weigh weigh-judge"), {"recipe": "?"}))[0].answer == "yes"
+    assert (await drive(dish("START-judge judge-weigh"), {"recipe": "?"})).outcome.answer == "x" * 9
+    assert (await drive(dish("START-weigh weigh-judge"), {"recipe": "?"})).outcome.answer == "yes"
     numbers = UserGraph("numbers", graph("START-weigh", Dish, weigh=lambda _: {"ballast": np.zeros(3)}))
-    assert (await answered(numbers, {"recipe": "?"}))[0].error is None
+    done = await drive(numbers, {"recipe": "?"})
+    assert (done.error, done.outcome.error) == (None, None)
 
     # Resumed behind what the model said, a run is told of it from its log.
     again = hosted.recovered(run.given, {}, "r")
@@ -189,7 +183,7 @@ async def test_models_and_dataclasses_are_read_and_checked(schema, given, requir
 
     hosted = UserGraph("look", graph("START-look", schema, look=look))
     assert hosted.input_schema["required"] == required
-    await answered(hosted, given)
+    await drive(hosted, given)
     assert isinstance(seen[0], schema)
     with pytest.raises(InputError, match="does not fit"):
         hosted.run(wrong, {}, "r")
@@ -217,7 +211,7 @@ async def test_a_narrow_input_schema_says_what_is_required_whatever_its_types():
     hosted = UserGraph("ask", builder)
     assert hosted.input_schema["required"] == ["question"]
     assert set(hosted.input_schema["properties"]) == {"question", "handle"}
-    assert (await answered(hosted, {"question": "why"}))[0].answer == "WHY"
+    assert (await drive(hosted, {"question": "why"})).outcome.answer == "WHY"
     with pytest.raises(InputError, match="question"):
         hosted.run({}, {}, "r")
 
@@ -235,9 +229,9 @@ async def test_commands_subgraphs_and_async_nodes():
 
     inner = graph("START-grow", State, grow=grow).compile()
     hosted = UserGraph("jumps", graph("START-jump inner-jump", State, jump=jump, inner=inner), limit=3)
-    outcome, result, _ = await answered(hosted, {"word": "go"}, InMemorySaver())
-    assert outcome.answer == "go!!!!"
-    assert result.state["count"] == 4
+    done = await drive(hosted, {"word": "go"}, saver=InMemorySaver())
+    assert done.outcome.answer == "go!!!!"
+    assert done.state["count"] == 4
     with pytest.raises(InputError, match="at least one of word, count"):
         hosted.run({}, {}, "r")
 

@@ -163,6 +163,7 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
     assert "[1]" in answer.text
     texts = {each.id: each.text for each in evidence}
     assert all(texts[each.evidence_id][each.start : each.end] == each.quote for each in answer.citations)
+    assert any(grade_passage(question, each).verdict == "relevant" for each in evidence)
     grade = grade_answer(answer)
     assert grade.supported
     assert grade.useful or not question.isascii()  # pieces of words are never as sure as words

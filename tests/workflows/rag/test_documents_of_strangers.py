@@ -96,7 +96,7 @@ def world(rng: random.Random, folder: Path, places: int) -> Iterator[tuple[str, 
     (folder / "places.csv").write_text("\n".join(",".join(row) for row in (header, *rows)))
 
 
-@pytest.mark.parametrize("places", [8, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("places", [5, pytest.param(40, marks=pytest.mark.slow)])
 def test_the_right_sentence_is_quoted_from_anyones_documents(places: int, tmp_path: Path) -> None:
     rng, folder = random.Random(1), tmp_path / "docs"
     folder.mkdir()

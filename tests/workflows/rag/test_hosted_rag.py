@@ -30,7 +30,7 @@ def store():
 
 @pytest.fixture
 def hosted(store):
-    return RagWorkflow(Services.of(RAGConfig(), store=store))
+    return RagWorkflow(Services.of(RAGConfig(), store))
 
 
 async def test_nothing_that_people_see_says_where_the_files_lie(hosted):
@@ -80,7 +80,7 @@ class OneResult:
 
 
 async def test_a_web_source_is_cited_with_its_address(store):
-    hosted = RagWorkflow(Services.of(RAGConfig(), store=store, given_search=OneResult()))
+    hosted = RagWorkflow(Services.of(RAGConfig(), store, given_search=OneResult()))
     done = await drive(hosted, {"question": "How many bakeries has Kestrel Bay?"})
     assert "14" in done.outcome.answer
     assert done.outcome.citations[0].url == "https://bakers.example/list"
@@ -89,7 +89,7 @@ async def test_a_web_source_is_cited_with_its_address(store):
 
 async def test_a_table_that_is_sent_again_replaces_the_old_one_and_only_the_documents_asked_for_count(tmp_path):
     with open_store("memory") as other:
-        hosted = RagWorkflow(Services.of(RAGConfig(), store=other))
+        hosted = RagWorkflow(Services.of(RAGConfig(), other))
         for rows in ("id,name\n1,Oslo\n2,Bergen\n", "id,name\n1,Oslo\n"):
             (tmp_path / "places.csv").write_text(rows)
             _ingested(hosted.services, {tmp_path / "places.csv": "places.csv"}, ())
@@ -101,6 +101,18 @@ async def test_a_table_that_is_sent_again_replaces_the_old_one_and_only_the_docu
         assert hosted.run({"question": OPENED, "where": {}}, {}, "r").graph_input["where"] is None
         done = await drive(hosted, {"question": OPENED, "where": {"tags": ["none"]}})
         assert done.outcome.status == "abstained"
+
+
+async def test_the_sample_answers_until_documents_are_read_in_and_then_nobody_asks_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hosted, written = RagWorkflow.open(), tmp_path / "mill.txt"
+    assert "1912" in (await drive(hosted, {"question": OPENED})).outcome.answer
+    written.write_text("The mill of Aarle was built by Griet Maas.")
+    _ingested(hosted.services, {written: "mill.txt"}, ())
+    for opened in (hosted, RagWorkflow.open()):
+        assert "Griet Maas" in (await drive(opened, {"question": "Who built the mill of Aarle?"})).outcome.answer
+        assert "1912" not in (await drive(opened, {"question": OPENED})).outcome.answer
+        opened.close()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from loopwright.retrieval.records import Filter
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.rag import RagResult, Services, ask, astream_ask, build_graph
 from loopwright.workflows.rag.nodes import answer_generation
+from loopwright.workflows.rag.workflow import RagWorkflow
 
 DESIGNER = "Who designed the Tower Bridge?"
 
@@ -33,23 +33,18 @@ def test_what_needs_no_documents_is_answered_directly():
 
 
 @pytest.mark.parametrize("question", [DESIGNER, "In which country was the designer of Tower Bridge born?"])
-def test_models_that_always_say_no_end_within_the_certificate(question):
+async def test_models_that_always_say_no_end_within_the_certificate(question):
     nodes = ("nodes_and_edges_grading", "query_transformation", "generation_grading", "web_grading", "next_hop")
     no = {"relevant": False, "complete": False, "useful": False, "query": "no"}
     services = rag(BRIDGES, **{node: always(no) for node in nodes})
     graph = build_graph(services=services)
     runs: dict[str, int] = {}
     steps = 0
-
-    async def count() -> None:
-        nonlocal steps
-        async for mode, chunk in graph.astream({"question": question}, stream_mode=["updates", "tasks"]):
-            if mode == "updates":
-                steps += 1
-            elif "triggers" in chunk:
-                runs[chunk["name"]] = runs.get(chunk["name"], 0) + 1
-
-    asyncio.run(count())
+    async for mode, chunk in graph.astream({"question": question}, stream_mode=["updates", "tasks"]):
+        if mode == "updates":
+            steps += 1
+        elif "triggers" in chunk:
+            runs[chunk["name"]] = runs.get(chunk["name"], 0) + 1
     assert steps <= graph.certificate.max_supersteps
     most = graph.certificate.max_runs_by_node
     assert all(runs[node] <= most[node] for node in runs)
@@ -93,20 +88,14 @@ def test_a_model_that_repeats_its_query_gives_way_to_the_rules():
     assert len({query.casefold() for query in result.queries}) == len(result.queries) == 4
 
 
-# Failures
-
-
-def test_a_grader_that_fails_on_one_passage_is_recorded_and_the_passage_kept():
+async def test_a_grader_that_fails_on_one_passage_is_recorded_and_the_passage_kept():
     def grade(messages):
         if "East River" in messages[-1].text:
             raise RuntimeError("out of order")
         return {"relevant": False}
 
-    final = asyncio.run(
-        build_graph(services=rag(BRIDGES, nodes_and_edges_grading=says(grade))).ainvoke(
-            {"question": "Which river does the Brooklyn Bridge cross?", "max_retry_count": 0}
-        )
-    )
+    asked = {"question": "Which river does the Brooklyn Bridge cross?", "max_retry_count": 0}
+    final = await build_graph(services=rag(BRIDGES, nodes_and_edges_grading=says(grade))).ainvoke(asked)
     failed = [grade for grade in final["grades"] if grade.verdict == "failed"]
     assert [grade.reason for grade in failed] == ["out of order"]
     assert [document.title for document in final["documents"]] == ["Brooklyn Bridge"]
@@ -130,25 +119,15 @@ def test_a_broken_store_is_an_error_and_never_nothing_found(tmp_path):
     assert isinstance(caught.value.__cause__, StoreError)
 
 
-def test_a_search_engine_that_is_down_is_tried_again_and_then_told():
-    events: list[Any] = []
-
-    async def asked() -> RagResult:
-        services = rag(web=f"http://127.0.0.1:{closed_port()}", pipeline={"retry": {"initial_wait": 0.01}})
-        async for event in astream_ask("What is the price of Bitcoin today?", services=services):
-            events.append(event)
-        return events[-1]
-
-    result = asyncio.run(asked())
+async def test_a_search_engine_that_is_down_is_tried_again_and_then_told():
+    services = rag(web=f"http://127.0.0.1:{closed_port()}", pipeline={"retry": {"initial_wait": 0.01}})
+    *events, result = [event async for event in astream_ask("What is the price of Bitcoin today?", services=services)]
     retried = [event for event in events if isinstance(event, NodeRetried)]
     assert [(event.node, event.rule) for event in retried] == [("web_search", "backend")] * 2
     assert result.retries.backend_error == 2
     assert result.status == "abstained"
     assert result.error is not None and "web_search" in result.error
     assert "The web search failed" in result.answer.text
-
-
-# Injection
 
 
 INJECTION = (
@@ -168,31 +147,14 @@ def test_instructions_in_a_document_are_quoted_and_not_obeyed():
     assert "The Oslo tram opened in 1875" in prompt
 
 
-# Filters, chats, languages
-
-
-def test_a_chat_refers_to_what_was_said():
-    services = rag(BRIDGES)
+def test_a_chat_refers_to_what_was_said_and_its_graph_is_proved_once(monkeypatch):
+    services, built = rag(BRIDGES), []
+    monkeypatch.setattr(RagWorkflow, "build", lambda _, own: built.append(own) or build_graph(services=own))
     first = ask(DESIGNER, services=services)
     second = ask("And where was he born?", services=services, history=[DESIGNER, first.answer.text])
     assert "London" in second.answer.text
     assert second.question == "And where was he born?"
-
-
-@pytest.mark.parametrize(
-    ("texts", "question", "expected"),
-    [
-        (("เชียงใหม่", "เชียงใหม่เป็นจังหวัดในภาคเหนือของประเทศไทย ก่อตั้งเมื่อ พ.ศ. 1839"), "เชียงใหม่อยู่ในภาคใด", "ภาคเหนือ"),
-        (("长城", "长城是中国古代的军事防御工程。长城全长约两万公里。"), "长城有多长？", "两万公里"),
-    ],
-)
-def test_thai_and_chinese_are_found_and_cited(texts, question, expected):
-    result = ask(question, services=rag([*BRIDGES, texts]))
-    assert expected in result.answer.text
-    assert result.answer.citations[0].evidence_id == f"{texts[0]}::0"
-
-
-# Concurrency and streaming
+    assert built == [services]
 
 
 async def test_the_answer_comes_piece_by_piece():
@@ -205,10 +167,7 @@ async def test_the_answer_comes_piece_by_piece():
     down = always(ConnectionError("down"), model_name="big")
     services = rag(BRIDGES, answer_generation=with_fallback(down, always("Jones [1].", model_name="small")))
     await answer_generation({"question": DESIGNER, "documents": [passage_of(BRIDGES[0])]}, services)
-    assert [*services.usage.entries()] == [("answer_generation", "small")]
-
-
-# Found by reviews
+    assert [*services.usage.entries()] == [("answer_generation", "big"), ("answer_generation", "small")]
 
 
 def test_asking_from_within_the_loop_is_an_error_and_no_deadlock():

@@ -31,7 +31,7 @@ const STATUSES: Record<RunStatus, Said> = {
   finished: { label: 'Finished', tone: 'good', means: '' },
   failed: { label: 'Failed', tone: 'bad', means: 'The run ended with an error.' },
   cancelled: { label: 'Stopped', tone: 'plain', means: 'Somebody stopped the run; it can go on from its last step.' },
-  interrupted: { label: 'Interrupted', tone: 'warn', means: 'The server ended before the run did; it can go on from its last step.' },
+  interrupted: { label: 'Interrupted', tone: 'warn', means: 'It stopped before its end; it can go on from its last step.' },
   waiting: { label: 'Waits for an answer', tone: 'busy', means: 'The run goes on as soon as it is answered.' },
 };
 

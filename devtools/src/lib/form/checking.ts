@@ -101,6 +101,8 @@ function isMoment(value: string): boolean {
 }
 
 function matches(pattern: string, value: string): boolean {
+  // Which signs are letters, digits and the borders of words, the server alone knows beyond ASCII.
+  if (/\\[wdb]/i.test(pattern) && /[^\x00-\x7f]/.test(value)) return true;
   try {
     return new RegExp(pattern, 'u').test(value);
   } catch {

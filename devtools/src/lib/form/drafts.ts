@@ -12,6 +12,8 @@ import type { Field } from './fields';
 export interface Draft {
   /** What was typed: texts, numbers, dates, JSON, the id of an upload. */
   text: string;
+  /** Of a file that is being sent: the share that was sent, from 0 to 1; else null. */
+  share: number | null;
   /** true, false, or null where nothing was chosen. */
   flag: boolean | null;
   /** Which choice, or -1 for none. */
@@ -28,7 +30,7 @@ export interface Draft {
 
 /** The draft that shows a JSON value; undefined shows an empty field, or the field's default. */
 export function draftOf(field: Field, value: unknown): Draft {
-  const draft: Draft = { text: '', flag: null, choice: -1, given: false, fields: {}, items: [], extra: {} };
+  const draft: Draft = { text: '', share: null, flag: null, choice: -1, given: false, fields: {}, items: [], extra: {} };
   const shown = value === undefined ? field.fallback : value;
   switch (field.kind) {
     case 'text':
@@ -99,6 +101,7 @@ function valueOf(field: Field, draft: Draft | undefined, path: string, problems:
     case 'text':
       return draft.text === '' ? ((field.required || shown) && !field.nullable ? '' : empty) : draft.text;
     case 'upload':
+      if (draft.share !== null) problems.set(path, 'A file is still being sent.');
       return draft.text === '' ? empty : draft.text;
     case 'number': {
       const typed = draft.text.trim();

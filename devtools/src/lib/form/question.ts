@@ -48,7 +48,7 @@ const isSchema = (value: unknown): boolean => isObject(value) && ['type', 'prope
 function choiceOf(one: unknown): Choice {
   if (!isObject(one)) return { label: labelOf(one), value: one };
   const label = one.label ?? one.title ?? one.name ?? one.value ?? one.id;
-  return { label: labelOf(label), value: one.value ?? one.id ?? one.name ?? one };
+  return { label: labelOf(label ?? one), value: 'value' in one ? one.value : (one.id ?? one.name ?? one) };
 }
 const labelOf = (value: unknown): string => (value === true ? 'Yes' : value === false ? 'No' : typeof value === 'string' ? value : JSON.stringify(value));
 

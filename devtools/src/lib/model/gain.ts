@@ -2,6 +2,7 @@
 import type { RunRecord, RunSummary } from '../api/types';
 import type { Pass } from './passes';
 import type { RunView } from './run-view';
+import { cameToEnd } from '../status';
 import { countBelow, isPass, type LoopView } from './view';
 
 export interface Curve {
@@ -19,12 +20,12 @@ function score(value: unknown): number | null {
   return typeof last === 'number' ? last : null;
 }
 
-/** Runs that are this one without some of a loop's passes: how many stayed -> the newest that ended. */
+/** Runs that are this one without some of a loop's passes: how many stayed -> the newest that came to its end. */
 export function cutsOf(children: readonly RunSummary[], loop: string): Map<number, RunSummary> {
   const found = new Map<number, RunSummary>();
   for (const child of children.toSorted((a, b) => a.started_at.localeCompare(b.started_at))) {
-    const { parent } = child;
-    if (parent?.kind === 'counterfactual' && parent.loop === loop) found.set(parent.kept, child);
+    const { parent, status } = child;
+    if (parent?.kind === 'counterfactual' && parent.loop === loop && cameToEnd(status)) found.set(parent.kept, child);
   }
   return found;
 }

@@ -125,7 +125,8 @@ export class Reducer {
       case 'told': return this.tell(event);
       case 'run_finished':
         this.stopReason = event.stop_reason;
-        return this.end(event.interrupted ? 'waiting' : 'finished', at);
+        // One that asks nobody was told to stop at a node.
+        return this.end(!event.interrupted ? 'finished' : this.asked.length ? 'waiting' : 'interrupted', at);
       case 'run_failed':
         this.failure = { kind: event.kind, message: event.message };
         return this.end(STOPPED[event.kind] ?? 'failed', at);

@@ -74,10 +74,10 @@ export function stateAt(view: Pick<RunView, 'states'>, index: number): Json {
 export function completed(view: RunView, graph: ShownGraph | null, record: RunRecord | null): RunView {
   const names = (graph?.nodes ?? []).filter((node) => node.kind === 'node').map((node) => node.name);
   const lost = view.status === 'running' && record !== null && !goesOn(record.status);
-  // Before its next event, or its first, only the record tells that it waits its turn.
-  const waits = record?.status === 'queued' && record.events === view.lastSeq;
-  const status = lost || waits || (record && !view.lastSeq) ? record.status : view.status;
-  const over = !goesOn(status) && status !== 'waiting';
+  // Before its next event, or its first, only the record tells that it waits its turn, or could not go on.
+  const told = record !== null && (!view.lastSeq || (record.status !== 'running' && record.events === view.lastSeq));
+  const status = lost || told ? record.status : view.status;
+  const over = !goesOn(status) && status !== 'waiting' && status !== 'interrupted';
   const stopped = status === 'cancelled' ? status : 'interrupted';
   const visits = lost ? view.visits.map((visit) => (isOpen(visit) ? { ...visit, status: stopped } as const : visit)) : view.visits;
   return {

@@ -204,6 +204,9 @@ export function time(at: string): number {
   return Date.parse(at) + (Number.isNaN(rest) || at.length < dot + 8 ? 0 : rest / 1000);
 }
 
+/** The node or the loop that an event is about; empty for none. */
+export const placeOf = ({ event }: LoggedEvent): string => ('node' in event && event.node ? event.node : 'loop' in event ? event.loop : '');
+
 /** Whether a visit goes on. */
 export const isOpen = (visit: Visit): boolean => visit.status === 'running' || visit.status === 'retrying';
 

@@ -3,6 +3,13 @@ export class Doing {
   busy = $state('');
   error = $state('');
 
+  readonly #fail?: (reason: unknown) => void;
+
+  /** @param fail Takes what failed; without it, it stands in `error`. */
+  constructor(fail?: (reason: unknown) => void) {
+    this.#fail = fail;
+  }
+
   run = async (what: string, call: () => Promise<void>): Promise<void> => {
     if (this.busy) return;
     this.busy = what;
@@ -10,7 +17,8 @@ export class Doing {
     try {
       await call();
     } catch (reason) {
-      this.error = reason instanceof Error ? reason.message : String(reason);
+      if (this.#fail) this.#fail(reason);
+      else this.error = reason instanceof Error ? reason.message : String(reason);
     } finally {
       this.busy = '';
     }

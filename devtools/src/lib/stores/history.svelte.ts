@@ -40,9 +40,13 @@ export class History {
   loaded = $state(false);
   error = $state<string | null>(null);
 
-  /** Milliseconds between two questions while nothing runs. */
-  protected slow = LATER;
+  readonly #slow: number;
   #asked = 0;
+
+  /** @param slow Milliseconds between two questions while nothing runs. */
+  constructor(slow = LATER) {
+    this.#slow = slow;
+  }
 
   /** Fetch a part; a reply that comes after a later question is dropped. */
   async load(filter: Filter, before: string | null): Promise<void> {
@@ -67,7 +71,7 @@ export class History {
     let ended = false;
     const again = async (): Promise<void> => {
       if (!document.hidden || !this.loaded) await this.load(filter, before);
-      if (!ended) timer = setTimeout(again, this.runs.some((run) => goesOn(run.status)) ? SOON : this.slow);
+      if (!ended) timer = setTimeout(again, this.runs.some((run) => goesOn(run.status)) ? SOON : this.#slow);
     };
     untrack(() => void again());
     return () => {
@@ -76,3 +80,7 @@ export class History {
     };
   }
 }
+
+export const WAITING: Filter = { ...NO_FILTER, status: 'waiting' };
+/** The runs that wait for a person, over all workflows; kept up to date on every page. */
+export const inbox = new History(4000);

@@ -1,4 +1,7 @@
-/** What a page shows of the server: asked for anew when what is asked changes, and when the connection is back. */
+/**
+ * What a page shows of the server: asked for anew when what is asked changes, and when the connection is back. What is
+ * shown stays until the new one is there, but where something else is asked.
+ */
 import { connection } from './connection.svelte';
 
 export class Loaded<T> {
@@ -10,12 +13,15 @@ export class Loaded<T> {
 
   /** Made while a component is: `ask` gives what is to be asked, or null for nothing yet. */
   constructor(ask: () => ((signal: AbortSignal) => Promise<T>) | null) {
+    const asked = $derived(ask());
+    $effect(() => {
+      void asked;
+      this.value = null;
+    });
     $effect(() => {
       void connection.returns;
       void this.#times;
       const ending = new AbortController();
-      const asked = ask();
-      this.value = null;
       if (asked) void this.#load(asked, ending.signal);
       return () => ending.abort();
     });

@@ -121,8 +121,12 @@ class OpenRun {
     while (!signal.aborted && this.record && (canGoOn(this.record.status) || this.record.status === 'waiting')) {
       await pause(LOOK, signal);
       if (signal.aborted || document.hidden) continue;
-      const log = await get<EventLog>(`${path}/log?after=${this.#builder.lastSeq}&limit=1`, signal);
-      if (log.total > this.#builder.lastSeq) return true;
+      try {
+        const log = await get<EventLog>(`${path}/log?after=${this.#builder.lastSeq}&limit=1`, signal);
+        if (log.total > this.#builder.lastSeq) return true;
+      } catch (reason) {
+        if (!(reason instanceof ApiError && reason.can_retry)) throw reason;
+      }
     }
     return false;
   }

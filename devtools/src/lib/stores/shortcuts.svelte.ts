@@ -26,7 +26,9 @@ class Shortcuts {
 
   /** Take a key that was pressed; keys for a text field, a dialog or with a modifier are left alone. */
   press(event: KeyboardEvent): void {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    // Many keyboards have signs such as [ on Option, or on AltGr, which Windows tells as Ctrl and Alt.
+    const sign = event.altKey && !/^[\p{L}\p{N}]/u.test(event.key);
+    if (event.defaultPrevented || event.metaKey || (!sign && (event.ctrlKey || event.altKey))) return;
     const target = event.target instanceof Element ? event.target : null;
     if (target?.closest('input, textarea, select, [contenteditable="true"], dialog[open], [role="listbox"]')) return;
     const now = performance.now();

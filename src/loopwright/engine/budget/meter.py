@@ -14,12 +14,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
+from langchain_core.callbacks import BaseCallbackHandler, Callbacks
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
@@ -41,7 +42,7 @@ from loopwright.engine.budget.budget import (
     at_closing,
     overspent,
 )
-from loopwright.engine.events.schema import holding
+from loopwright.engine.events.schema import handlers_of, holding
 from loopwright.engine.ledger import SPENT
 from loopwright.engine.loop import END, Loop
 from loopwright.errors import GraphError, unknown_name_message
@@ -101,56 +102,46 @@ class Allowance(Protocol):
         ...
 
 
+@dataclass(eq=False, repr=False)
 class Meter(BaseCallbackHandler):
-    """What one run spends.
+    """What one run spends."""
 
-    Args:
-        budget: The run's budget; None only counts, for the budgets of loops.
-        price: What a usage costs, if money is to be counted.
-        spent: What the run had spent before, if it is resumed.
-        note: Keeps what is spent in the middle of a superstep; None where nothing is kept.
-        caller: By it the caller may ask for an end, too.
-        outer: The meter of the run around this one.
-        allowance: What the run shares with others, for the outermost meter.
-
-    Attributes:
-        control: By it LangGraph is asked to end the graph with the superstep that is under way.
-        refusal: What the budget lacks, once it does.
-        refused_a_call: Whether a call was refused for it.
-        closed: Whether the run's fallback is on, which may spend what was kept for it.
-        outer: The meter of the run around this one.
-        step: The superstep of the last node that finished.
-    """
+    budget: Budget | None
+    """The run's budget; None only counts, for the budgets of loops."""
+    price: PriceTable | None
+    """What a usage costs, if money is to be counted."""
+    spent_before: Mapping[str, float]
+    """What the run had spent before, if it is resumed."""
+    note: Callable[[Spent], None] | None = None
+    """Keeps what is spent in the middle of a superstep; None where nothing is kept."""
+    caller: RunControl | None = None
+    """By it the caller may ask for an end, too."""
+    outer: Meter | None = None
+    """The meter of the run around this one."""
+    allowance: Allowance | None = None
+    """What the run shares with others, for the outermost meter."""
+    refusal: Overspent | None = field(default=None, init=False)
+    """What the budget lacks, once it does."""
+    refused_a_call: bool = field(default=False, init=False)
+    """Whether a call was refused for it."""
+    step: int = field(default=0, init=False)
+    """The superstep of the last node that finished."""
 
     raise_error = True
     run_inline = True
     # LangChain reads these on every call; it means them to be overridden, and types them as properties.
     ignore_chain = ignore_agent = ignore_retriever = ignore_custom_event = ignore_retry = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
-    def __init__(
-        self,
-        budget: Budget | None,
-        price: PriceTable | None,
-        spent: Mapping[str, float],
-        note: Callable[[Spent], None] | None = None,
-        caller: RunControl | None = None,
-        outer: Meter | None = None,
-        allowance: Allowance | None = None,
-    ) -> None:
-        self.budget = budget
-        self._allowance = allowance
-        if allowance:
+    def __post_init__(self) -> None:
+        if self.allowance:
             self.run_inline = False  # an event loop must not wait for a database
-        self.caller = caller
+        if isinstance(self.caller, Control):
+            self.caller = None  # that of a run around is asked for itself
         self.control = Control(self)
-        self.refusal: Overspent | None = None
-        self.refused_a_call = False
-        self.closed = bool(spent.get(CLOSED))
-        self.outer = outer
-        self.step = 0
-        self._price = price
-        self._note = note
-        self._spent: Spent = dict(spent)
+        """By it LangGraph is asked to end the graph with the superstep that is under way."""
+        self.closed = bool(self.spent_before.get(CLOSED))
+        """Whether the run's fallback is on, which may spend what was kept for it."""
+        self._spent: Spent = dict(self.spent_before)
         self._in_flight: dict[UUID, tuple[str, int]] = {}
         self._lock = threading.RLock()
         self._began = clock.now()
@@ -174,24 +165,24 @@ class Meter(BaseCallbackHandler):
     def _spend(self, call: UUID, model: str, usage: Usage, calls: int = 0) -> None:
         self._add({"model_calls": calls, "tokens": usage.total_tokens, **self._money(model, usage)})
         self._keep()
-        if self._allowance:
-            self._allowance.settle(call, model, usage)
+        if self.allowance:
+            self.allowance.settle(call, model, usage)
 
     def _add(self, amounts: Mapping[str, float]) -> None:
         with self._lock:
             self._spent = added(self._spent, amounts)
 
     def _keep(self) -> None:
-        if self._note:
-            self._note(self.total())
+        if self.note:
+            self.note(self.total())
 
     def _money(self, model: str, usage: Usage) -> Spent:
-        price = self._price(model, usage) if self._price else None
+        price = self.price(model, usage) if self.price else None
         if price is None and self.budget and self.budget.money is not None and self.refusal is None:
             note = f"no price is known for model {model!r}, so its cost cannot be bounded"
             self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
         if price is None:
-            return {UNPRICED: 1.0} if self._price else {}
+            return {UNPRICED: 1.0} if self.price else {}
         return {"money": price}
 
     # Refusing
@@ -279,11 +270,11 @@ class Meter(BaseCallbackHandler):
 
     def _lacking(self, call: UUID, model: str, prompt_tokens: int, given: Mapping[str, Any]) -> Overspent | None:
         """What the run's allowance lacks for a call; without one, nothing."""
-        if self._allowance is None:
+        if self.allowance is None:
             return None
         parameters: dict[str, Any] = given.get("invocation_params") or {}
         most = next((parameters[name] for name in _REPLY_LIMITS if isinstance(parameters.get(name), int)), None)
-        return self._allowance.reserve(call, model, prompt_tokens, most)
+        return self.allowance.reserve(call, model, prompt_tokens, most)
 
     def around(self) -> Iterator[Meter]:
         """This meter and those of the runs around it."""
@@ -316,8 +307,8 @@ class Meter(BaseCallbackHandler):
             return
         for meter in self.around():
             call = meter._in_flight.pop(run_id, None)
-            if call and meter._allowance:
-                meter._allowance.settle(run_id, call[0], None)
+            if call and meter.allowance:
+                meter.allowance.settle(run_id, call[0], None)
 
     def in_force(self) -> Callable[[], AbstractContextManager[None]]:
         """What a run's stream is followed within: this meter counts from now on what its chunks take."""
@@ -347,26 +338,11 @@ def current_meter() -> Meter | None:
     return _meter.get()
 
 
-def with_meter(callbacks: Callbacks, meter: Meter) -> BaseCallbackManager:
-    """A run's callbacks, and among them its meter, for everything that the run's config is handed to.
-
-    A manager and no list: LangGraph joins these with callbacks that it knows already, and only in a manager does each
-    handler stand once.
-    """
-    if isinstance(callbacks, BaseCallbackManager):
-        manager = callbacks.copy()
-    else:
-        manager = BaseCallbackManager(handlers=[*(callbacks or ())], inheritable_handlers=[*(callbacks or ())])
-    manager.add_handler(meter, inherit=True)
-    return manager
-
-
 def meter_around(callbacks: Callbacks) -> Meter | None:
     """The meter of the run inside of which a graph is called: by the context, or by the config that it is given."""
     if (meter := _meter.get()) is not None:
         return meter
-    handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
-    return next((handler for handler in reversed(handlers) if isinstance(handler, Meter)), None)
+    return next((handler for handler in reversed(handlers_of(callbacks)) if isinstance(handler, Meter)), None)
 
 
 def spending(config: RunnableConfig | None) -> dict[str, Any]:

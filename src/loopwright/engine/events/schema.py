@@ -9,16 +9,16 @@ every node from LangGraph's ``tasks`` stream and yields them all in order, typed
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.runtime import get_runtime
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -39,7 +39,6 @@ class RunStarted(_Event):
     """A run began or was resumed."""
 
     type: Literal["run_started"] = "run_started"
-    """The tag."""
     graph: str
     """The graph's name."""
     thread_id: str | None
@@ -52,7 +51,6 @@ class NodeStarted(_Event):
     """A visit of a node began; a node that runs three times starts three times."""
 
     type: Literal["node_started"] = "node_started"
-    """The tag."""
     node: str
     """The node's name; of a node of a graph inside another node its path: ``research/look``."""
     task_id: str
@@ -69,7 +67,6 @@ class NodeFinished(_Event):
     """A visit of a node ended."""
 
     type: Literal["node_finished"] = "node_finished"
-    """The tag."""
     node: str
     """The node's name."""
     task_id: str
@@ -82,13 +79,15 @@ class NodeFinished(_Event):
     """What the node wrote to the state."""
     error: str | None = None
     """The error that ended it, or None."""
+    known: bool = Field(default=False, exclude=True, repr=False)
+    """Whether the node did not run, as its result was known: from a cache, or from before the run went on. It is not
+    written with the event."""
 
 
 class NodeRetried(_Event):
     """An attempt of a node failed and another one follows."""
 
     type: Literal["node_retried"] = "node_retried"
-    """The tag."""
     node: str
     """The node's name."""
     attempt: int
@@ -111,7 +110,6 @@ class NodeGaveUp(_Event):
     """A node failed for good, and the run goes on without its result."""
 
     type: Literal["node_gave_up"] = "node_gave_up"
-    """The tag."""
     node: str
     """The node's name."""
     kind: str
@@ -126,7 +124,6 @@ class ModelFellBack(_Event):
     """A chat model failed for good, and the next one of its fallbacks takes its place."""
 
     type: Literal["model_fell_back"] = "model_fell_back"
-    """The tag."""
     node: str | None
     """The node that asked, if it is known."""
     from_model: str
@@ -145,7 +142,6 @@ class TextStreamed(_Event):
     """A node wrote a piece of text that people may read as it comes."""
 
     type: Literal["text"] = "text"
-    """The tag."""
     node: str
     """The node's name."""
     text: str
@@ -156,7 +152,6 @@ class LoopDecided(_Event):
     """A gate answered a request for another pass."""
 
     type: Literal["loop"] = "loop"
-    """The tag."""
     loop: str
     """The loop's name; of a loop of a graph inside a node with that node's path before it."""
     decision: Decision
@@ -185,7 +180,6 @@ class BudgetSpent(_Event):
     """The run's budget is spent: it takes its fallback."""
 
     type: Literal["budget"] = "budget"
-    """The tag."""
     resource: str
     """What is spent: model_calls, tokens, money or seconds."""
     limit: float
@@ -202,7 +196,6 @@ class StateSaved(_Event):
     """A superstep ended, and its state is kept under a checkpoint; told only to who asks for ``states``."""
 
     type: Literal["state"] = "state"
-    """The tag."""
     step: int
     """The superstep, as LangGraph counts: -1 for the input."""
     checkpoint_id: str
@@ -232,7 +225,6 @@ class ModelCalled(_Event):
     """A chat model was asked."""
 
     type: Literal["model_called"] = "model_called"
-    """The tag."""
     node: str | None
     """The node that asked, if it is known."""
     model: str
@@ -263,7 +255,6 @@ class Told(_Event):
     """What people are told while a run goes on."""
 
     type: Literal["told"] = "told"
-    """The tag."""
     kind: Literal["acknowledgment", "progress", "thinking"]
     """The first word, what is being done, or what a failed attempt made the run think."""
     node: str
@@ -278,7 +269,6 @@ class RunFinished(_Event):
     """A run ended, by itself or at a bound."""
 
     type: Literal["run_finished"] = "run_finished"
-    """The tag."""
     seconds: float
     """Wall time of the run."""
     stop_reason: dict[str, Any] | list[dict[str, Any]] | None
@@ -293,7 +283,6 @@ class RunFailed(_Event):
     """A run ended with an exception."""
 
     type: Literal["run_failed"] = "run_failed"
-    """The tag."""
     kind: str
     """The exception's class."""
     message: str
@@ -304,7 +293,7 @@ RunEvent = Annotated[
     RunStarted | NodeStarted | NodeFinished | NodeRetried | NodeGaveUp | ModelFellBack | TextStreamed | LoopDecided
     | BudgetSpent | StateSaved | ModelCalled | Told | RunFinished | RunFailed, Field(discriminator="type"),
 ]  # fmt: skip
-"""Any event of a run."""
+"""Any event of a run; ``type`` tells them apart."""
 
 run_event: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 """Validates and writes any `RunEvent`."""
@@ -328,12 +317,7 @@ class Listener:
         self._depth = _depth()
 
     def hear(self, event: Mapping[str, Any], *, of_node: bool) -> None:
-        """Keep an event.
-
-        Args:
-            event: The event.
-            of_node: Whether a node tells it, and not the graph around the nodes.
-        """
+        """Keep an event that a node tells, or the graph around the nodes."""
         if _depth() - of_node == self._depth:
             self._heard.append(event)
 
@@ -360,7 +344,9 @@ def emit(event: Mapping[str, Any]) -> None:
 def _depth() -> int:
     """In how many tasks this code is: 0 outside of any graph."""
     namespace = (var_child_runnable_config.get() or {}).get("configurable", {}).get("checkpoint_ns", "")
-    return sum(not part.startswith(ERROR_HANDLER) for part in namespace.split("|")) if namespace else 0
+    # The second graph that one task calls is ``1`` below it.
+    parts = [part for part in namespace.split("|") if part and not part.isdigit()]
+    return sum(not part.startswith(ERROR_HANDLER) for part in parts)
 
 
 # Observing every run
@@ -376,12 +362,7 @@ class Observer(BaseCallbackHandler):
     run_inline = True
 
     def on_run_event(self, event: Mapping[str, Any], run_id: UUID | None) -> None:
-        """Hear an event of the engine's nodes.
-
-        Args:
-            event: What `run_event` reads.
-            run_id: The callback's run that it happens in; None outside of any node.
-        """
+        """Hear an event of the engine's nodes, and the callback's run that it happens in; None outside of any node."""
 
     def on_pause(self) -> None:
         """Put back what was changed in the caller's own context: that goes on now, until it asks for more."""
@@ -391,29 +372,24 @@ observers: list[Callable[[Any], Observer]] = []
 """Each makes an observer for a run of a bounded graph, which it is given; there are none by default."""
 
 
-def observed(graph: Any, config: RunnableConfig) -> RunnableConfig:
-    """A run's configuration with an observer of each kind, unless those of a run around it see this one too."""
-    if not observers or _observers_in(config):
-        return config
-    return merge_configs(config, {"callbacks": [make(graph) for make in observers]})
+def observed(graph: Any, config: RunnableConfig) -> tuple[RunnableConfig, list[Observer]]:
+    """A run's configuration with an observer of each kind, and these; none where a run around it has some already."""
+    if not observers or _observers_of(config):
+        return config, []
+    own = [make(graph) for make in observers]
+    return {**config, "callbacks": with_handlers(config.get("callbacks"), *own)}, own
 
 
 def show(event: Mapping[str, Any], config: RunnableConfig | None) -> None:
-    """Let the observers of a run hear an event.
-
-    Args:
-        event: What `run_event` reads.
-        config: The configuration of the run, or of the node that tells it.
-    """
+    """Let the observers of a run hear an event, by the configuration of the run or of the node that tells it."""
     if observers and config:
         run_id = getattr(config.get("callbacks"), "parent_run_id", None)
-        for observer in _observers_in(config):
+        for observer in _observers_of(config):
             observer.on_run_event(event, run_id)
 
 
-def pausing(config: RunnableConfig) -> list[Callable[[], AbstractContextManager[None]]]:
+def pausing(own: Sequence[Observer]) -> list[Callable[[], AbstractContextManager[None]]]:
     """What a run's stream is followed within where it has observers: they are told of each chunk that is given away."""
-    own = _observers_in(config) if observers else []
 
     @contextmanager
     def paused() -> Generator[None]:
@@ -426,9 +402,34 @@ def pausing(config: RunnableConfig) -> list[Callable[[], AbstractContextManager[
     return [paused] if own else []
 
 
-def _observers_in(config: RunnableConfig) -> list[Observer]:
-    callbacks: Any = config.get("callbacks")
-    return [each for each in getattr(callbacks, "handlers", callbacks) or [] if isinstance(each, Observer)]
+def _observers_of(config: RunnableConfig) -> list[Observer]:
+    """The observers of a run: those that its configuration names, and those of the node inside of which it is begun."""
+    around = var_child_runnable_config.get() or {}
+    handlers = [*handlers_of(config.get("callbacks")), *handlers_of(around.get("callbacks"))]
+    return list(dict.fromkeys(each for each in handlers if isinstance(each, Observer)))
+
+
+# The handlers of a run
+
+
+def handlers_of(callbacks: Callbacks) -> Sequence[BaseCallbackHandler]:
+    """The handlers that a configuration's callbacks hold."""
+    return callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
+
+
+def with_handlers(callbacks: Callbacks, *more: BaseCallbackHandler) -> BaseCallbackManager:
+    """A run's callbacks with more handlers, for everything that the run's config is handed to.
+
+    A manager and no list: LangGraph joins these with callbacks that it knows already, and only in a manager does each
+    handler stand once.
+    """
+    if isinstance(callbacks, BaseCallbackManager):
+        manager = callbacks.copy()
+    else:
+        manager = BaseCallbackManager([*(callbacks or ())], [*(callbacks or ())])
+    for handler in more:
+        manager.add_handler(handler, inherit=True)
+    return manager
 
 
 # Following a run's stream

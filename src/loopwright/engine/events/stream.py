@@ -6,21 +6,20 @@ Everything is LangGraph's own streaming and checkpointing; this only turns its s
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import AIMessageChunk
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
 
 from loopwright.engine.events import schema
 from loopwright.engine.events.schema import RunEvent, afollowing, closing, following, holding
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.langgraph_private import ROOT, SENT
+from loopwright.engine.langgraph_private import ROOT, SENT, ensure_config, merge_configs
 from loopwright.engine.ledger import STOP_REASON
 from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError
@@ -42,8 +41,9 @@ class RunResult:
     @property
     def path(self) -> list[str]:
         """The nodes in the order in which they ran, gates and book-keeping left out."""
-        started = (event.node for event in self.events if isinstance(event, schema.NodeStarted))
-        return [node for node in started if not is_engine_node(node)]
+        known = {event.task_id for event in self.events if isinstance(event, schema.NodeFinished) and event.known}
+        started = [event for event in self.events if isinstance(event, schema.NodeStarted)]
+        return [event.node for event in started if event.task_id not in known and not is_engine_node(event.node)]
 
     @property
     def seconds(self) -> float:
@@ -138,7 +138,7 @@ def resume(graph: BoundedGraph, *, thread_id: str, force: bool = False, **option
 
 def _config(graph: BoundedGraph, thread_id: str | None, given: RunnableConfig | None = None) -> RunnableConfig:
     config = merge_configs(given, {"configurable": {"thread_id": thread_id}} if thread_id else None)
-    named = merge_configs(graph.config, config).get("configurable", {}).get("thread_id")
+    named = ensure_config(graph.config, config).get("configurable", {}).get("thread_id")
     if graph.checkpointer and named is None:
         raise CheckpointError(f"graph {graph.name!r} has a checkpointer: give a thread_id under which to keep the run")
     return config
@@ -172,8 +172,12 @@ class _Watch:
         self.start = schema.RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
         self._began = time.perf_counter()
         self._interrupted = False
+        self._own: int | None = None
+        """How many parts of a namespace are the run's own: where it runs inside a node, its first chunk has them."""
         self._visits: Counter[str] = Counter()
-        self._running: dict[str, tuple[int, float]] = {}
+        self._running: dict[str, tuple[schema.NodeStarted, float]] = {}
+        self._known: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
+        """Node and the visit around it -> what its visits wrote whose results were known."""
 
     def heard(self) -> Iterator[RunEvent]:
         for event in map(schema.run_event.validate_python, self.listener.told()):
@@ -188,46 +192,42 @@ class _Watch:
             return
         yield from self.heard()
         yield from self._rest()
-        if self._texts and chunk[0]:
-            yield from self._inside(chunk[0], mode, payload)
-        elif mode == "values":
-            self.values = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {ROOT: payload}
+        space: tuple[str, ...] = chunk[0] if self._texts else ()
+        self._own = len(space) if self._own is None else self._own
+        around = self._around(space)  # what a graph inside a node does is told with the node's path before every name
+        place, within = "".join(f"{node}/" for node, _ in around), around[-1][1] if around else ""
+        if mode == "tasks" and "triggers" in payload:
+            yield self._began_visit(payload, place, within)
+        elif mode == "tasks":
+            node = place + payload["name"]
+            yield self._ended_visit(node, payload["id"], payload["result"], payload["error"])
+            yield from self._known_visits(node, within)
         elif mode == "updates":
-            self._interrupted |= "__interrupt__" in payload
-        elif mode == "checkpoints":
-            yield _saved(payload)
-        elif mode == "custom":
-            # What the engine tells only wakes us: it was heard. What a node of the user's writes is told here alone.
-            if not schema.is_told(payload):
-                yield from self._told(payload)
-        else:
-            yield self._task(payload)
-
-    def _inside(self, namespace: tuple[str, ...], mode: str, payload: Any) -> Iterator[RunEvent]:
-        """What a graph inside a node does, told with the node's path before every name."""
-        around = [part.partition(":") for part in namespace if not part.isdigit()]  # a node's second graph is ``1``
-        place, within = "".join(f"{node}/" for node, _, _ in around), around[-1][2]
-        if mode == "tasks":
-            yield self._task(payload, place, within)
+            self._interrupted |= not place and "__interrupt__" in payload
+            # A visit whose result was known is not told to end, and no update says whose it is.
+            for node in payload.keys() - {"__metadata__"} if "__metadata__" in payload else ():
+                self._known[place + node, within].append(payload[node])
+                yield from self._known_visits(place + node, within)
         elif mode == "custom" and not schema.is_told(payload):
-            yield from self._told(payload)
-        elif mode == "custom":
-            event = schema.run_event.validate_python(payload)
-            names = {name: place + getattr(event, name) for name in ("loop", "node") if hasattr(event, name)}
-            for name in {"goto", "sources"} & {*type(event).model_fields}:
-                value = getattr(event, name)
-                names[name] = place + value if isinstance(value, str) else [place + each for each in value]
-            yield event.model_copy(update=names | ({"within": within} if "loop" in names else {}))
+            if self._states:
+                words = payload if isinstance(payload, str) else ""
+                yield schema.Told(kind="progress", node=self._node, message=words, data={"custom": payload})
+        elif mode == "custom" and place:  # what the engine tells of the run's own graph only wakes us: it was heard
+            yield _placed(schema.run_event.validate_python(payload), place, within)
+        elif mode == "values" and not place:
+            self.values = _keyed(payload)
+        elif mode == "checkpoints" and not place:
+            yield _saved(payload)
 
-    def _told(self, payload: Any) -> Iterator[RunEvent]:
-        if self._states:
-            words = payload if isinstance(payload, str) else ""
-            yield schema.Told(kind="progress", node=self._node, message=words, data={"custom": payload})
+    def _around(self, space: Sequence[str]) -> list[tuple[str, str]]:
+        """The nodes, and their visits, inside of which a graph of this namespace is; none of the run's own graph."""
+        parts = [part.partition(":") for part in space[self._own or 0 :] if not part.isdigit()]
+        return [(node, visit) for node, _, visit in parts]  # a node's second graph is ``1``
 
     def _written(self, message: Any, metadata: dict[str, Any]) -> Iterator[RunEvent]:
         if not isinstance(message, AIMessageChunk) or not message.text:
             return
-        node = metadata["langgraph_checkpoint_ns"].partition(":")[0]
+        node = self._around(metadata["langgraph_checkpoint_ns"].split("|"))[0][0]
         self._pieces[node] = self._pieces.get(node, "") + message.text
         if len(self._pieces[node]) >= _PIECE:
             yield schema.TextStreamed(node=node, text=self._pieces.pop(node))
@@ -237,23 +237,32 @@ class _Watch:
             node, text = self._pieces.popitem()
             yield schema.TextStreamed(node=node, text=text)
 
-    def _task(self, task: dict[str, Any], place: str = "", within: str = "") -> RunEvent:
-        node, task_id, now = place + task["name"], task["id"], time.perf_counter()
-        if "triggers" in task:
-            self._node = node
+    def _began_visit(self, task: dict[str, Any], place: str, within: str) -> RunEvent:
+        node = self._node = place + task["name"]
+        self._visits[node] += 1
+        given = task["input"] if SENT in task["triggers"] else None
+        begun = schema.NodeStarted(node=node, task_id=task["id"], visit=self._visits[node], within=within, given=given)
+        self._running[begun.task_id] = begun, time.perf_counter()
+        return begun
+
+    def _ended_visit(self, node: str, task_id: str, update: Any, error: Any = None, *, known: bool = False) -> RunEvent:
+        now = time.perf_counter()
+        begun, began = self._running.pop(task_id, (None, now))
+        if begun is None:  # an error handler's task is told at its end only: it runs within the failed node's superstep
             self._visits[node] += 1
-            self._running[task_id] = (self._visits[node], now)
-            given = task["input"] if SENT in task["triggers"] else None
-            return schema.NodeStarted(node=node, task_id=task_id, visit=self._visits[node], within=within, given=given)
-        # An error handler's task is reported at its end only: it runs within the failed node's superstep.
-        visit, began = self._running.pop(task_id, (0, now))
-        if not visit:
-            self._visits[node] += 1
-            visit = self._visits[node]
         return schema.NodeFinished(
-            node=node, task_id=task_id, visit=visit, seconds=now - began, update=dict(task["result"] or {}),
-            error=str(task["error"]) if task["error"] else None,
+            node=node, task_id=task_id, visit=begun.visit if begun else self._visits[node], seconds=now - began,
+            update=dict(_keyed(update)), error=str(error) if error else None, known=known,
         )  # fmt: skip
+
+    def _known_visits(self, node: str, within: str) -> Iterator[RunEvent]:
+        """End a node's visits whose results were known; which these are is certain once its other visits have ended."""
+        if known := self._known.get((node, within)):
+            left = [
+                begun.task_id for begun, _ in self._running.values() if (begun.node, begun.within) == (node, within)
+            ]
+            for task_id in left if len(left) == len(known) else ():
+                yield self._ended_visit(node, task_id, known.pop(0), known=True)
 
     def finished(self) -> Iterator[RunEvent]:
         yield from self.heard()
@@ -265,11 +274,24 @@ class _Watch:
         yield schema.RunFailed(kind=type(error).__name__, message=str(error))
 
 
+def _placed(event: RunEvent, place: str, within: str) -> RunEvent:
+    """An event that the engine tells of a graph inside a node, with the node's path before every name."""
+    names = {name: place + getattr(event, name) for name in ("loop", "node") if hasattr(event, name)}
+    for name in {"goto", "sources"} & {*type(event).model_fields}:
+        value = getattr(event, name)
+        names[name] = place + value if isinstance(value, str) else [place + each for each in value]
+    return event.model_copy(update=names | ({"within": within} if "loop" in names else {}))
+
+
+def _keyed(values: Any) -> dict[str, Any]:
+    """A state, or what is written to one, by key; where it has no keys under the name of its one channel."""
+    return cast("dict[str, Any]", values) if isinstance(values, dict) else {} if values is None else {ROOT: values}
+
+
 def _saved(checkpoint: dict[str, Any]) -> RunEvent:
-    values = checkpoint["values"] or {}
     return schema.StateSaved(
         step=checkpoint["metadata"].get("step", -1),
         checkpoint_id=checkpoint["config"]["configurable"]["checkpoint_id"],
         next=[*checkpoint["next"]],
-        values=cast("dict[str, Any]", values) if isinstance(values, dict) else {ROOT: values},
+        values=_keyed(checkpoint["values"] or {}),
     )

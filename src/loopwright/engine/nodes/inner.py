@@ -92,8 +92,7 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bound
 class Substitution:
     """Replaces graphs within what a node runs, in a copy of what holds them.
 
-    Args:
-        swap: Gives for each graph what takes its place; the graph itself leaves it.
+    What takes a graph's place is given by `swap`; the graph itself leaves it.
     """
 
     def __init__(self, swap: Callable[[CompiledStateGraph[Any, Any, Any, Any]], Any]) -> None:

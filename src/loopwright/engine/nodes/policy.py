@@ -82,11 +82,7 @@ class Retry:
             raise ConfigError(f"retry rule {self.name!r}: jitter is {self.jitter!r}, not 'added', 'full' or False")
 
     def matches(self, error: BaseException) -> bool:
-        """Whether this rule is for an error.
-
-        Args:
-            error: What the node raised.
-        """
+        """Whether this rule is for an error that the node raised."""
         if isinstance(self.on, str):
             return failure_kind(error) == self.on
         return isinstance(error, self.on) if isinstance(self.on, type | tuple) else self.on(error)
@@ -111,11 +107,7 @@ class Retry:
         return (retry_after(error) or 0.0) if self.retry_after else 0.0
 
     def objection(self, error: BaseException) -> str:
-        """Why an error of this kind is not tried again however many retries are left; empty if it is.
-
-        Args:
-            error: What the node raised.
-        """
+        """Why an error that the node raised is not tried again however many retries are left; empty if it is."""
         asked = self.asked(error)
         if asked <= self.max_wait:
             return ""

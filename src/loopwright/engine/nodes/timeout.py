@@ -24,11 +24,13 @@ def in_thread(call: Callable[[], Any], seconds: float) -> Any:
         OutOfTime: If there is no result in time; the thread goes on and its result is dropped.
     """
     future, abandoned = _started(call)
-    # Not `result(seconds)`: the function may raise a TimeoutError itself.
-    if not wait([future], seconds).done:
+    try:
+        # Not `result(seconds)`: the function may raise a TimeoutError itself.
+        if not wait([future], seconds).done:
+            raise OutOfTime
+        return future.result()
+    finally:  # an interrupt from the keyboard ends the wait, too
         abandoned.set()
-        raise OutOfTime
-    return future.result()
 
 
 async def from_thread(call: Callable[[], Any]) -> Any:

@@ -77,11 +77,10 @@ MOST_CYCLES = 200
 
 def loop_name(target: str, graph: str | None) -> str:
     """What to call the loop at a node: the node's name, or the agent's where the node is a middleware's hook."""
-    if target == "run":  # a loop's scope of that name is the whole run
-        return "run again"
-    if "." not in target and not target.startswith("_"):
-        return target
-    return re.sub(r"^\.+|[:|\s]+", " ", graph).strip() or "agent" if graph and graph != "LangGraph" else "agent"
+    if "." in target or target.startswith("_"):
+        called = graph if graph and graph != "LangGraph" else ""
+        target = re.sub(r"^\.+|[:|\s]+", " ", called).strip() or "agent"
+    return "run again" if target == "run" else target  # a loop's scope of that name is the whole run
 
 
 def cycles_of(choices: Sequence[Choice], follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:

@@ -54,17 +54,7 @@ class OnnxEmbedder:
 
 
 def open_embedder(name: str) -> OnnxEmbedder:
-    """Find and load an embedding model.
-
-    Args:
-        name: A name of the catalogue.
-
-    Returns:
-        The model.
-
-    Raises:
-        WeightsError: If it is unknown, not here, not for embeddings, or damaged.
-    """
+    """Find an embedding model of the catalogue as `resolve` does, with its errors, and load it."""
     return OnnxEmbedder(resolve(name, "embedding"))
 
 
@@ -97,15 +87,5 @@ class OnnxReranker:
 
 
 def open_reranker(name: str) -> OnnxReranker:
-    """Find and load a reranker.
-
-    Args:
-        name: A name of the catalogue.
-
-    Returns:
-        The model.
-
-    Raises:
-        WeightsError: If it is unknown, not here, not a reranker, or damaged.
-    """
+    """Find a reranker of the catalogue as `resolve` does, with its errors, and load it."""
     return OnnxReranker(resolve(name, "reranker"))

@@ -1,4 +1,4 @@
-"""llama.cpp in this process: one instance of a model, which all threads share; its own queue puts them in order."""
+"""llama.cpp in this process: one instance of a model, which all threads share, one after the other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Opening:
     """The cores that it uses; None leaves it to llama.cpp, which takes the physical ones."""
 
 
-_opened: dict[Opening, Any] = {}
+_opened: dict[Opening, tuple[Any, threading.Lock]] = {}
 _lock = threading.Lock()
 _running: set[threading.Thread] = set()
 _ending = threading.Event()
@@ -88,14 +88,15 @@ def complete(opening: Opening, request: Mapping[str, Any], take: Callable[[dict[
     Args:
         opening: The model; it is loaded at its first request and then kept.
         request: What is asked.
-        take: Is given each chunk, also while the prompt is read; True stops the generation.
+        take: Is given an empty chunk when it is this request's turn, and then each chunk, also while the prompt is
+            read; True stops the generation.
 
     Raises:
         PromptTooLong: If the context is too short for the prompt.
         ModelError: If the runtime refuses the request, such as a schema that it cannot enforce.
         WeightsError: If the model cannot be loaded.
     """
-    server = _open(opening)
+    server, turn = _open(opening)
     problems: list[Exception] = []
     timings: dict[str, int] = {}
 
@@ -111,16 +112,20 @@ def complete(opening: Opening, request: Mapping[str, Any], take: Callable[[dict[
             problems.append(problem)
             return True
 
-    _running.add(threading.current_thread())
-    try:
-        asked = {**request, "stream": True, "return_progress": True, "timings_per_token": True}
-        server.handle_chat_completions({**asked, "stream_options": {"include_usage": True}}, on_chunk)
-    except (RuntimeError, ValueError) as error:
-        raise ModelError(
-            f"{opening.file.name} cannot do what was asked: {' '.join(str(error).split())[:300]}"
-        ) from None
-    finally:
-        _running.discard(threading.current_thread())
+    # Not the runtime's own queue: it reads a piece of the prompt of each request that nobody waits for any more.
+    with turn:
+        _running.add(threading.current_thread())
+        try:
+            if take({}) or _ending.is_set():
+                return
+            asked = {**request, "stream": True, "return_progress": True, "timings_per_token": True}
+            server.handle_chat_completions({**asked, "stream_options": {"include_usage": True}}, on_chunk)
+        except (RuntimeError, ValueError) as error:
+            raise ModelError(
+                f"{opening.file.name} cannot do what was asked: {' '.join(str(error).split())[:300]}"
+            ) from None
+        finally:
+            _running.discard(threading.current_thread())
     if problems:
         raise problems[0]
 
@@ -144,10 +149,11 @@ def _end() -> None:
         thread.join(30)
 
 
-def _open(opening: Opening) -> Any:
+def _open(opening: Opening) -> tuple[Any, threading.Lock]:
+    """The model, and what a request holds while it is its turn."""
     with _lock:
         if opening not in _opened:
-            _opened[opening] = _load(opening)
+            _opened[opening] = _load(opening), threading.Lock()
         return _opened[opening]
 
 

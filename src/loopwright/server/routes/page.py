@@ -26,8 +26,8 @@ UNBUILT = """<!doctype html>
 <head><meta charset="utf-8"><title>Loopwright</title></head>
 <body>
 <h1>Loopwright</h1>
-<p>The server works; its page was not built. In the repository: run <code>scripts/build_devtools</code>, and start the
-server again.</p>
+<p>The server works; its page was not built. In the repository: run <code>scripts/build_devtools</code>, install again
+if you installed from there (<code>pip install ".[server]"</code>), and start the server again.</p>
 <p>What it can do stands in <a href="/openapi.json">/openapi.json</a>.</p>
 </body>
 </html>

@@ -282,16 +282,8 @@ def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:
 async def compare_runs(a: ComparedId, b: ComparedId, context: Here) -> Comparison:
     """What two runs have in common, what not, and which came out better."""
     one, other = await context.hub.known(a), await context.hub.known(b)
-    states = await _final_state(context, a), await _final_state(context, b)
-    return await context.hub.store.aside(_compared, context.hub.store, one, other, states)
+    return await context.hub.store.aside(_compared, context.hub.store, one, other)
 
 
-async def _final_state(context: Context, run_id: str) -> dict[str, Any]:
-    checkpoints = await context.hub.checkpoints(run_id)
-    return await context.hub.state(run_id, checkpoints[-1].checkpoint_id) if checkpoints else {}
-
-
-def _compared(
-    store: RunStore, one: RunRecord, other: RunRecord, states: tuple[dict[str, Any], dict[str, Any]]
-) -> Comparison:
-    return compare(one, [*logged(store, one.id)], states[0], other, [*logged(store, other.id)], states[1])
+def _compared(store: RunStore, one: RunRecord, other: RunRecord) -> Comparison:
+    return compare(one, [*logged(store, one.id)], other, [*logged(store, other.id)])

@@ -20,6 +20,7 @@ from loopwright.server.given import Given
 from loopwright.server.problems import MISSING, PROBLEM, Problem
 from loopwright.workflows import api
 from loopwright.workflows.api import Example
+from loopwright.workflows.texts import read_texts
 
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
@@ -98,21 +99,31 @@ async def delete_evaluation(workflow: str, questions: str, version: str, context
 async def run_workflow(workflow: str, context: Here, request: Request) -> RunRecord:
     """Run a workflow and answer in one reply; the body is its input, as JSON or as a form, files in it as such."""
     hosted = context.workflow(workflow)
-    if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        given: dict[str, Any] = {}
-        async with request.form() as form:
-            for key, value in form.multi_items():
-                given[key] = (await context.uploads.keep(value)).id if isinstance(value, UploadFile) else value
-    else:
-        try:
+    try:
+        if request.headers.get("content-type", "").startswith("multipart/form-data"):
+            given = _body.validate_python(await _form(context, hosted, request))
+        else:
             given = _body.validate_json(await request.body())
-        except ValidationError as error:
-            raise InputError(f"the body is no JSON object: {problem_lines(error)[0]}") from None
+    except ValidationError as error:
+        raise InputError(f"the body is no input: {problem_lines(error)[0]}") from None
     run = await context.hub.start(hosted.name, given)
     record = await context.hub.until_ended(run.id)
     if record.status != "finished" or record.outcome is None:
         raise failure_of(record).exception
     return record
+
+
+async def _form(context: Context, hosted: api.Workflow[Any], request: Request) -> dict[str, Any]:
+    fields = hosted.input_schema["properties"].items()
+    lists = [key for key, of in fields if any(kind.get("type") == "array" for kind in (of, *of.get("anyOf", ())))]
+    given: dict[str, Any] = {}
+    async with request.form() as form:
+        for key, value in form.multi_items():
+            if isinstance(value, UploadFile) and not (value.filename or value.size):
+                continue  # what a browser sends for a file that nobody chose
+            told = (await context.uploads.keep(value)).id if isinstance(value, UploadFile) else value
+            given[key] = [*given.get(key, ()), told] if key in lists else told
+    return read_texts(hosted.Input, given)
 
 
 async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:

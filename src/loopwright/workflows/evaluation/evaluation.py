@@ -10,6 +10,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from loopwright.engine import BoundedGraph, arun, bounded
 from loopwright.engine.events.schema import LoopDecided
 from loopwright.engine.nodes.policy import cause_of
@@ -22,6 +24,8 @@ from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation,
 from loopwright.workflows.evaluation.scores import scores_of
 from loopwright.workflows.runtime import prices, usage_of_the_run
 
+_SCORES = TypeAdapter(dict[str, float | None])
+_RATED = TypeAdapter(tuple[float | None, dict[str, float]])
 AT_ONCE = 4
 """Questions that are asked at the same time."""
 
@@ -75,7 +79,8 @@ async def aevaluate(
     """Ask without blocking the event loop; see `evaluate`."""
     folder = questions.parent if isinstance(questions, Path) else Path()
     if isinstance(questions, Path):
-        questions = read_questions(questions, list(workflow.Input.model_fields), workflow.expected, limit=limit)
+        fields = dict.fromkeys((*workflow.input_schema["properties"], *workflow.Input.model_fields))
+        questions = read_questions(questions, list(fields), workflow.expected, limit=limit)
     asker = _Asker(workflow, folder, at_once, on_progress)
     questions = questions[:limit]
     await asyncio.to_thread(asker.check, questions)
@@ -174,15 +179,19 @@ class _Asker:
         passes: Counter[str] = Counter()
         # Nothing that one question does may end the evaluation.
         try:
-            result = await arun(graph, prepared.graph_input)
+            result = self._workflow.ended(await arun(graph, prepared.graph_input))
             outcome, _ = await prepared.ended(result)
             decided = (event for event in result.events if isinstance(event, LoopDecided))
             passes.update(event.loop for event in decided if event.decision == "granted")
         except Exception as error:
             outcome = Outcome(status="failed", error=_told(error))
         used = usage_of_the_run.get()
-        own = self._workflow.score(question.expected, outcome)
-        people, ranked = self._workflow.rated(question.expected, outcome) or (None, {})
+        own, people, ranked = {}, None, {}
+        try:
+            own = _SCORES.validate_python(self._workflow.score(question.expected, outcome))
+            people, ranked = _RATED.validate_python(self._workflow.rated(question.expected, outcome) or (None, {}))
+        except Exception as error:
+            outcome = outcome.model_copy(update={"error": outcome.error or f"it cannot be scored: {_told(error)}"})
         return EvaluatedAnswer(
             id=question.id,
             kind=question.kind,

@@ -55,7 +55,8 @@ def read_questions(
 ) -> list[Question]:
     """Read questions, one JSON object a line; empty lines are nothing.
 
-    A line has an ``id``, perhaps a ``kind``, the workflow's own input fields, and ``expected``.
+    A line has an ``id``, perhaps a ``kind``, the workflow's own input fields, and ``expected``. The input may also
+    stand by itself under ``input``, where a field of it is called as one of these; not if one is called ``input``.
 
     Args:
         path: The file.
@@ -95,8 +96,9 @@ def _question(line: str, where: str, fields: Collection[str], own: Collection[st
         if not isinstance(given, dict):
             raise ValueError("it is no JSON object")
         about = {key: given.pop(key) for key in ("id", "kind", "expected") if key in given}
-        _refuse_unknown("key", given, fields, ("id", "kind", "expected"))
-        question = Question.model_validate({**about, "input": given})
+        alone = given.keys() == {"input"} and "input" not in fields
+        question = Question.model_validate({**about, "input": given["input"] if alone else given})
+        _refuse_unknown("key", question.input, fields, () if alone else ("id", "kind", "expected"))
         _refuse_unknown("key of expected", question.expected.own, Expected.model_fields, own)
     except (ValueError, RecursionError) as error:
         problem = "; ".join(problem_lines(error)) if isinstance(error, ValidationError) else str(error)

@@ -144,7 +144,7 @@ def batch(
         int | None, typer.Option("--workers", "-w", min=1, help="Processes; by default one for each processor.")
     ] = None,
     engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="Processes of this machine, or a Ray cluster (loopwright[ray]).")
+        Literal["local", "ray"], typer.Option(help="Processes of this machine, or a Ray cluster (loopwright\\[ray]).")
     ] = "local",
     address: Annotated[
         str | None, typer.Option(help="The Ray cluster: 'auto', HOST:PORT; without it, one is started here.")

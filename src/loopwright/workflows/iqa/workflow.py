@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from operator import index
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack, cast
@@ -20,7 +21,7 @@ from loopwright.engine import arun as engine_arun
 from loopwright.engine import run as engine_run
 from loopwright.engine import stream as engine_stream
 from loopwright.engine.events.schema import LoopDecided, NodeStarted, Told
-from loopwright.errors import InputError, unknown_name_message
+from loopwright.errors import unknown_name_message
 from loopwright.workflows.api import (
     UPLOAD,
     ClientEvent,
@@ -144,24 +145,17 @@ class IQAWorkflow(Workflow[Services]):
         Raises:
             InputError: If a picture is neither.
         """
-        places = {key: self._place(key, getattr(given, key), uploads) for key in ("image", "reference")}
+        reference = given.reference and self.placed("reference", given.reference, uploads)
         graph_input = initial_state(
             self.services.config,
             given.query,
-            places["image"] or "",
-            reference_path=places["reference"],
+            self.placed("image", given.image, uploads),
+            reference_path=reference,
             region=given.region,
             max_replan_iterations=given.max_replan_iterations,
         )
         graph_input["sample_id"] = run_id
         return graph_input
-
-    def _place(self, key: str, named: str | None, uploads: Mapping[str, Path]) -> Path | None:
-        found = None if named is None else uploads.get(named) or self.samples.get(named)
-        if named is not None and found is None:
-            samples = ", ".join(self.samples)
-            raise InputError(f"{key} is {named!r}: give the id of an uploaded picture, or one of {samples}")
-        return found
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run; see `start`."""
@@ -322,14 +316,22 @@ def visualize_graph(graph: BoundedGraph | None = None, folder: str | Path | None
     return mermaid(topology)
 
 
+@cache
+def _without_config() -> Services:
+    """The services for who gives none, so that the graph is proved once."""
+    return Services.of(IQAConfig())
+
+
 def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOptions]) -> Session:
     unknown = set(options) - set(PipelineOptions.__annotations__)
     if unknown:
         raise TypeError(unknown_name_message("option", min(unknown), PipelineOptions.__annotations__))
-    services = options.get("services") or Services.of(options.get("config") or IQAConfig())
-    if config := options.get("config"):
-        services = Services(config, services.models, opened=services.opened)
-    workflow = IQAWorkflow(services)
+    config = options.get("config")
+    services = options.get("services") or (Services.of(config) if config else _without_config())
+    if config in (None, services.config):
+        workflow = services.opened.once(f"workflow of {id(services)}", lambda: IQAWorkflow(services))
+    else:
+        workflow = IQAWorkflow(Services(config, services.models, opened=services.opened))
     pictures = {"image": image_path, "reference": options.get("reference_path")}
     places = {key: Path(at_home(path)) for key, path in pictures.items() if path}
     numbers = {key: options.get(key) for key in ("max_replan_iterations", "region")}

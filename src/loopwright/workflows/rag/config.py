@@ -92,7 +92,7 @@ class NodeTimeouts(Section):
     retrieval: PositiveFloat = 60.0
     """Searching the knowledge graph."""
     web: PositiveFloat = 120.0
-    """Searching the web, with all pages."""
+    """Searching the web."""
     model: PositiveFloat = 120.0
     """A node that asks a chat model, with all its calls."""
 

@@ -103,9 +103,9 @@ def _store(services: Services) -> AbstractContextManager[KnowledgeStore]:
     from loopwright.retrieval.stores import open_store
 
     try:
-        return nullcontext(services.store)
+        # The services open only what is there, and show the sample meanwhile; the first documents make it.
+        return open_store(services.config.rag.store) if services.shows_sample else nullcontext(services.store)
     except StoreError:
-        # The services open only what is there; the first documents make it.
         return open_store(services.config.rag.store)
 
 

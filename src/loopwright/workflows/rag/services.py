@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from langchain_core.language_models import BaseChatModel
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from loopwright.retrieval.protocols import Reranker
 from loopwright.retrieval.retriever import Retriever
+from loopwright.retrieval.stores import KnowledgeStore
 from loopwright.retrieval.web import WebSearch, open_search
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.stored import StoredServices
@@ -31,6 +33,8 @@ class Services(StoredServices[RAGConfig]):
     """The configuration."""
     given_search: WebSearch | None = None
     """The web search; None takes the configured one, if any."""
+    shows_sample: bool = False
+    """Whether the sample answers for as long as nothing is in the store that is configured, a file."""
 
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, or None; a small one on this machine speaks beside the quotes and nowhere else."""
@@ -46,6 +50,25 @@ class Services(StoredServices[RAGConfig]):
         As a grader it says yes to what is wrong, and as the writer of answers it makes up what the quotes do not say.
         """
         return any(name.startswith("local:") for name in self.models.models_of(node)[:1])
+
+    @property
+    def store(self) -> KnowledgeStore:
+        """The knowledge store; the sample's, in memory, until the first documents are read in.
+
+        Raises:
+            StoreError: If it cannot be opened.
+        """
+        if self.shows_sample and self.is_empty:
+            from loopwright.workflows.rag.sources.sample import sample_store
+
+            return self.opened.entered("sample", sample_store)
+        self.shows_sample = False
+        return super().store
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the store that is configured, a file, holds no document yet."""
+        return not (Path(self.config.rag.store.partition(":")[2]).exists() and super().store.documents(limit=1))
 
     @property
     def embedding(self) -> str | None:
@@ -72,7 +95,8 @@ class Services(StoredServices[RAGConfig]):
             StoreError: If the store cannot be opened.
             WeightsError: If a model's files are not there.
         """
-        return self.opened.once("retriever", lambda: Retriever(self.store, embedder=self.embedder))
+        store = self.store
+        return self.opened.once(f"retriever of {id(store)}", lambda: Retriever(store, embedder=self.embedder))
 
     @property
     def web_search(self) -> WebSearch | None:

@@ -200,22 +200,13 @@ class RagWorkflow(Workflow[Services]):
 
     @classmethod
     def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
-        """Open the store that is configured; where none is named and none was made yet, the sample."""
-        settings = RAGConfig.load(config, overrides)
-        store = settings.rag.store
-        if store == RAGSection.model_fields["store"].default and not Path(store.partition(":")[2]).exists():
-            told = "this is the sample, and what is added to it is gone at the end; `loopwright rag ingest` reads yours"
-            logger.warning("no documents were read yet: %s", told)
-            return cls.sample(settings)
-        return cls(Services.of(settings))
-
-    @classmethod
-    def sample(cls, config: RAGConfig | None = None) -> Self:
-        """The same over the made-up town that comes with the package, read into a store in memory."""
-        services = Services.of(config or RAGConfig())
-        from loopwright.workflows.rag.sources.sample import sample_store
-
-        services.opened.entered("store", sample_store)
+        """Open the store that is configured; where none is named and nothing was read in yet, the sample."""
+        services = Services.of(RAGConfig.load(config, overrides))
+        store = services.config.rag.store
+        services.shows_sample = store == RAGSection.model_fields["store"].default and services.is_empty
+        if services.shows_sample:
+            told = "a made-up town is asked about until `loopwright rag ingest` or POST /rag/ingest reads yours into"
+            logger.warning("no documents were read yet: %s %s", told, store)
         return cls(services)
 
     def uncitable(self, names: Sequence[str]) -> Sequence[str]:
@@ -404,7 +395,8 @@ async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIter
     given = options.get("services")
     if given and options.get("config") not in (None, given.config):
         raise TypeError("config and services were given, and differ: make the services with Services.of(config)")
-    workflow = RagWorkflow(given or Services.of(options.get("config") or RAGConfig()))
+    services = given or Services.of(options.get("config") or RAGConfig())
+    workflow = services.opened.once(f"workflow of {id(services)}", lambda: RagWorkflow(services))
     try:
         said = cast("dict[str, Any]", options)
         asked = {key: said[key] for key in _ASKED if said.get(key) is not None}

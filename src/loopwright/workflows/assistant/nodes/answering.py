@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages import AIMessage
 
 from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.errors import ModelError
-from loopwright.models.usage import model_name
+from loopwright.models.conversation import awritten
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
 from loopwright.workflows.assistant.answer.listing import Known, chosen, list_answer
@@ -55,22 +55,12 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
         records=shown_hits(shown),
         notes="\n".join(f"- {untrusted_line(note)}" for note in asked_of(state).notes) or "none",
     )
-    name = model_name(chat)
     ids = [each.record.id for each in shown]
     telling = Telling(ids)
-    whole: AIMessageChunk | None = None
-    try:
-        async for piece in chat.astream(text):
-            whole = piece if whole is None else whole + piece
-            telling.add(piece.text)
-    except Exception:
-        services.usage.record_failure(model=name, node=GENERATE_RESPONSE)
-        raise
-    if whole is not None:
-        services.usage.record(whole, model=name, node=GENERATE_RESPONSE)
+    await awritten(chat, text, usage=services.usage, node=GENERATE_RESPONSE, tell=telling.add)
     answer = telling.end()
     if not answer:
-        raise ModelError(f"{name} wrote no answer")
+        raise ModelError("the chat model wrote no answer")
     cited = referenced(answer, ids)
     used = [each for each in shown if each.record.id in cited]
     status, _told = chosen(asked_of(state), used, (), services.config.assistant.search.score_threshold)

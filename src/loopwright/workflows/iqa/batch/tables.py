@@ -13,11 +13,11 @@ from typing import Any, Literal, cast
 
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import BackendError, InputError, unknown_name_message
+from loopwright.files import complete
 from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.report import ReportRow
-from loopwright.workflows.iqa.report.writing import complete
 from loopwright.workflows.iqa.schemas import ExecutorOutput, ToolLog
 from loopwright.workflows.iqa.tools.registry import all_tools
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-import os
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -17,6 +15,7 @@ from typing import Any, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from loopwright.files import complete
 from loopwright.workflows.iqa.answer.fusion import level_name, level_of
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.report.pictures import pictures
@@ -74,19 +73,6 @@ def write_report(rows: Sequence[ReportRow], path: Path, *, title: str, overview:
     ):
         file.writelines(pieces)
     return path
-
-
-@contextmanager
-def complete(path: Path) -> Generator[Path]:
-    """A place to write a file to, which appears under its name only when it is complete; an older one is replaced."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield unfinished
-        with unfinished.open("r+b") as file:  # Windows syncs only what may be written
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _number(value: float | None) -> str:

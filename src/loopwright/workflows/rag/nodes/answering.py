@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
 from loopwright.engine.events.schema import TextStreamed, emit
-from loopwright.models.fallback import answering_name
-from loopwright.models.usage import model_name
+from loopwright.models.conversation import awritten
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.rag.answer.citations import cite, joined
@@ -121,20 +119,9 @@ async def _written(
     """A chat model's draft, told piece by piece as it comes, but for a short one that stands beside quotes."""
     question, passages = untrusted_line(asked_of(state)), numbered(evidence)
     text = services.prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))
-    name = model_name(chat)
     options: dict[str, Any] = {"max_tokens": _SHORT} if short else {}
-    whole: AIMessageChunk | None = None
-    try:
-        async for piece in chat.astream(text, **options):
-            whole = piece if whole is None else whole + piece
-            _tell("" if short else piece.text)
-    except Exception:
-        services.usage.record_failure(model=name, node=NODE)
-        raise
-    if whole is None:
-        return ""
-    services.usage.record(whole, model=answering_name(chat, whole), node=NODE)
-    return whole.text
+    tell = None if short else _tell
+    return await awritten(chat, text, usage=services.usage, node=NODE, tell=tell, **options)
 
 
 def _tell(text: str) -> None:

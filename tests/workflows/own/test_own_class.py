@@ -1,0 +1,109 @@
+"""A workflow that is one class, with what the defaults of `Workflow` make of it."""
+
+import json
+import operator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.types import interrupt
+from pydantic import Field
+from shapes import graph
+
+from loopwright import bounded
+from loopwright.config import Section
+from loopwright.diagram.shown import NodeInfo
+from loopwright.engine import BoundedGraph, RunResult, arun
+from loopwright.errors import ConfigError, InputError
+from loopwright.workflows.api import Outcome, Upload, Workflow, WorkflowInput
+from loopwright.workflows.evaluation import aevaluate
+from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.sections import WorkflowConfig
+
+
+class Note(TypedDict, total=False):
+    photo: str
+    summary: str
+    tone: str
+    steps: Annotated[list[str], operator.add]
+
+
+class Noting(Workflow):
+    """Says how long a file is, in a tone."""
+
+    name = "note-it"
+
+    class Input(WorkflowInput):
+        tone: str
+        photo: Upload | None = Field(default=None, alias="picture")
+
+    class Config(WorkflowConfig):
+        class Own(Section):
+            words: int = 3
+
+        note_it: Own = Own()
+
+    nodes: Mapping[str, NodeInfo] = {"read": NodeInfo(label="Read", has_llm=True)}
+
+    def build(self, services: Any) -> BoundedGraph:
+        def read(state: Note) -> Note:
+            if state["tone"] == "ask":
+                interrupt("how?")
+            return {"summary": f"{len(Path(state['photo']).read_text())} letters"}
+
+        return bounded(graph("START-read read-END", Note, read=read))
+
+    def score(self, expected: Expected, outcome: Outcome) -> dict[str, float | None]:
+        return {"length": float(len(outcome.details["summary"])), **({"kind": "good"} if outcome.error else {})}
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    (tmp_path / "a.png").write_text("four")
+    return tmp_path / "a.png"
+
+
+async def test_files_are_handed_on_as_paths_and_none_but_uploads_are_taken(photo):
+    hosted = Noting.open()
+    run = hosted.run({"tone": "formal", "picture": "id1"}, {"id1": photo}, "r")
+    outcome, _ = await run.ended(await arun(hosted.graph(None), run.graph_input))
+    assert outcome.answer == "4 letters", "what was given, and left as it was, is no answer"
+    assert hosted.places == {"photo"}
+    with pytest.raises(InputError, match="photo is '/etc/hostname', and there is no such file"):
+        hosted.run({"tone": "formal", "picture": "/etc/hostname"}, {}, "r")
+
+
+def test_a_section_of_its_own_goes_with_models_for_its_nodes():
+    hosted = Noting.open(overrides={"note_it.words": 5, "models.read": "scripted:x"})
+    assert hosted.services.config.note_it.words == 5
+    assert hosted.models is not None
+    assert hosted.models.models_of("read") == ("scripted:x",)
+    with pytest.raises(ConfigError, match="note_it"):
+        Noting.open(overrides={"note-it.words": 5})
+    with pytest.raises(ConfigError, match=r"note_it\.wrods"):
+        Noting.open(overrides={"note_it.wrods": 5})
+    assert Noting.open(overrides={"langgraph.recursion_limit": 7}).graph(None).config["recursion_limit"] == 7
+
+
+async def test_who_stops_to_ask_and_who_cannot_be_scored_end_no_evaluation(photo):
+    hosted, questions = Noting.open(), photo.with_name("q.jsonl")
+    with pytest.raises(InputError, match="stopped to ask a person"):
+        [event async for event in hosted.follow(hosted.run({"tone": "ask"}, {}, "r"))]
+    asked = [{"tone": "ask"}, {"tone": "x"}, {"tone": "x", "picture": "a.png"}]
+    questions.write_text("\n".join(json.dumps({"id": str(n), **each}) for n, each in enumerate(asked)))
+    outcomes = (await aevaluate(hosted, questions)).outcomes
+    assert [each.status for each in outcomes] == ["failed", "failed", ""]
+    assert "stopped to ask" in str(outcomes[0].error)
+    assert (outcomes[1].scores, outcomes[2].scores) == ({}, {"length": 9.0})
+
+
+async def test_a_file_has_a_field_of_its_own_and_an_outcome_is_one():
+    class Listed(WorkflowInput):
+        photos: list[Upload]
+
+    with pytest.raises(TypeError, match="a field of its own"):
+        type("Wrong", (Noting,), {"Input": Listed}).open()
+    silent = type("Silent", (Noting,), {"outcome": lambda self, state: None}).open()
+    with pytest.raises(TypeError, match="no Outcome"):
+        await silent.run({"tone": "x"}, {}, "r").ended(RunResult({}, ()))
