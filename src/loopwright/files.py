@@ -22,8 +22,9 @@ def complete(path: Path, unfinished: Path | None = None) -> Generator[Path]:
         with unfinished.open("r+b") as file:  # Windows syncs only what may be written
             os.fsync(file.fileno())
         unfinished.replace(path)
-    finally:
+    except BaseException:
         unfinished.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 

@@ -41,6 +41,7 @@ _OWN: dict[str, tuple[Any, Any]] = {
     "as_json": (AsJson, False),
 }
 """The parameters that every workflow's command has: name -> kind and default."""
+_NUMBERS: dict[Any, str] = {int: "INTEGER", float: "NUMBER"}
 _FLAGS = {"--help", *(get_args(kind)[1].default for kind, _ in _OWN.values())}
 
 
@@ -114,7 +115,7 @@ def _options(model: type[BaseModel], *above: str, within: tuple[Any, ...] = ()) 
         # A mapping or what its author left open cannot be said in words but as JSON.
         is_json = section or origin in (dict, Any)
         taken: Any = str
-        metavar: str | None = "JSON" if is_json else {int: "INTEGER", float: "NUMBER"}.get(origin, "TEXT")
+        metavar: str | None = "JSON" if is_json else _NUMBERS.get(origin, "TEXT")
         if kind is bool:
             taken, metavar = bool, None
         elif origin is tuple and parts and parts[-1] is not Ellipsis:
@@ -149,7 +150,7 @@ def _given(model: type[BaseModel], values: Iterable[tuple[Any, ...]]) -> dict[st
         for section in above:
             inside = inside.setdefault(section, {})
         inside[last] = [*value] if isinstance(value, tuple | list) else value
-        if is_json:
+        if is_json and isinstance(value, str):
             with suppress(ValueError):
                 inside[last] = json.loads(value)
     return read_texts(model, given)

@@ -401,6 +401,8 @@ class LastValues:
         """The mode of a chunk that does not name it. No node is called as a state key: LangGraph refuses that."""
         if len(self._modes) == 1:
             return self._modes[0]
+        if isinstance(self._keys, str):  # a state of one value, which no update is
+            return "values" if "values" in self._modes and not isinstance(payload, dict) else ""
         shows_state = isinstance(payload, dict) and payload.keys() <= {*self._keys, STOP_REASON}
         return "values" if "values" in self._modes and shows_state else ""
 

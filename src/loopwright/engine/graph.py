@@ -104,8 +104,10 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             except Exception as error:
                 updates = course.ending(error)
             if course.saver and DISPATCHER in self.nodes:
-                super().bulk_update_state(course.place, updates)
-                course.last.keep(self.get_state(course.place).values)
+                for update in updates:  # each with the run's configuration: its metadata, its attempt's number
+                    super().bulk_update_state(course.place, [update])
+                if len(updates) > 1:  # what finished beside a refused call; of a step limit the stream told all
+                    course.last.keep(self.get_state(course.place).values)
             yield from course.told()
             if not course.goes_on:
                 return
@@ -133,8 +135,10 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             finally:
                 await asyncio.gather(*course.notes)
             if course.saver and DISPATCHER in self.nodes:
-                await super().abulk_update_state(course.place, updates)
-                course.last.keep((await self.aget_state(course.place)).values)
+                for update in updates:
+                    await super().abulk_update_state(course.place, [update])
+                if len(updates) > 1:
+                    course.last.keep((await self.aget_state(course.place)).values)
             for chunk in course.told():
                 yield chunk
             if not course.goes_on:

@@ -160,19 +160,21 @@ class WatchedNode(Runnable[Any, Any]):
         if not isinstance(item, Command) or item.graph == Command.PARENT:
             self._warn_of_books(item)
             return item
-        self._warn_of_books(item.update)
+        if self._warn_of_books(item.update):  # of a graph without keys, LangGraph would take them
+            update = cast("dict[str, Any]", item.update)
+            item = _changed(item, update={key: update[key] for key in update if key not in HIDDEN})
         gotos = _gotos(item)
         ways, waiting = self.ways.through(gotos)
         write_beside(config, {REQUESTS: waiting} if waiting else {})
         return item if ways == gotos else _changed(item, goto=ways)
 
-    def _warn_of_books(self, update: Any) -> None:
-        """Say that LangGraph drops what only the engine writes: no node can start its own ledger anew."""
-        if not isinstance(update, dict) or HIDDEN.isdisjoint(cast("dict[str, Any]", update)):
-            return
-        for key in HIDDEN.intersection(cast("dict[str, Any]", update)):
+    def _warn_of_books(self, update: Any) -> bool:
+        """Say that what only the engine writes is dropped: no node can start its own ledger anew."""
+        books = HIDDEN.intersection(cast("dict[str, Any]", update)) if isinstance(update, dict) else ()
+        for key in books:
             node = self.ways.node
             logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", node, key)
+        return bool(books)
 
     def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
         """Look at the Command that a graph inside sent to this graph; one for a graph further out goes on as it is."""

@@ -169,11 +169,7 @@ class RunReader:
             await _heard(news, min(left, LOOK))
 
     def changed(self, run_id: str | None) -> None:
-        """Wake those who wait for something new.
-
-        Args:
-            run_id: Of this run; None for all runs.
-        """
+        """Wake those who wait for something new of a run; None: of all runs."""
         for event in [*self._news.values()] if run_id is None else filter(None, [self._news.pop(run_id, None)]):
             event.set()
 

@@ -46,11 +46,7 @@ class Recorder:
     """Turns the events of one run into those that are kept. What it is given may hold any value."""
 
     def __init__(self, run: Run) -> None:
-        """Begin with nothing known.
-
-        Args:
-            run: Knows how developers read a value of the state.
-        """
+        """Begin with nothing known; the run knows how developers read a value of the state."""
         self._run = run
         self.failed_node: str | None = None
         """The last node that failed, if one did."""
@@ -66,11 +62,7 @@ class Recorder:
         self._passed_over: set[str] = set()
 
     def replay(self, event: RunEvent) -> None:
-        """Take in what was kept earlier.
-
-        Args:
-            event: An event of the run's log; they are given in order.
-        """
+        """Take in an event of the run's log, which was kept earlier; they are given in order."""
         self._run.replay(event)
         if isinstance(event, NodeStarted | NodeFinished):
             self._visits[event.node] = max(self._visits[event.node], event.visit)

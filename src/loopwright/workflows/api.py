@@ -334,11 +334,7 @@ class Workflow(ABC, Generic[S]):
     """Name -> type of what its own clients' streams hold, for the description of the server."""
 
     def __init__(self, services: S) -> None:
-        """Prepare; no graph is made and nothing is opened yet.
-
-        Args:
-            services: What its nodes need; closed by `close`.
-        """
+        """Prepare; no graph is made and nothing is opened yet. What its nodes need is closed by `close`."""
         self.services = services
         """What its nodes need besides the state."""
         self.models = services.models

@@ -15,7 +15,7 @@ from shapes import State
 
 from loopwright.engine import Backoff, BoundedGraph, Budget, Loop, bounded
 from loopwright.errors import BrokenAssumptionError
-from loopwright.testing import ManualClock
+from loopwright.testing import ManualClock, ScriptedChatModel
 
 hows = pytest.mark.parametrize("how", ["sync", "async"])
 
@@ -111,3 +111,20 @@ def test_nor_beyond_those_of_a_run_around_it(own: Budget | None) -> None:
         final = bounded(outer, budget=Budget(seconds=5)).invoke({"log": []})
     assert clock.now() < 5
     assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("run", 5)
+
+
+@hows
+async def test_what_a_graph_inside_did_before_its_limit_stays_under_a_budget_around_it(how: str) -> None:
+    inner = round_trip().with_config(recursion_limit=3)
+    outer = bounded(shapes.graph("START-inner", inner=inner), budget=Budget(model_calls=5))
+    assert (await invoked(outer, how))["log"] == ["a", "b"]
+
+
+@hows
+async def test_the_end_of_a_spent_budget_has_the_runs_metadata(how: str) -> None:
+    model = ScriptedChatModel("again", repeat_last=True)
+    made = shapes.graph("START-a a?a a?END", routes={"a": lambda _: "a"}, a=lambda _: {"log": [model.invoke("?").text]})
+    app = bounded(made, limit=9, budget=Budget(model_calls=2), checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "t"}, "metadata": {"user": "x"}}
+    assert (await invoked(app, how, config))["stop_reason"]["resource"] == "model_calls"
+    assert app.get_state(config).metadata["user"] == "x"

@@ -206,7 +206,13 @@ class _Watch:
             self._interrupted |= not place and "__interrupt__" in payload
             # A visit whose result was known is not told to end, and no update says whose it is.
             for node in payload.keys() - {"__metadata__"} if "__metadata__" in payload else ():
-                self._known[place + node, within].append(payload[node])
+                wrote = payload[node]
+                if isinstance(wrote, list) and all(
+                    isinstance(part, dict) and len(cast("dict[str, Any]", part)) == 1
+                    for part in cast("list[Any]", wrote)
+                ):
+                    wrote = {key: part[key] for part in wrote for key in part}  # a key that was written twice
+                self._known[place + node, within].append(wrote)
                 yield from self._known_visits(place + node, within)
         elif mode == "custom" and not schema.is_told(payload):
             if self._states:

@@ -79,7 +79,7 @@ def loop_name(target: str, graph: str | None) -> str:
     """What to call the loop at a node: the node's name, or the agent's where the node is a middleware's hook."""
     if "." in target or target.startswith("_"):
         called = graph if graph and graph != "LangGraph" else ""
-        target = re.sub(r"^\.+|[:|\s]+", " ", called).strip() or "agent"
+        target = re.sub(r"[:|\s]+", " ", called).strip(" ").lstrip(". ") or "agent"
     return "run again" if target == "run" else target  # a loop's scope of that name is the whole run
 
 

@@ -63,11 +63,7 @@ class VectorMatrices:
     """The vectors of each model as a matrix in memory, read anew when the store has changed."""
 
     def __init__(self, decode: Callable[[Sequence[Any]], NDArray[np.float32]]) -> None:
-        """Read nothing yet.
-
-        Args:
-            decode: Makes stored values an array of shape (values, dimensions).
-        """
+        """Read nothing yet; `decode` makes stored values an array of shape (values, dimensions)."""
         self._decode = decode
         self._lock = threading.Lock()
         self._matrices: dict[str, _Matrix] = {}

@@ -20,11 +20,7 @@ class LocalJobs:
     shared = False
 
     def __init__(self, most: int) -> None:
-        """Begin empty.
-
-        Args:
-            most: How many may go on at once.
-        """
+        """Begin empty; so many may go on at once."""
         self._most = most
         self._count = 0
         self._on: dict[str, tuple[Job, str]] = {}
