@@ -18,7 +18,7 @@ from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.nodes.executor import executor_node
-from loopwright.workflows.iqa.question.places import box_of, fractions_of
+from loopwright.workflows.iqa.question.places import box_of, fractions_of, named_places
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import PlannerOutput
 from loopwright.workflows.iqa.services import Services
@@ -254,3 +254,8 @@ def test_some_soft_corners_are_a_partly(photograph, ask):
     image[:200, :200] = cv2.GaussianBlur(image[:200, :200], (0, 0), 3)
     said = ask("Are the corners softer than the centre?", image).final_answer
     assert said.startswith("Partly: ")
+
+
+@pytest.mark.parametrize("place", ["center left third", "left center third"])
+def test_the_name_of_a_place_keeps_the_order_of_its_words(place: str) -> None:
+    assert named_places(f"is the {place} sharp?") == [place]

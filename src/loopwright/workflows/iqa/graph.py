@@ -27,11 +27,7 @@ from loopwright.workflows.runtime import compiled
 
 NAME = "AgenticIQA-Pipeline"
 STAGES = ("planner", "executor", "summarizer")
-NODES: dict[str, Callable[..., Any]] = {
-    "planner": planner_node,
-    "executor": executor_node,
-    "summarizer": summarizer_node,
-}
+NODES: dict[str, Callable[..., Any]] = dict(zip(STAGES, (planner_node, executor_node, summarizer_node), strict=True))
 
 PLAN_STALL = Stall(key=plan_content)
 """A plan that is equal in every parameter ends the loop: the same work gives the same evidence."""
@@ -93,7 +89,11 @@ def build_graph(
     """
     services = services or Services.of(config or IQAConfig())
     config = config or services.config
-    _check(stages, nodes or {})
+    if not stages or tuple(stages) != STAGES[: len(stages)]:
+        raise ValueError(f"stages must be a beginning of {STAGES}, not {tuple(stages)}")
+    for name in nodes or {}:
+        if name not in stages:
+            raise ValueError(unknown_name_message("stage", name, stages))
     builder = StateGraph(AgenticIQAState, input_schema=AgenticIQAInput)
     policies = node_policies(config, stages, services.models)
     for stage in stages:
@@ -172,11 +172,3 @@ def could_pass(error: BaseException) -> bool:
     """
     cause = error.__cause__ if isinstance(error, NodeFailed) else error
     return is_transient(error) and not isinstance(cause, ModelError)
-
-
-def _check(stages: Sequence[str], nodes: Mapping[str, Any]) -> None:
-    if not stages or tuple(stages) != STAGES[: len(stages)]:
-        raise ValueError(f"stages must be a beginning of {STAGES}, not {tuple(stages)}")
-    for name in nodes:
-        if name not in stages:
-            raise ValueError(unknown_name_message("stage", name, stages))

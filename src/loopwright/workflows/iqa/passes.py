@@ -22,14 +22,7 @@ from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
 from loopwright.workflows.iqa.measuring.softness import Softness, soft_part, softened
-from loopwright.workflows.iqa.schemas import (
-    GLOBAL,
-    Box,
-    DistortionFinding,
-    ExecutorOutput,
-    PlannerOutput,
-    ToolLog,
-)
+from loopwright.workflows.iqa.schemas import GLOBAL, Box, DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 from loopwright.workflows.iqa.sources.file_facts import coder_quality
 from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.tools.execution import run_tools
@@ -133,7 +126,6 @@ class Pass:
         return evidence
 
     def _attempt(self, subtask: str, work: Callable[[], T]) -> T | None:
-        """Run one subtask; where it fails, note why and let the others go on."""
         try:
             return work()
         except Exception as error:
@@ -164,18 +156,14 @@ class Pass:
         self.notes.extend(notes)
         if self.detection.abstained:
             self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
-        self._note_softness(findings)
-        return findings
-
-    def _note_softness(self, findings: list[DistortionFinding]) -> None:
-        """Where an image that is not blurred as a whole is soft; beside a reference, the comparison shows it."""
         sharpness = (Distortion.BLURS, Distortion.SHARPNESS)
         asked = self.plan.plan.distortion_detection or any(kind_of(name) in sharpness for name in self._named())
-        blurred = any(
-            kind_of(item.type) is Distortion.BLURS and item.severity is not Severity.NONE for item in findings
-        )
-        if self.pair is None and asked and not blurred:
-            self.notes.extend([] if self.softness is None else [soft_note(self.softness)])
+        present = [item.type for item in findings if item.severity is not Severity.NONE]
+        blurred = any(kind_of(name) is Distortion.BLURS for name in present)
+        # Where an image that is not blurred as a whole is soft; beside a reference, the comparison shows it.
+        if self.pair is None and asked and not blurred and self.softness is not None:
+            self.notes.append(soft_note(self.softness))
+        return findings
 
     def _select(self, names: list[str]) -> list[Tool]:
         """The required tools; beside them, where selection is on, those that suit, the primary one first."""

@@ -22,17 +22,7 @@ from loopwright.engine import run as engine_run
 from loopwright.engine import stream as engine_stream
 from loopwright.engine.events.schema import LoopDecided, NodeStarted, Told
 from loopwright.errors import unknown_name_message
-from loopwright.workflows.api import (
-    UPLOAD,
-    ClientEvent,
-    Example,
-    NodeInfo,
-    Outcome,
-    Run,
-    Text,
-    Workflow,
-    WorkflowInput,
-)
+from loopwright.workflows.api import UPLOAD, ClientEvent, Example, NodeInfo, Outcome, Run, Text, Workflow, WorkflowInput
 from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.config import IQAConfig
@@ -135,16 +125,7 @@ class IQAWorkflow(Workflow[Services]):
         return build_graph(services=services)
 
     def start(self, given: IQAInput, uploads: Mapping[str, Path], run_id: str) -> AgenticIQAInput:
-        """What the graph is run with.
-
-        Args:
-            given: The question, and the pictures: the id of an upload, or ``sample:NAME`` for one of the samples.
-            uploads: Id of an uploaded file -> where it lies.
-            run_id: Names the run.
-
-        Raises:
-            InputError: If a picture is neither.
-        """
+        """What the graph is run with; a picture is the id of an upload, or ``sample:NAME`` for one of the samples."""
         reference = given.reference and self.placed("reference", given.reference, uploads)
         graph_input = initial_state(
             self.services.config,
@@ -184,8 +165,6 @@ _DETAILS = (
 
 
 class _IqaRun(Run):
-    """One question about one picture."""
-
     @property
     def identity(self) -> Mapping[str, Any]:
         """What is asked of which pictures, by their content."""
@@ -355,16 +334,7 @@ def initial_state(
     max_replan_iterations: int | None = None,
     region: Box | None = None,
 ) -> AgenticIQAInput:
-    """What the graph is run with.
-
-    Args:
-        config: The configuration.
-        query: The question.
-        image_path: The image.
-        reference_path: The pristine image, if there is one.
-        max_replan_iterations: Replans that are allowed; None takes the configuration's value.
-        region: Left, top, width, height in pixels, if only a part is asked about.
-    """
+    """What the graph is run with; its arguments are those of `run_pipeline`."""
     ceiling = config.langgraph.max_iterations
     limit = config.iqa.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
     if limit > ceiling:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from loopwright.config import shipped
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import capital, listed, not_blurred, spoken_names
-from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.distortions import Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
 from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.schemas import DistortionFinding
@@ -99,6 +99,4 @@ def _held(question: Question, found: list[DistortionFinding], facts: Facts) -> s
 
 
 def _suits(remedy: str, item: DistortionFinding) -> bool:
-    if remedy == "blurs":
-        return kind_of(item.type) is Distortion.BLURS
-    return item.type == remedy or kind_of(item.type).value == remedy
+    return remedy in (item.type, kind_of(item.type).value)

@@ -190,7 +190,8 @@ def _decide(question: Question, facts: Facts) -> str:
     truth = (any(known) if question.joined == "or" else all(known)) if known else None
     # What decides it comes first.
     order = sorted(judged, key=lambda each: each[0] is not truth)
-    return _with_word(truth, "; ".join(dict.fromkeys(said for _, said in order)))
+    word = UNABLE if truth is None else "Yes" if truth else "No"
+    return f"{word}: {'; '.join(dict.fromkeys(said for _, said in order))}."
 
 
 _SOMEWHERE = re.compile(r"\b(?:any|some|every)(?!one)\w*|\b(?:where|parts?|areas?|spots?)\b")
@@ -211,12 +212,6 @@ def _partly(question: Question, facts: Facts) -> str:
 _MOST = 65
 """Percent of an image from which its softness is not beside the point; a sharp photograph coded as JPEG of quality 30
 has 59."""
-
-
-def _with_word(truth: bool | None, said: str) -> str:
-    if truth is None:
-        return f"{UNABLE}: {said}."
-    return f"{'Yes' if truth else 'No'}: {said}."
 
 
 def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, str]:
@@ -286,7 +281,6 @@ def _decide_all(question: Question, facts: Facts) -> str:
 
 
 def _relevant(question: Question, facts: Facts) -> list[DistortionFinding]:
-    """What is surely there and not excluded."""
     return [item for item in facts.sure if not _is_excluded(item, question)]
 
 
@@ -425,7 +419,6 @@ _SAME = re.compile(
 
 
 def _relate(question: Question, facts: Facts) -> str:
-    """The image beside its reference."""
     if facts.plan.reference_mode is not ReferenceMode.FULL:
         names_it = re.search(
             r"\b(?:reference|original|source|master|than|two|referen\w*|vorlage|difference|differ\w*)\b", question.text

@@ -120,8 +120,6 @@ def _print(question: Question, file: Mapping[str, Any]) -> str:
 
 
 def _exif(*names: str) -> Callable[[Question, Mapping[str, Any]], str]:
-    """What the camera or its owner wrote into the file."""
-
     def told(_: Question, file: Mapping[str, Any]) -> str:
         found = ", ".join(f"{name} {file[name]}" for name in names if name in file)
         return f"By its EXIF data: {found}." if found else f"That cannot be told: the file names no {names[0]}."

@@ -6,7 +6,6 @@ Every tool's own score stays beside the answer as a baseline.
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,9 +18,6 @@ from loopwright.workflows.iqa.tools.calibration import calibrations
 
 LEVEL_NAMES: dict[int, str] = {1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent"}
 """Quality level -> its name, as in the five-point scale of ITU-R BT.500."""
-
-CUT_POINTS = (1.5, 2.5, 3.5, 4.5)
-"""A score takes the nearest level; one that lies on a cut point takes the upper level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +40,8 @@ class QualityScore:
 
 
 def level_of(score: float) -> int:
-    """The quality level, 1 to 5, nearest to a score; see `CUT_POINTS`."""
-    return bisect.bisect_right(CUT_POINTS, score) + 1
+    """The quality level, 1 to 5, nearest to a score; one halfway between two takes the upper."""
+    return min(5, max(1, math.floor(score + 0.5)))
 
 
 def level_name(score: float) -> str:

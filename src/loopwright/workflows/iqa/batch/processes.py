@@ -159,7 +159,6 @@ class _Worker(Generic[J]):
             self.connection.send((task.job,))
 
     def ending(self) -> str:
-        """How it ended."""
         self.join()
         code = self._process.exitcode or 0
         if code >= 0:

@@ -16,10 +16,7 @@ from loopwright.workflows.iqa.schemas import ExecutorOutput, SummarizerOutput
 WORST = 200
 """How many rows a report shows with pictures."""
 
-_MODELS = {
-    "executor_evidence": ExecutorOutput,
-    "summarizer_result": SummarizerOutput,
-}
+_MODELS = {"executor_evidence": ExecutorOutput, "summarizer_result": SummarizerOutput}
 """Key of the state -> what its JSON was."""
 
 
@@ -61,13 +58,7 @@ class Digest:
             raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
     def _row(self, sample: Sample, record: Record) -> ReportRow:
-        state: dict[str, Any] = {
-            "query": sample.query,
-            "image_path": sample.image_path,
-            "region": sample.region,
-            **record["state"],
-            "error": record["error"],
-        }
+        state: dict[str, Any] = {"region": sample.region, **record["state"], "error": record["error"]}
         for key, model in _MODELS.items():
             if state.get(key) is not None:
                 state[key] = model.model_validate(state[key])

@@ -20,14 +20,7 @@ from loopwright.workflows.iqa.batch.journal import Journal, Record, journal_of
 from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes, processors
 from loopwright.workflows.iqa.batch.ray_engine import over_ray
 from loopwright.workflows.iqa.batch.reporting import WORST, Digest
-from loopwright.workflows.iqa.batch.samples import (
-    Sample,
-    Shard,
-    configuration_digest,
-    read_source,
-    row_key,
-    versions,
-)
+from loopwright.workflows.iqa.batch.samples import Sample, Shard, configuration_digest, read_source, row_key, versions
 from loopwright.workflows.iqa.batch.tables import Row, check_format, row_of, write_table
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
@@ -212,7 +205,6 @@ def run_batch(
 
 
 def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterator[Row]:
-    """The rows one by one, as the digest sees them too."""
     for sample in samples:
         record = journal.read(sample.sample_id)
         yield row_of(sample, record, digest.add(sample, record))

@@ -44,26 +44,18 @@ def columns() -> dict[str, Kind]:
 def row_of(sample: Sample, record: Record, shown: ReportRow) -> Row:
     """A finished run as a row: a value, or None, for each of `columns`."""
     answer, evidence = shown.answer, shown.evidence
-    row: Row = dict.fromkeys(columns())
+    own: Row = {**record, **dict(sample)}
+    row: Row = {name: own.get(name) for name in columns()}
     row |= {
-        "sample_id": sample.sample_id,
         "path": sample.image_path,
-        "reference_path": sample.reference_path,
         "region": ",".join(map(str, sample.region)) if sample.region else None,
-        "query": sample.query,
-        "group": sample.group,
-        "mos": sample.mos,
         "answer": answer.final_answer if answer else None,
         "reasoning": answer.quality_reasoning if answer else None,
         "quality_score": shown.score,
         "score_source": shown.score_source,
         "replans": shown.replans,
         "stop_reason": "; ".join(stops_said(shown.stops)) or None,
-        "seconds": record["seconds"],
-        "error": record["error"],
         "notes": evidence.notes,
-        "configuration": record["configuration"],
-        "versions": record["versions"],
     }
     row |= _tool_columns(evidence.tool_logs) | _distortion_columns(evidence)
     return {name: _encodable(value) for name, value in row.items()}
@@ -85,12 +77,8 @@ def _distortion_columns(evidence: ExecutorOutput) -> Row:
         for scope, findings in evidence.distortion_analysis.items()
         for finding in findings
     ]
-    worst = max(found, key=lambda item: (Severity(item["severity"]), item["confidence"]), default=None)
-    return {
-        "distortion": worst["type"] if worst else None,
-        "severity": worst["severity"] if worst else None,
-        "distortions": found,
-    }
+    worst = max(found, key=lambda item: (Severity(item["severity"]), item["confidence"]), default={})
+    return {"distortion": worst.get("type"), "severity": worst.get("severity"), "distortions": found}
 
 
 def _encodable(value: Any) -> Any:

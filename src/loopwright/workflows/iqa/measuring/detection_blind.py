@@ -113,7 +113,8 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     if coded:
         return [*coded, *_blur(features, coded=True), *_tone(features, clean=True)]
     noise = noise_signs(features)
-    found = _banding(features) or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
+    banded = [Sign("banding", 0.9, "the levels between are empty")] if features.level_use < FEW_LEVELS else []
+    found = banded or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
     if not found:
         found = [*_blur(features, coded=False), *_sharpened(features)]
     return [*found, *_tone(features, clean=not found)]
@@ -146,46 +147,35 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[D
         for finding in findings
     ]
     luma, spread, tint = features.mean_luma, features.contrast_range, features.cast
-    signs: list[tuple[Distortion, str]] = []
-    if luma < 60:
-        signs.append((Distortion.BRIGHTNESS, f"a mean luma of {luma:.0f} may be underexposure or a dark scene"))
-    elif luma > 190:
-        signs.append((Distortion.BRIGHTNESS, f"a mean luma of {luma:.0f} may be overexposure or a bright scene"))
-    if spread < 120:
-        signs.append((Distortion.CONTRAST, f"a luma range of {spread:.0f} may be low contrast or a soft scene"))
-    if features.chroma < COLOURLESS:
-        signs.append((Distortion.COLOR, "without any colour it may be desaturated or a black-and-white photograph"))
-    elif features.chroma < 5:
-        signs.append((Distortion.COLOR, f"a mean chroma of {features.chroma:.1f} may be desaturation or a grey scene"))
-    if tint > 15:
-        signs.append(
-            (Distortion.COLOR, f"a common tint of {tint:.0f} CIELAB units may be a colour cast or coloured light")
-        )
-    if features.chroma > VIVID:
-        signs.append(
-            (Distortion.COLOR, f"a mean chroma of {features.chroma:.0f} may be oversaturation or a vivid scene")
-        )
-    if features.edge_ratio > STEEP and features.jpeg_evidence < JPEG_EVIDENCE:
-        signs.append(
-            (Distortion.SHARPNESS, f"edges {features.edge_ratio:.1f} times as steep may be sharpened or fine strokes")
-        )
-    reasons += [Doubt((kind,), why) for kind, why in signs]
+    chroma, steep = features.chroma, features.edge_ratio
+    light, colour = Distortion.BRIGHTNESS, Distortion.COLOR
+    signs = [
+        (luma < 60, light, f"a mean luma of {luma:.0f} may be underexposure or a dark scene"),
+        (luma > 190, light, f"a mean luma of {luma:.0f} may be overexposure or a bright scene"),
+        (spread < 120, Distortion.CONTRAST, f"a luma range of {spread:.0f} may be low contrast or a soft scene"),
+        (chroma < COLOURLESS, colour, "without any colour it may be desaturated or a black-and-white photograph"),
+        (COLOURLESS <= chroma < 5, colour, f"a mean chroma of {chroma:.1f} may be desaturation or a grey scene"),
+        (tint > 15, colour, f"a common tint of {tint:.0f} CIELAB units may be a colour cast or coloured light"),
+        (chroma > VIVID, colour, f"a mean chroma of {chroma:.0f} may be oversaturation or a vivid scene"),
+        (
+            steep > STEEP and features.jpeg_evidence < JPEG_EVIDENCE, Distortion.SHARPNESS,
+            f"edges {steep:.1f} times as steep may be sharpened or fine strokes",
+        ),
+    ]  # fmt: skip
+    reasons += [Doubt((kind,), why) for holds, kind, why in signs if holds]
     return reasons + unmeasured(features, findings)
 
 
 def _specks(features: ImageFeatures) -> list[Sign]:
     spread = 127 * features.impulse_fraction**0.5
     noise = max([features.noise_sigma, *(cell[0] for _, cell in features.grained_cells)])
-    even = features.impulse_evenness > EVEN
     # Specks that came after a JPEG coder would have wiped its trace, and it would have smeared those from before.
     if features.jpeg_evidence >= JPEG_EVIDENCE or features.impulse_fraction < 0.001:
         return []
-    if features.impulse_surroundings > ANNOUNCED:
-        return []
     # White dots alone, as on a scan, stand out from their neighbours more than any star does.
-    if features.impulse_balance <= TWO_SIDED and features.impulse_surroundings > LONE:
+    if features.impulse_surroundings > (LONE if features.impulse_balance <= TWO_SIDED else ANNOUNCED):
         return []
-    if not even or spread < SPECKS_OVER_NOISE * noise:
+    if not features.impulse_evenness > EVEN or spread < SPECKS_OVER_NOISE * noise:
         return []
     why = f"as dense in calm areas as elsewhere ({features.impulse_evenness:.2f})"
     return [Sign("impulse noise", 0.95 if features.impulse_fraction > 0.004 else 0.75, why)]
@@ -207,12 +197,6 @@ def noise_signs(features: ImageFeatures) -> list[Sign]:
     return [
         Sign("gaussian noise", confidence, f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)")
     ]
-
-
-def _banding(features: ImageFeatures) -> list[Sign]:
-    if features.level_use >= FEW_LEVELS:
-        return []
-    return [Sign("banding", 0.9, "the levels between are empty")]
 
 
 def _jpeg(features: ImageFeatures) -> list[Sign]:

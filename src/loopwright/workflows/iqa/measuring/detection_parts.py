@@ -254,12 +254,9 @@ def _placed(finding: DistortionFinding, part: ChangedPart, width: int, height: i
         f"{place_words(place)}, {part.share:.0%} of the area (left, top, width, height: {left},{top},{columns},{rows})"
     )
     numbers = {key: round(value, 4) for key, value in zip(_PLACE, place, strict=True)}
-    return finding.model_copy(
-        update={
-            "explanation": f"{finding.explanation.rstrip('.')}; measured {where}.",
-            "measured": {**finding.measured, **numbers, "part_share": round(part.share, 4)},
-        }
-    )
+    measured = {**finding.measured, **numbers, "part_share": round(part.share, 4)}
+    explanation = f"{finding.explanation.rstrip('.')}; measured {where}."
+    return finding.model_copy(update={"explanation": explanation, "measured": measured})
 
 
 def _strongest(findings: Iterable[DistortionFinding]) -> list[DistortionFinding]:

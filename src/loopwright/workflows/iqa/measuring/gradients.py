@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import area_mean, smoothed
+from loopwright.workflows.iqa.measuring.features.planes import area_mean, checked, smoothed
 from loopwright.workflows.iqa.measuring.reference_planes import Map, Pair, f32, mixed, similarity_of_squares
 
 _PREWITT_EDGE = np.array([1, 0, -1], np.float32)
@@ -27,16 +27,13 @@ def gmsd(pair: Pair) -> float:
 
     Xue, Zhang, Mou and Bovik, IEEE TIP 23(2), 2014: 2 x 2 mean, Prewitt gradients, T = 170, sample standard deviation.
 
-    Args:
-        pair: The image in question and its reference, at least 4 pixels a side.
-
     Returns:
         0 for identical images, about 0.35 at worst; lower is better.
 
     Raises:
         ImageError: If a side is shorter than 4 pixels.
     """
-    pair.require("GMSD", 4)
+    checked(pair.image, "GMSD", 4)
     first, second = (_gradient_energy(plane) for plane in pair.half_luma)
     alike = similarity_of_squares(first, second, 170.0)
     deviation = cast("float", cv2.meanStdDev(alike)[1].item())
@@ -50,16 +47,13 @@ def mdsi(pair: Pair) -> float:
     C3 = 550, alpha = 0.6, q = o = 1/4, sum combination. The images are first averaged over blocks of
     round(shorter side / 256) pixels.
 
-    Args:
-        pair: The image in question and its reference, at least 4 pixels a side.
-
     Returns:
         0 for identical images, about 0.7 at worst; lower is better.
 
     Raises:
         ImageError: If a side is shorter than 4 pixels.
     """
-    pair.require("MDSI", 4)
+    checked(pair.image, "MDSI", 4)
     return _mean_deviation_of_fourth_root(likeness_of_edges_and_colours(pair)) ** 0.25
 
 
@@ -96,7 +90,6 @@ def _mean_deviation_of_fourth_root(values: Map) -> float:
 
 
 def _gradient_energy(values: Map) -> Map:
-    """Square of the Prewitt gradient magnitude, zeros outside."""
     across = cv2.sepFilter2D(values, cv2.CV_32F, _PREWITT_EDGE, _PREWITT_MEAN, borderType=cv2.BORDER_CONSTANT)
     down = cv2.sepFilter2D(values, cv2.CV_32F, _PREWITT_MEAN, _PREWITT_EDGE, borderType=cv2.BORDER_CONSTANT)
     across *= across

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Rgb
-from loopwright.workflows.iqa.measuring.features.planes import checked
 
 Map = NDArray[np.floating[Any]]
 """A map of one float32 per pixel."""
@@ -54,14 +53,6 @@ class Pair:
             self._made[make] = make(self)
         return self._made[make]
 
-    def require(self, tool: str, smallest: int) -> None:
-        """Make sure that a tool can measure these images.
-
-        Raises:
-            ImageError: If it is shorter.
-        """
-        checked(self.image, tool, smallest)
-
     @cached_property
     def luma(self) -> Two:
         """Luma of BT.601, rounded to whole levels as the papers' own code has it."""
@@ -79,13 +70,6 @@ class Pair:
         if any(side % 2 for side in self.image.shape[:2]):
             return Two(*(block_mean(plane, 2, MIRRORED) for plane in self.luma))
         return self.half_luma
-
-    @cached_property
-    def small_luma(self) -> Two:
-        """`luma`, averaged over blocks of `block`, the border mirrored."""
-        if self.block == 2:
-            return self.mirrored_half_luma
-        return Two(*(block_mean(plane, self.block, MIRRORED) for plane in self.luma))
 
     @property
     def block(self) -> int:

@@ -56,6 +56,11 @@ class Gauge:
         """A value as it is told, with the unit."""
         return f"{self.number(value)} {self.unit}".rstrip()
 
+    def severity(self, value: float) -> Severity:
+        """The last severity whose bound a value reaches; NaN, not measurable, counts as none."""
+        reached = sum(value >= bound if self.rising else value <= bound for bound in self.bounds)
+        return list(Severity)[reached]
+
 
 _GAUGES: dict[str, Any] = shipped("loopwright.workflows.iqa", "data/gauges.yaml")
 BLIND = {name: Gauge(**each) for name, each in _GAUGES["blind"].items()}
@@ -76,21 +81,6 @@ BESIDE = "against the reference"
 """How an explanation says that its number is from a comparison."""
 VEILED = 8.0
 """`least_blur` from which nothing is sharp: 15 to 27 pixels after a blur by 20, below 6 in 99 % of photographs."""
-
-
-def severity_of(value: float, bounds: Bounds) -> Severity:
-    """The severity of a measured number.
-
-    Args:
-        value: The number; NaN, not measurable, counts as none.
-        bounds: Where slight, moderate, severe and extreme begin, rising or falling.
-
-    Returns:
-        The last severity whose bound is reached.
-    """
-    rising = bounds[0] < bounds[3]
-    reached = sum(value >= bound if rising else value <= bound for bound in bounds)
-    return list(Severity)[reached]
 
 
 def is_veiled(features: ImageFeatures) -> bool:
@@ -121,7 +111,7 @@ def assess(
     if name in set(Distortion):
         return _assess_kind(Distortion(name), features, pair, confidence, why)
     value, gauge = _read(name, features, pair)
-    severity = severity_of(value, gauge.bounds)
+    severity = gauge.severity(value)
     source = features if pair is None or name not in PAIRED else pair
     measured = {"value": value} | {field: float(getattr(source, field)) for field in gauge.fields}
     return DistortionFinding(
@@ -139,7 +129,7 @@ def _assess_kind(
     names = [sub for sub, parent in SUBTYPES.items() if parent is kind and (sub in BLIND or (pair and sub in PAIRED))]
     if kind is Distortion.COLOR and pair is not None:
         value, gauge = pair.channel_shift if pair.channel_shift_rms > 0 else 0.0, CHANNEL_SHIFT
-        if (severity := severity_of(value, gauge.bounds)) is not Severity.NONE:
+        if (severity := gauge.severity(value)) is not Severity.NONE:
             sentence = _sentence("color fringing", severity, value, gauge, with_reference=True, why=why)
             measured = finite({"value": value, "channel_shift_rms": pair.channel_shift_rms})
             return DistortionFinding(
@@ -160,15 +150,7 @@ def _read(name: str, features: ImageFeatures, pair: PairFeatures | None) -> tupl
     return BLIND[name].read(features), BLIND[name]
 
 
-def _sentence(
-    name: str,
-    severity: Severity,
-    value: float,
-    gauge: Gauge,
-    *,
-    with_reference: bool,
-    why: str,
-) -> str:
+def _sentence(name: str, severity: Severity, value: float, gauge: Gauge, *, with_reference: bool, why: str) -> str:
     words, subject = in_words(name), subject_of(name)
     if math.isnan(value):
         return f"{subject} cannot be measured here: {gauge.label}."

@@ -16,13 +16,7 @@ from loopwright.workflows.iqa.answer.parts import in_scope
 from loopwright.workflows.iqa.passes import Pass
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
 from loopwright.workflows.iqa.question.reading import MAX_SCOPES, read_query
-from loopwright.workflows.iqa.schemas import (
-    GLOBAL,
-    Box,
-    ExecutorOutput,
-    PlannerOutput,
-    ReferenceMode,
-)
+from loopwright.workflows.iqa.schemas import GLOBAL, Box, ExecutorOutput, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.file_facts import file_facts
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
@@ -134,7 +128,6 @@ def _parts_of(
 
 
 def _inside(box: Box, image: LoadedImage, notes: list[str]) -> Box:
-    """The part of a box that lies in the image, with a note if that is not all of it."""
     inside = image.inside(box)
     if inside != box:
         notes.append(

@@ -144,20 +144,17 @@ def _by_model(
     )
     scoring = plan.answer_mode is AnswerMode.SCORING
     shown = _shown(chat, state, plan, evidence, settings.tools.max_pixels)
-    answered = consult(
-        chat,
-        [HumanMessage(content=[*shown, {"type": "text", "text": text}])],
-        _schema(plan.answer_mode, options),
-        repairs=settings.repairs,
-        node="summarizer",
-        usage=services.usage,
-    )
+    asked, schema = HumanMessage(content=[*shown, {"type": "text", "text": text}]), _schema(plan.answer_mode, options)
+    answered = consult(chat, [asked], schema, repairs=settings.repairs, node="summarizer", usage=services.usage)
     reply = answered.reply
     declared = reply.level_probabilities if scoring else None
     opinion = declared.by_level() if declared else None
     scored = Facts(plan, evidence, quality_score(evidence, opinion))
     final, said, value = reply.final_answer, sentences([reply.quality_reasoning]), None
-    measured = _measured(reply.final_answer, answer(query, plan, evidence, state.get("questions") or ()), options)
+    # What the rules answer from the same evidence, for the reader to compare, where it is something else.
+    measured = answer(query, plan, evidence, state.get("questions") or ()).final_answer
+    same = measured == final or measured.startswith(UNABLE)
+    measured = None if same else f"{measured} ({options[measured]})" if measured in options else measured
     if measured:
         said = sentences([said, f"The measurements say: {measured}"])
     if scoring and scored.score is not None:
@@ -180,14 +177,6 @@ def _by_model(
         },
         quality_score=value,
     )
-
-
-def _measured(final: str, own: SummarizerOutput, options: dict[str, str]) -> str | None:
-    """What the rules answer from the same evidence, for the reader to compare; None where that is nothing else."""
-    said = own.final_answer
-    if said == final or said.startswith(UNABLE):
-        return None
-    return f"{said} ({options[said]})" if said in options else said
 
 
 def _shown(

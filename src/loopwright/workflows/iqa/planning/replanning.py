@@ -130,10 +130,7 @@ def _missing_distortion(case: Case) -> Iterator[Lack]:
         return
     what = ", ".join(missing) or "what was found"
     # A plan whose distortions are explicit has detection off by definition.
-    detecting = {
-        "distortion_source": "Inferred",
-        **_flags(case, distortion_detection=True, distortion_analysis=True),
-    }
+    detecting = {"distortion_source": "Inferred", **_flags(case, distortion_detection=True, distortion_analysis=True)}
     if not case.asked and not flags.distortion_detection:
         yield Lack(reason, "Nothing was looked for, so all distortions are", detecting)
     elif not flags.distortion_analysis:
@@ -231,7 +228,9 @@ def revise(
         lack = next((lack for lack in rule(case) if lack.fields), None)
         if lack is not None:
             told.append(lack.why)
-            case = dataclasses.replace(case, plan=_changed(case.plan, lack.fields))
+            fields = {name: getattr(case.plan, name) for name in PlannerOutput.model_fields} | lack.fields
+            # Validated, as `model_copy` alone would not keep the plan's own rules.
+            case = dataclasses.replace(case, plan=PlannerOutput.model_validate(fields))
     sentences = [f"Replanned, because: {feedback[-1].rstrip('.')}."]
     sentences += [NOTHING_LEFT] if case.plan.same_work(previous) else [f"{why}." for why in told]
     return case.plan.model_copy(update={"rationale": " ".join(sentences)})
@@ -258,12 +257,6 @@ def _requiring(case: Case, tools: Sequence[str]) -> dict[str, Any]:
 
 def _flags(case: Case, **flags: bool) -> dict[str, Any]:
     return {"plan": case.plan.plan.model_copy(update=flags)}
-
-
-def _changed(plan: PlannerOutput, fields: dict[str, Any]) -> PlannerOutput:
-    """A validated copy: `model_copy` alone would not keep the plan's own rules."""
-    values = {name: getattr(plan, name) for name in PlannerOutput.model_fields}
-    return PlannerOutput.model_validate({**values, **fields})
 
 
 def _without_article(name: str) -> str:

@@ -15,7 +15,6 @@ REGION_PREFIX = "region "
 
 _DOWN = {"top": 0, "bottom": 2}
 _ACROSS = {"left": 0, "right": 2}
-_MIDDLE = frozenset(("center", "centre", "middle"))
 _DIRECTIONS = frozenset((*_DOWN, *_ACROSS, "center"))
 _SHARES = {"half": 2, "third": 3, "quarter": 4, "corner": 3, "edge": 6}
 _SYNONYMS = {
@@ -135,8 +134,6 @@ def _asks_which(text: str, named: _Named, *, among: str = "which|what|any|all|ev
 
 
 def _written(named: _Named) -> list[str]:
-    if not named.directions:
-        return []
     if named.directions == ["center"]:
         return ["center" if named.noun in (None, "side", "half") else f"center {named.noun}"]
     noun = "" if named.noun is None else "half" if named.noun == "side" and len(named.directions) == 1 else named.noun
@@ -144,7 +141,7 @@ def _written(named: _Named) -> list[str]:
         way = named.directions[0]
         across = [f"{way} {side}" if way in _DOWN else f"{side} {way}" for side in (_ACROSS if way in _DOWN else _DOWN)]
         return [f"{each} {noun}" for each in across] if named.many else [f"{way} {noun}"]
-    ordered = sorted(set(named.directions), key=lambda way: way not in _DOWN)
+    ordered = sorted(dict.fromkeys(named.directions), key=lambda way: way not in _DOWN)
     return [f"{' '.join(ordered)} {noun}".strip()]
 
 
@@ -172,27 +169,21 @@ def fractions_of(name: str) -> Fractions | None:
     """
     bare = re.sub(r"^the | of (?:the |this |that )?(?:whole |entire )?\w+$", "", spoken(name).strip())
     words = [_SYNONYMS.get(word, word) for word in bare.split()]
-    known = {*_DOWN, *_ACROSS, *_MIDDLE, *_SHARES, "side"}
+    known = {*_DIRECTIONS, *_SHARES, "side"}
     if not words or not known.issuperset(words):
         return None
     down = next((_DOWN[word] for word in words if word in _DOWN), None)
     across = next((_ACROSS[word] for word in words if word in _ACROSS), None)
-    middle = not _MIDDLE.isdisjoint(words)
-    if down is None and across is None and not middle:
-        return None
     shares = [_SHARES[word] for word in words if word in _SHARES]
-    if middle:
-        return _around_the_middle(down, across, shares)
+    if down is None and across is None:
+        middle = (1 / 3, 0.0, 1 / 3, 1.0) if shares == [3] else (0.25, 0.25, 0.5, 0.5)
+        return middle if "center" in words else None
+    if "center" in words:
+        return cell(1 if down is None else down, 1 if across is None else across, 1 / 3)
     both = down is not None and across is not None
     # A quarter with two directions is a quadrant.
     share = 2 if not shares or (both and shares[0] == 4) else shares[0]
     return cell(down, across, 1 / share)
-
-
-def _around_the_middle(down: int | None, across: int | None, shares: list[int]) -> Fractions:
-    if down is None and across is None:
-        return (1 / 3, 0.0, 1 / 3, 1.0) if shares == [3] else (0.25, 0.25, 0.5, 0.5)
-    return cell(1 if down is None else down, 1 if across is None else across, 1 / 3)
 
 
 def box_of(name: str, width: int, height: int) -> Box | None:

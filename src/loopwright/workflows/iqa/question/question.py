@@ -199,17 +199,11 @@ def _all_known(text: str) -> bool:
 
 def _content(text: str) -> bool:
     about = ("faults", "praise", "topics", "bad", "good", "scales", "rate", "remedies", "advice", "facts", "metrics")
-    return (
-        any(span.section in about and not is_format(span, text) for span in spans(text))
-        or bool(
-            (_of("drop", text) or _of("keep", text))
-            and (_of("image", text) or re.search(r"\b(?:or|oder|ou|o|u)\b", text))
-        )
-        or bool(_of("reference", text))
-        or bool(known_tools(text))
-        or len(named_places(text)) > 1
-        or read_scale(text) is not None
-    )
+    if _of("reference", text) or any(span.section in about and not is_format(span, text) for span in spans(text)):
+        return True
+    sorts = _of("drop", text) or _of("keep", text)
+    sorts = sorts and (_of("image", text) or re.search(r"\b(?:or|oder|ou|o|u)\b", text))
+    return bool(sorts or known_tools(text) or len(named_places(text)) > 1 or read_scale(text) is not None)
 
 
 _WHY = r"(?:why|y|how come|warum|wieso|weshalb|pourquoi|por qué|perché)"
@@ -300,15 +294,8 @@ def _asks(clause: str) -> bool:
     wants = any(_of(section, clause) for section in ("rate", "metrics")) and not re.search(r"[.!]$", clause.strip())
     both = bool(_of("keep", clause) and _of("drop", clause))
     told = bool(re.search(r"\b(?:whether|i wonder|ob)\b", clause))
-    return (
-        clause.rstrip().endswith("?")
-        or begins
-        or wants
-        or both
-        or told
-        or bool(known_tools(clause))
-        or _explains(clause)
-    )
+    marked = clause.rstrip().endswith("?")
+    return marked or begins or wants or both or told or bool(known_tools(clause)) or _explains(clause)
 
 
 def _merged(questions: Sequence[Question]) -> list[Question]:
@@ -601,14 +588,9 @@ class _Reader:
         beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
         # "Is it sharp after the conversion, compared with the original?" seeks neither more nor less.
         said = " ".join(term.word for term in self.terms) if beside else self.clause
-        if not (
-            self.has("more")
-            or less
-            or at_least
-            or self.which
-            or re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", said)
-            or (self.joined == "or" and len(named_places(self.clause)) > 1)
-        ):
+        compares = re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", said)
+        offers = self.joined == "or" and len(named_places(self.clause)) > 1
+        if not (self.has("more") or less or at_least or self.which or compares or offers):
             return None
         wants_less = any(term.absent for term in self.terms) if self.terms else not self.has("bad")
         return "less" if wants_less is not less else "more"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 
 from loopwright.config import shipped
@@ -15,6 +14,7 @@ from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, plain
 WELL_KNOWN_METRICS = frozenset(shipped("loopwright.workflows.iqa", "data/names.yaml")["metrics"].split())
 """Published quality metrics, without punctuation: one that is not registered must not pass in silence."""
 
+_REGISTERED = {plain(tool.name): tool.name for tool in all_tools()}
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+]+[A-Za-z0-9]+)*\+?", re.I)
 
 
@@ -50,22 +50,17 @@ def _named(text: str) -> Iterator[str]:
 
 def _tool_at(words: list[str]) -> tuple[str | None, int]:
     """The tool that the first word names, alone or with the second, if any; and how many words were read."""
-    registered, single = _registered(), words[0]
+    single = words[0]
     parts = re.split(r"[-_+]", single)
     # The longer name first: "MS-SSIM-based" is not about SSIM.
     joined = [*map("".join, pairwise(parts)), *parts]
     for candidate, length in (("".join(words), len(words)), (single, 1), *((part, 1) for part in joined)):
         name = plain(candidate)
-        if name in registered:
-            return registered[name], length
-        if name in WELL_KNOWN_METRICS or any(_misspells(name, tool) for tool in registered):
+        if name in _REGISTERED:
+            return _REGISTERED[name], length
+        if name in WELL_KNOWN_METRICS or any(_misspells(name, tool) for tool in _REGISTERED):
             return get_tool(" ".join(words[:length])).name, length
     return None, 1
-
-
-@functools.cache
-def _registered() -> Mapping[str, str]:
-    return {plain(tool.name): tool.name for tool in all_tools()}
 
 
 def _misspells(word: str, tool: str) -> bool:

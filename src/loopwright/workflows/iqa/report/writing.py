@@ -76,7 +76,6 @@ def write_report(rows: Sequence[ReportRow], path: Path, *, title: str, overview:
 
 
 def _number(value: float | None) -> str:
-    """A measured number, to four digits."""
     return "–" if value is None else f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 

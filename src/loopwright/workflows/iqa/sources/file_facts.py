@@ -33,7 +33,9 @@ def file_facts(image: LoadedImage) -> dict[str, Any]:
     """
     facts: dict[str, Any] = {"width": image.width, "height": image.height, "bytes": Path(image.path).stat().st_size}
     with Image.open(image.path) as file:
-        facts |= {"format": file.format or "", "bits": _bits(file), "alpha": file.has_transparency_data}
+        # Pillow's 32-bit mode stands for grey of 16 bits; what has 32 is not loaded.
+        bits = 1 if file.mode == "1" else 16 if file.mode.startswith("I") or is_deep(file) else 8
+        facts |= {"format": file.format or "", "bits": bits, "alpha": file.has_transparency_data}
         facts["frames"] = getattr(file, "n_frames", 1)
         if setting := coder_quality(image.path):
             facts["coder_quality"] = setting
@@ -60,11 +62,6 @@ def coder_quality(path: Path) -> int | None:
     # Of ITU-T T.81, table K.1, all add up to 3,688 and the eight smallest to 100; large ones are cut at 255.
     percent = 100 * sum(table) / 3688 if table[-1] < 255 else float(sum(table[:8]))
     return max(1, min(100, round(5000 / percent if percent > 100 else (200 - percent) / 2)))
-
-
-def _bits(file: Image.Image) -> int:
-    # Pillow's 32-bit mode stands for grey of 16 bits; what has 32 is not loaded.
-    return 1 if file.mode == "1" else 16 if file.mode.startswith("I") or is_deep(file) else 8
 
 
 def _camera(file: Image.Image) -> dict[str, Any]:

@@ -234,7 +234,6 @@ def _check_unchanged(file: BinaryIO, before: os.stat_result, path: Path) -> None
 
 
 def _decode(file: BinaryIO, path: Path, max_pixels: int) -> tuple[RGB, list[str]]:
-    """Open, check the size that the header states, decode, convert."""
     head = file.read(HEAD_BYTES)
     file.seek(0)
     # Our limit is checked below; beyond twice its own fixed limit Pillow refuses by itself.

@@ -42,11 +42,8 @@ _UPRIGHT: dict[int, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 _MODE_NOTES = {
     "1": "black and white (1 bit), repeated in three channels",
-    "L": "grey, repeated in three channels",
-    "LA": "grey, repeated in three channels",
-    "La": "grey, repeated in three channels",
-    "P": "palette image, converted to RGB",
-    "PA": "palette image, converted to RGB",
+    **dict.fromkeys(("L", "LA", "La"), "grey, repeated in three channels"),
+    **dict.fromkeys(("P", "PA"), "palette image, converted to RGB"),
     "LAB": "L*a*b* colours, converted to RGB",
 }
 """Pillow mode -> what is said about its conversion."""
@@ -171,7 +168,6 @@ def _eight_bits(image: Image.Image, notes: list[str]) -> RGB:
 
 
 def _strips(width: int, height: int) -> list[slice]:
-    """Slices of rows that cover an image."""
     step = max(1, _STRIP_PIXELS // width)
     return [slice(top, min(top + step, height)) for top in range(0, height, step)]
 

@@ -103,7 +103,6 @@ def _measured(tool: Tool, image: LoadedImage, pair: Pair | None, timeout_s: floa
 
 
 def _told(log: ToolLog, outcome: float | Exception) -> ToolLog:
-    """The log with what came of the run."""
     if isinstance(outcome, Exception):
         return log.model_copy(update={"error": _reason(outcome)})
     try:

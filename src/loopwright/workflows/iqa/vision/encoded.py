@@ -62,10 +62,7 @@ def image_blocks(image: LoadedImage, name: str, longest_side: int) -> Blocks:
             "compression artefacts cannot be judged from this copy; the measured numbers are those of the full size:"
         )
     encoded = base64.b64encode(content).decode("ascii")
-    return [
-        {"type": "text", "text": caption},
-        {"type": "image", "base64": encoded, "mime_type": media_type},
-    ]
+    return [{"type": "text", "text": caption}, {"type": "image", "base64": encoded, "mime_type": media_type}]
 
 
 def longest_side_for(chat: BaseChatModel) -> int:
@@ -83,18 +80,14 @@ def encode(image: LoadedImage, longest_side: int) -> tuple[bytes, str, tuple[int
         The bytes, their media type, and the width and height in pixels that they decode to.
     """
     size = (image.width, image.height)
-    if max(size) <= longest_side:
-        own = _own_bytes(image)
-        if own is not None:
-            return own[0], own[1], size
-    rgb = whole_view(image.rgb, longest_side, 1)
-    png = _png(rgb)
-    while len(png) > MAX_BYTES:
+    if max(size) <= longest_side and (own := _own_bytes(image)) is not None:
+        return *own, size
+    while True:
         # From the full image each time: a copy of a copy would be blurred twice.
-        longest_side = int(max(rgb.shape[:2]) * _SHRINK)
         rgb = whole_view(image.rgb, longest_side, 1)
-        png = _png(rgb)
-    return png, "image/png", (rgb.shape[1], rgb.shape[0])
+        if len(png := _png(rgb)) <= MAX_BYTES:
+            return png, "image/png", (rgb.shape[1], rgb.shape[0])
+        longest_side = int(max(rgb.shape[:2]) * _SHRINK)
 
 
 def _own_bytes(image: LoadedImage) -> tuple[bytes, str] | None:
@@ -162,9 +155,5 @@ def attachments(
 
 
 def _pair(image: LoadedImage, reference: LoadedImage | None, box: Box | None) -> list[tuple[str, LoadedImage]]:
-    pair = [("the image in question", image)]
-    if reference is not None:
-        pair.append(("its pristine reference", reference))
-    if box is None:
-        return pair
-    return [(title, each.crop(box)) for title, each in pair]
+    pair = (("the image in question", image), ("its pristine reference", reference))
+    return [(title, each if box is None else each.crop(box)) for title, each in pair if each is not None]

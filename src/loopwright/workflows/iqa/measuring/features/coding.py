@@ -19,6 +19,8 @@ STEPS = np.arange(2.0, 256.0)
 """Quantisation steps that are tried, DCT units."""
 REGULAR = 0.8
 """Share of the runs of repeated pixels that are as long as their median, up to one, from which they are squares."""
+_BASIS = (np.cos(np.outer(2 * np.arange(8) + 1, np.arange(3)) * np.pi / 16) / 2 / [np.sqrt(2), 1, 1]).astype(np.float32)
+"""The three lowest functions of the DCT, shape (8, 3)."""
 BINS, BINS_PER_UNIT = 2048, 4
 """Histogram of the size of a DCT coefficient: number of bins, and bins per DCT unit."""
 
@@ -102,22 +104,13 @@ def _quality(plane: Plane) -> tuple[float, float]:
     return min(99.0, max(1.0, quality)), evidence
 
 
-@lru_cache(maxsize=1)
-def _basis() -> NDArray[np.float32]:
-    """The three lowest functions of the DCT, shape (8, 3)."""
-    place = np.arange(8)
-    basis = np.cos(np.outer(2 * place + 1, place[:3]) * np.pi / 16) / 2
-    basis[:, 0] /= np.sqrt(2)
-    return basis.astype(np.float32)
-
-
 def _lowest_frequencies(plane: Plane) -> NDArray[np.float32]:
     """DCT coefficients of the 8 x 8 blocks, in the order of `LUMA_TABLE`; about 6,000 blocks of a large image."""
     rows, columns = plane.shape[0] // 8, plane.shape[1] // 8
     every = rows * columns // 6000 + 1
     cut = plane[: rows * 8, : columns * 8] - np.float32(128)
-    along = (cut.reshape(-1, 8) @ _basis()).reshape(rows, 8, columns, 3)
-    both = along.transpose(0, 2, 3, 1).reshape(rows * columns, 3, 8)[::every] @ _basis()
+    along = (cut.reshape(-1, 8) @ _BASIS).reshape(rows, 8, columns, 3)
+    both = along.transpose(0, 2, 3, 1).reshape(rows * columns, 3, 8)[::every] @ _BASIS
     # Indexed by horizontal, then vertical frequency.
     return np.asarray(np.stack([both[:, column, row] for row, column in LUMA_TABLE], axis=1), np.float32)
 

@@ -103,7 +103,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     predicted, point = _point_operation(clean, origin)
     gain, saturation = point["contrast_gain"], point["saturation_ratio"]
     shifts, shifted, whole = _channel_shift(clean, predicted)
-    toned_luma, image_luma = _luma(predicted), _luma(clean)
+    toned_luma, image_luma = luma(predicted), luma(clean)
     displaced, moved = float(np.linalg.norm(whole)), _moved(toned_luma, whole)
     aligned = mean_square(image_luma - moved) < ALIGNED * mean_square(image_luma - toned_luma)
     linear = linear_filter(image_luma, toned_luma)
@@ -117,7 +117,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     rest = clean - shifted if shift_energy > 0.5 * left_energy else left
     # A change of saturation moves the mean colour as well; what is left of the move is the cast.
     color_a, color_b = (lab(rgb)[..., 1:] - saturation * lab(reference)[..., 1:]).mean(axis=(0, 1))
-    differences = [(stack - _luma(stack)[..., None]).mean(axis=(0, 1)) for stack in (clean, origin)]
+    differences = [(stack - luma(stack)[..., None]).mean(axis=(0, 1)) for stack in (clean, origin)]
     chroma_shift = differences[0] - saturation * differences[1]
     flatness, slope = _spread(rest, origin_plane)
     jpeg_quality, jpeg_evidence = jpeg_trace(plane)
@@ -148,10 +148,6 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     )
 
 
-def _luma(stack: Stack) -> Plane:
-    return np.asarray(cv2.cvtColor(stack, cv2.COLOR_RGB2GRAY), np.float32)
-
-
 def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
     """Least-squares slope of image over origin; 1 where the origin does not vary."""
     centred = origin - origin.mean()
@@ -167,8 +163,8 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
     """
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
     low_image, low_origin = area_mean(image, size), area_mean(origin, size)
-    gain = _slope(_luma(low_image), _luma(low_origin))
-    differences = [(stack - _luma(stack)[..., None]) for stack in (low_image, low_origin)]
+    gain = _slope(luma(low_image), luma(low_origin))
+    differences = [(stack - luma(stack)[..., None]) for stack in (low_image, low_origin)]
     flat_origin = differences[1] - differences[1].mean(axis=(0, 1))
     variance = mean_square(flat_origin)
     saturation = float((flat_origin * differences[0]).mean()) / variance if variance > 0.5 else 1.0
@@ -186,7 +182,7 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
     return best, dict(
         point_share=1 - best_energy / max(energy, 1e-9),
         contrast_gain=gain,
-        contrast_rms=abs(gain - 1) * float(_luma(low_origin).std()),
+        contrast_rms=abs(gain - 1) * float(luma(low_origin).std()),
         saturation_ratio=saturation,
         saturation_rms=abs(saturation - 1) * math.sqrt(variance),
     )
@@ -237,12 +233,8 @@ def _moved(plane: Plane, by: NDArray[np.float64]) -> Plane:
 def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack, NDArray[np.float64]]:
     """How far red and blue are moved beyond green, pixels; the reference with them moved; how far green is, x and y."""
     window = cv2.createHanningWindow((image.shape[1], image.shape[0]), cv2.CV_32F)
-    shifts = [
-        np.array(
-            cv2.phaseCorrelate(np.ascontiguousarray(origin[..., c]), np.ascontiguousarray(image[..., c]), window)[0]
-        )
-        for c in range(3)
-    ]
+    channels = zip(cv2.split(origin), cv2.split(image), strict=True)
+    shifts = [np.array(cv2.phaseCorrelate(before, after, window)[0]) for before, after in channels]
     shifted = origin.copy()
     distances: list[float] = []
     for channel in (0, 2):

@@ -99,9 +99,9 @@ def quantiles(values: NDArray[np.floating[Any]], shares: Sequence[float]) -> lis
     return found
 
 
-def luma(rgb: Rgb) -> Plane:
+def luma(rgb: Rgb | NDArray[np.float32]) -> Plane:
     """ITU-R BT.601 luma, float32 grey levels, without rounding."""
-    return np.asarray(cv2.cvtColor(rgb.astype(np.float32), cv2.COLOR_RGB2GRAY), np.float32)
+    return np.asarray(cv2.cvtColor(rgb.astype(np.float32, copy=False), cv2.COLOR_RGB2GRAY), np.float32)
 
 
 def blocks(plane: Plane, size: int) -> Plane:

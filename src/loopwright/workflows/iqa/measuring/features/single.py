@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
-from loopwright.workflows.iqa.measuring.features.edges import (
-    find_edges,
-    motion,
-    motion_length,
-    slopes,
-    tile_sharpness,
-)
+from loopwright.workflows.iqa.measuring.features.edges import find_edges, motion, motion_length, slopes, tile_sharpness
 from loopwright.workflows.iqa.measuring.features.grain import (
     colour_noise,
     detail_gap,
@@ -92,7 +86,6 @@ def _strongest_at_half_size(plane: Plane, noise_sigma: float) -> float:
 
 
 def _without(speck: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> Rgb:
-    """The image with the median in the place of its specks."""
     clean = rgb.copy()
     place = np.flatnonzero(speck)
     clean.reshape(-1)[place] = median.reshape(-1)[place]

@@ -6,11 +6,8 @@ with the rest.
 
 from __future__ import annotations
 
-import functools
-
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Rgb
@@ -28,6 +25,9 @@ NAME = "BlindScore"
 
 _AROUND = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 """The eight neighbours in a circle, as (rows, columns)."""
+_BITS = (np.arange(256)[:, None] >> np.arange(len(_AROUND))) & 1
+_KINDS = np.where((_BITS ^ np.roll(_BITS, 1, axis=1)).sum(axis=1) > 2, len(_AROUND) + 1, _BITS.sum(axis=1))
+"""Of each of the 256 patterns: the number of brighter neighbours, or 9 where they are not all side by side."""
 _FIVE = (0.05, 0.25, 0.5, 0.75, 0.95)
 _THREE = (0.1, 0.5, 0.9)
 
@@ -50,7 +50,7 @@ def blind_features(image: Rgb) -> dict[str, Floats]:
             plane = halved(plane)
         across, down = _slope(plane, 1, 0), _slope(plane, 0, 1)
         groups[f"shape {scale + 1}"] = scale_features(normalised(plane))
-        groups[f"detail {scale + 1}"] = _detail(_squares(plane), across, down, BLOCK >> scale)
+        groups[f"detail {scale + 1}"] = _detail(fine_detail(plane) ** 2, across, down, BLOCK >> scale)
         groups[f"texture {scale + 1}"] = _texture(plane, np.sqrt(across + down))
     groups["colour detail"] = _colour_detail(image)
     groups["grid"] = _grid(luma)
@@ -69,13 +69,6 @@ def _slope(plane: Map, across: int, down: int) -> Map:
     return np.asarray(cv2.multiply(slope, slope), np.float32)
 
 
-def _squares(plane: Map) -> Map:
-    """Squares of the fine detail."""
-    fine = fine_detail(plane)
-    fine *= fine
-    return fine
-
-
 def _detail(fine: Map, across: Map, down: Map, side: int) -> Floats:
     """How much fine detail and slope the blocks have, and how the one goes with the other; from their squares."""
     detail = _log(np.sqrt(block_means(fine, side)))
@@ -83,24 +76,8 @@ def _detail(fine: Map, across: Map, down: Map, side: int) -> Floats:
     slope = _log(np.sqrt(steep[0] + steep[1]))
     peaked = np.log((float((fine * fine).mean()) + 1e-3) / (float(fine.mean()) + 1e-2) ** 2)
     tilt = np.log((float(steep[0].mean()) + 0.01) / (float(steep[1].mean()) + 0.01))
-    return np.array(
-        [
-            *quantiles(detail, _FIVE),
-            *quantiles(slope, _THREE),
-            *quantiles(detail - slope, _THREE),
-            peaked,
-            tilt,
-            abs(tilt),
-        ]
-    )
-
-
-@functools.cache
-def _kinds() -> NDArray[np.intp]:
-    """Of each of the 256 patterns: the number of brighter neighbours, or 9 where they are not all side by side."""
-    bits = (np.arange(256)[:, None] >> np.arange(len(_AROUND))) & 1
-    changes = (bits ^ np.roll(bits, 1, axis=1)).sum(axis=1)
-    return np.where(changes > 2, len(_AROUND) + 1, bits.sum(axis=1))
+    spread = [*quantiles(detail, _FIVE), *quantiles(slope, _THREE), *quantiles(detail - slope, _THREE)]
+    return np.array([*spread, peaked, tilt, abs(tilt)])
 
 
 def _texture(plane: Map, steep: Map) -> Floats:
@@ -116,11 +93,10 @@ def _texture(plane: Map, steep: Map) -> Floats:
         neighbour = plane[1 + down : height - 1 + down, 1 + right : width - 1 + right]
         # 255 where it is as bright or brighter.
         pattern |= np.asarray(cv2.compare(neighbour, middle, cv2.CMP_GE), np.uint8) & np.uint8(1 << place)
-    kinds = _kinds()
     # Counted by pattern and then by kind: fewer values in a row have the same place, which each has to wait for.
-    by_number = np.bincount(kinds, level_counts(pattern)) / pattern.size
+    by_number = np.bincount(_KINDS, level_counts(pattern)) / pattern.size
     steep = steep[1:-1, 1:-1]
-    by_slope = np.bincount(kinds, np.bincount(pattern.ravel(), steep.ravel(), 256)) / (float(steep.sum()) + 1e-3)
+    by_slope = np.bincount(_KINDS, np.bincount(pattern.ravel(), steep.ravel(), 256)) / (float(steep.sum()) + 1e-3)
     return np.sqrt(np.concatenate([by_number, by_slope]))
 
 
@@ -130,9 +106,9 @@ def _colour_detail(image: Rgb) -> Floats:
     planes = cv2.split(cv2.cvtColor(image, cv2.COLOR_RGB2YCrCb))[1:]
     for plane in planes:
         values = plane.astype(np.float32)
-        numbers += quantiles(_log(np.sqrt(block_means(_squares(values), BLOCK))), _THREE)
+        numbers += quantiles(_log(np.sqrt(block_means(fine_detail(values) ** 2, BLOCK))), _THREE)
         values = block_means(values, 2)
-        numbers += quantiles(_log(np.sqrt(block_means(_squares(values), BLOCK // 2))), _THREE)
+        numbers += quantiles(_log(np.sqrt(block_means(fine_detail(values) ** 2, BLOCK // 2))), _THREE)
     return np.array(numbers)
 
 
@@ -149,7 +125,6 @@ def _grid(luma: Map) -> Floats:
 
 
 def _tone(image: Rgb, luma: Map) -> Floats:
-    """Exposure, levels in use, and colour."""
     counts = level_counts(luma.astype(np.uint8)).astype(np.float64)
     share = np.cumsum(counts) / counts.sum()
     points = np.searchsorted(share, (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)) / 255

@@ -54,18 +54,6 @@ class Fit(NamedTuple):
     """Scale parameter of the right side."""
 
 
-class _Shapes(NamedTuple):
-    """Tables over the shape parameter of the asymmetric generalised Gaussian, 0.2 to 10 in steps of 0.001."""
-
-    alpha: Floats
-    ratio: Floats
-    """Gamma(2/a)^2 / (Gamma(1/a) Gamma(3/a)); rises with a."""
-    scale: Floats
-    """sqrt(Gamma(1/a) / Gamma(3/a)), from a standard deviation to the scale parameter."""
-    mean: Floats
-    """Gamma(2/a) / Gamma(1/a), from a difference of scale parameters to the mean."""
-
-
 @functools.cache
 def shipped_arrays(file: str) -> dict[str, NDArray[Any]]:
     """The arrays that a file of this workflow's ``data`` holds, by name; it is read once, and nobody changes them."""
@@ -131,7 +119,7 @@ def fit(blocks: Map) -> Fit:
     Returns:
         n values of each parameter. A block without values of both signs has NaN for the sides, and the first shape.
     """
-    shapes = _shapes()
+    shapes, ratios, scales, means = _shapes()
     flat = blocks.reshape(len(blocks), -1)
     below = np.minimum(flat, 0)
     squares_below = np.einsum("ij,ij->i", below, below).astype(np.float64)
@@ -146,20 +134,24 @@ def fit(blocks: Map) -> Fit:
         asymmetry = left / right
         ratio = (absolute / count) ** 2 / (squares / count)
         ratio *= (asymmetry**3 + 1) * (asymmetry + 1) / (asymmetry**2 + 1) ** 2
-    index = _nearest(shapes.ratio, np.nan_to_num(ratio))
-    left_scale, right_scale = left * shapes.scale[index], right * shapes.scale[index]
-    mean = (right_scale - left_scale) * shapes.mean[index]
-    return Fit(shapes.alpha[index], mean, left, right, left_scale, right_scale)
+    index = _nearest(ratios, np.nan_to_num(ratio))
+    left_scale, right_scale = left * scales[index], right * scales[index]
+    mean = (right_scale - left_scale) * means[index]
+    return Fit(shapes[index], mean, left, right, left_scale, right_scale)
 
 
 def _nearest(rising: Floats, values: Floats) -> NDArray[np.intp]:
-    """Index of the entry that is nearest to each value."""
     above = np.clip(np.searchsorted(rising, values), 1, len(rising) - 1)
     return np.where(values - rising[above - 1] <= rising[above] - values, above - 1, above)
 
 
 @functools.cache
-def _shapes() -> _Shapes:
+def _shapes() -> tuple[Floats, Floats, Floats, Floats]:
+    """Tables over the shape parameter a of the asymmetric generalised Gaussian, 0.2 to 10 in steps of 0.001.
+
+    Beside a: Gamma(2/a)^2 / (Gamma(1/a) Gamma(3/a)), which rises with it; sqrt(Gamma(1/a) / Gamma(3/a)), from a
+    standard deviation to the scale parameter; Gamma(2/a) / Gamma(1/a), from a difference of those to the mean.
+    """
     alpha = np.arange(0.2, 10.001, 0.001)
     first, second, third = (np.array([math.lgamma(k / a) for a in alpha]) for k in (1, 2, 3))
-    return _Shapes(alpha, np.exp(2 * second - first - third), np.exp((first - third) / 2), np.exp(second - first))
+    return alpha, np.exp(2 * second - first - third), np.exp((first - third) / 2), np.exp(second - first)

@@ -7,6 +7,7 @@ import math
 import cv2
 import numpy as np
 
+from loopwright.workflows.iqa.measuring.features.planes import checked
 from loopwright.workflows.iqa.measuring.reference_planes import Map, Pair, f32
 
 _NOISE = np.float32(2.0)
@@ -24,16 +25,13 @@ def vif(pair: Pair) -> float:
 
     Sheikh and Bovik, IEEE TIP 15(2), 2006, in the authors' own version for pixels, with a noise variance of 2.
 
-    Args:
-        pair: The image in question and its reference, at least 41 pixels a side.
-
     Returns:
         0 and up; 1 for identical images, more for an image of higher contrast; higher is better.
 
     Raises:
         ImageError: If a side is shorter than 41 pixels.
     """
-    pair.require("VIF", _SMALLEST)
+    checked(pair.image, "VIF", _SMALLEST)
     # Around mid-grey the squares lose fewer float32 digits; variances stay as they are.
     image, reference = (plane - np.float32(128) for plane in pair.luma)
     kept = there = 0.0
@@ -101,11 +99,9 @@ def _sum_of_logs(values: Map) -> float:
 
 
 def _mean(values: Map, window: int) -> Map:
-    """The weighted mean within the window, the border mirrored."""
     return f32(cv2.GaussianBlur(values, (window, window), window / 5, borderType=cv2.BORDER_REFLECT))
 
 
 def _inside(values: Map, window: int) -> Map:
-    """Where the window lies inside."""
     border = window // 2
     return values[border:-border, border:-border]

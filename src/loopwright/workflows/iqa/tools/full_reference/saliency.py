@@ -10,16 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Rgb
-from loopwright.workflows.iqa.measuring.features.planes import magnitude
-from loopwright.workflows.iqa.measuring.reference_planes import (
-    MIRRORED,
-    Map,
-    Pair,
-    block_mean,
-    f32,
-    mixed,
-    similarity,
-)
+from loopwright.workflows.iqa.measuring.features.planes import checked, magnitude
+from loopwright.workflows.iqa.measuring.reference_planes import MIRRORED, Map, Pair, block_mean, f32, mixed, similarity
 
 _SIDE = 256
 """Pixels a side at which saliency is looked for."""
@@ -50,16 +42,13 @@ def vsi(pair: Pair) -> float:
     the channels M and N; C1 = 1.27, C2 = 386, C3 = 130, alpha = 0.4, beta = 0.02. The maps are averaged over blocks of
     round(shorter side / 256) pixels.
 
-    Args:
-        pair: The image in question and its reference, at least 16 pixels a side.
-
     Returns:
         0..1; 1 for identical images; higher is better.
 
     Raises:
         ImageError: If a side is shorter than 16 pixels.
     """
-    pair.require("VSI", 16)
+    checked(pair.image, "VSI", 16)
     (light, m, n), (light_ref, m_ref, n_ref) = (mixed(each, _LMN) for each in pair.small)
     seen, seen_ref = (_saliency(rgb, pair.block) for rgb in (pair.image, pair.reference))
     alike = similarity(seen, seen_ref, _C_SALIENCY)
@@ -189,7 +178,6 @@ def _cie_root() -> NDArray[np.float32]:
 
 
 def _edges(plane: Map) -> Map:
-    """The magnitude of Scharr's gradient, zeros outside."""
     across, down = (
         np.asarray(cv2.Scharr(plane, cv2.CV_32F, dx, 1 - dx, scale=1 / 16, borderType=cv2.BORDER_CONSTANT), np.float32)
         for dx in (1, 0)

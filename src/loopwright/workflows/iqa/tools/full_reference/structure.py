@@ -8,6 +8,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from loopwright.workflows.iqa.measuring.features.planes import checked
 from loopwright.workflows.iqa.measuring.reference_planes import MIRRORED, Map, Pair, Two, block_mean, f32
 
 PSNR_CAP = 100.0
@@ -41,17 +42,14 @@ def ssim(pair: Pair) -> float:
     K2 = 0.03. As the authors advise, luma is first averaged over blocks of round(shorter side / 256) pixels, so that
     the window covers what an eye takes in at once; `similarity_of_structure` gives the value at full resolution.
 
-    Args:
-        pair: The image in question and its reference, at least 11 pixels a side.
-
     Returns:
         -1..1; 1 for identical images; higher is better.
 
     Raises:
         ImageError: If a side is shorter than 11 pixels.
     """
-    pair.require("SSIM", WINDOW)
-    return pair.once(_at_half).whole if pair.block == 2 else similarity_of_structure(pair.small_luma)
+    checked(pair.image, "SSIM", WINDOW)
+    return pair.once(_at_half).whole if pair.block == 2 else similarity_of_structure(_averaged(pair.luma, pair.block))
 
 
 def similarity_of_structure(planes: Two) -> float:
@@ -65,22 +63,19 @@ def ms_ssim(pair: Pair) -> float:
     Wang, Simoncelli and Bovik, Asilomar 2003: contrast and structure at every scale, the means at the coarsest alone,
     multiplied with the exponents of the paper; a scale whose mean is negative counts as 0.
 
-    Args:
-        pair: The image in question and its reference, at least 161 pixels a side.
-
     Returns:
         0..1; 1 for identical images; higher is better.
 
     Raises:
         ImageError: If a side is shorter than 161 pixels.
     """
-    pair.require("MS-SSIM", (WINDOW - 1) * 2 ** (len(_WEIGHTS) - 1) + 1)
-    contrasts = [_contrast(_moments(pair.luma)), pair.once(_at_half).contrast]
+    checked(pair.image, "MS-SSIM", (WINDOW - 1) * 2 ** (len(_WEIGHTS) - 1) + 1)
+    contrasts = [_contrast(pair.luma), pair.once(_at_half).contrast]
     planes = pair.mirrored_half_luma
     for _ in _WEIGHTS[len(contrasts) : -1]:
-        planes = _halved(planes)
-        contrasts.append(_contrast(_moments(planes)))
-    factors = (*contrasts, _likeness(_halved(planes)).whole)
+        planes = _averaged(planes, 2)
+        contrasts.append(_contrast(planes))
+    factors = (*contrasts, _likeness(_averaged(planes, 2)).whole)
     return math.prod(max(factor, 0.0) ** weight for factor, weight in zip(factors, _WEIGHTS, strict=True))
 
 
@@ -93,47 +88,36 @@ class _Likeness(NamedTuple):
     """Of contrast and structure alone."""
 
 
-class _Moments(NamedTuple):
-    """Local moments of the sum and the difference of two planes.
-
-    They need four filters, where those of the two planes would need five, and keep float32 exact where the planes are
-    alike. Sum and difference carry twice the energy of the two planes.
-    """
-
-    mean: Map
-    """Of the sum, less `_MIDDLE`."""
-    spread: Map
-    """Variance of the sum."""
-    difference: Map
-    """Square of the difference's mean."""
-    difference_spread: Map
-    """Variance of the difference."""
-
-
 def _at_half(pair: Pair) -> _Likeness:
     return _likeness(pair.mirrored_half_luma)
 
 
-def _halved(planes: Two) -> Two:
+def _averaged(planes: Two, block: int) -> Two:
     # An odd last row or column is repeated, as in the authors' code.
-    return Two(*(block_mean(each, 2, MIRRORED) for each in planes))
+    return Two(*(block_mean(each, block, MIRRORED) for each in planes))
 
 
 def _likeness(planes: Two) -> _Likeness:
-    moments = _moments(planes)
-    mean = np.add(moments.mean, _MIDDLE, out=moments.mean)
+    mean, spread, difference, difference_spread = _moments(planes)
+    mean += _MIDDLE
     energy = np.multiply(mean, mean, out=mean)
-    means = _ratio(energy, moments.difference, 2 * _C1)
-    spreads = _ratio(moments.spread, moments.difference_spread, 2 * _C2)
+    means = _ratio(energy, difference, 2 * _C1)
+    spreads = _ratio(spread, difference_spread, 2 * _C2)
     contrast = _mean(spreads)
     return _Likeness(_mean(np.multiply(means, spreads, out=means)), contrast)
 
 
-def _contrast(moments: _Moments) -> float:
-    return _mean(_ratio(moments.spread, moments.difference_spread, 2 * _C2))
+def _contrast(planes: Two) -> float:
+    _, spread, _, difference_spread = _moments(planes)
+    return _mean(_ratio(spread, difference_spread, 2 * _C2))
 
 
-def _moments(planes: Two) -> _Moments:
+def _moments(planes: Two) -> tuple[Map, Map, Map, Map]:
+    """The sum's local mean, less `_MIDDLE`, and variance; the square of the difference's local mean, and its variance.
+
+    They need four filters, where those of the two planes would need five, and keep float32 exact where the planes are
+    alike. Sum and difference carry twice the energy of the two planes.
+    """
     # Centred on zero, so that the squares below lose fewer float32 digits.
     # Buffers are used again as soon as they are free: fresh ones cost more in page faults than the arithmetic.
     total = planes.image + planes.reference
@@ -146,7 +130,7 @@ def _moments(planes: Two) -> _Moments:
     spread -= np.multiply(mean, mean, out=difference)
     difference_mean *= difference_mean
     difference_spread -= difference_mean
-    return _Moments(mean, spread, difference_mean, difference_spread)
+    return mean, spread, difference_mean, difference_spread
 
 
 def _ratio(total: Map, difference: Map, constant: float) -> Map:

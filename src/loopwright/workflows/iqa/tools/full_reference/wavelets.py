@@ -7,6 +7,7 @@ import math
 import cv2
 import numpy as np
 
+from loopwright.workflows.iqa.measuring.features.planes import checked
 from loopwright.workflows.iqa.measuring.reference_planes import Map, Pair, Two, f32, similarity
 
 _C, _ALPHA = 30.0, 4.2
@@ -20,16 +21,13 @@ def haarpsi(pair: Pair) -> float:
     Reisenhofer, Bosse, Kutyniok and Wiegand, Signal Processing: Image Communication 61, 2018: 2 x 2 mean, YIQ,
     C = 30, alpha = 4.2; the two finer of three scales are compared, the coarsest gives the weights.
 
-    Args:
-        pair: The image in question and its reference, at least 16 pixels a side.
-
     Returns:
         0..1; 1 for identical images; higher is better.
 
     Raises:
         ImageError: If a side is shorter than 16 pixels.
     """
-    pair.require("HaarPSI", 16)
+    checked(pair.image, "HaarPSI", 16)
     light, i, q = pair.half_yiq
     gained = weighed = 0.0
     weights: list[Map] = []
