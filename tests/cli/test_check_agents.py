@@ -131,6 +131,25 @@ def test_an_agent_without_tools_or_with_a_limit_that_holds_is_bounded(expression
         assert (graph.verdict, graph.bounds) == ("bounded", bounds)
 
 
+def test_a_number_that_was_not_read_bounds_where_it_must_be_one(tmp_path: Path) -> None:
+    limited = 'create_agent("m", [], middleware=[TodoListMiddleware(), LoopMiddleware(limit=settings.passes)])'
+    plain = HEAD.replace('@tool\ndef jumping(q): return Command(goto="model")\n', "")
+    for source in (limited, 'bounded(create_react_agent("m", [search]), limit=5, **given)'):
+        (tmp_path / "file.py").write_text(f"{plain}from loopwright import bounded\napp = {source}\n")
+        (graph,) = Checker([tmp_path]).check(tmp_path / "file.py")
+        assert (graph.verdict, len(graph.bounds)) == ("bounded", 1), graph.findings
+
+
+def test_an_agent_that_is_asked_again_for_an_answer_is_told_a_limit(tmp_path: Path) -> None:
+    (finding,) = one(tmp_path, 'create_agent("m", response_format=settings.Answer)').findings
+    assert finding.suggestion == WHOLE
+
+
+def test_an_agent_s_own_steps_are_those_that_it_was_given_last(tmp_path: Path) -> None:
+    agent = 'create_agent("m", [search]).with_config({"recursion_limit": 25})'
+    assert [one(tmp_path, text).steps for text in (agent, f"{agent}.with_config(tags=[])")] == [25, 25]
+
+
 @pytest.mark.parametrize(
     "middleware", ["[ModelCallLimitMiddleware(run_limit=given)]", "[given, ModelCallLimitMiddleware(run_limit=3)]"]
 )
@@ -241,6 +260,7 @@ HELD_ELSEWHERE = {
     "in a table": "def work(s):\n    t = dict(s['t'])\n    t[s['k']] = t.get(s['k'], 0) + 1\n    return {'t': t}\ndef route(state):\n    if state['t'].get(state['k'], 0) >= 3: return END",
     "in a part of the state": "def work(s):\n    s.at.n += 1\n    return s\ndef route(state):\n    if state.at.n >= 3: return END",
     "taken with its limit": "def route(state):\n    n, most = state['tries'], state['most']\n    if n >= most: return END",
+    "a batch at a time": "SIZE = 4\ndef work(s): return {'todo': s['todo'][SIZE:]}\ndef route(state):\n    if not state['todo']: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
 }
 

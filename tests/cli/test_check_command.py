@@ -64,19 +64,18 @@ def test_the_exit_code_says_what_was_found(check, files, source, code):
 
 def test_a_folder_is_read_without_what_is_not_the_user_s_own(check, files, tmp_path):
     files(a=LINE, b=CYCLE, broken=BROKEN, plain="x = 1\n", inner__c=CYCLE)
-    files(tests__t=CYCLE, venv__v=CYCLE, _hidden=LINE)
-    (tmp_path / "mine").mkdir()
+    files(tests__t=CYCLE, venv__v=CYCLE, _hidden=LINE, env__lib=LINE, mine__lib=CYCLE, forge__lib=CYCLE)
     (tmp_path / "mine/pyvenv.cfg").write_text("")
-    files(mine__lib=CYCLE)
+    (tmp_path / "forge/conda-meta").mkdir()
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/hook.py").write_text(CYCLE)
     done = check(".")
     assert done.returncode == 2
     assert done.stderr.startswith("loopwright: broken.py: line 1: invalid syntax, as Python 3.")
     assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("bounded", "unbounded"))] == [
-        "_hidden.py:app", "a.py:app", "b.py:app:", "inner/c.py:app:",
+        "_hidden.py:app", "a.py:app", "b.py:app:", "env/lib.py:app", "inner/c.py:app:",
     ]  # fmt: skip
-    assert "4 graphs in 6 files: 2 bounded, 2 unbounded" in done.stdout
+    assert "5 graphs in 7 files: 3 bounded, 2 unbounded" in done.stdout
 
 
 def test_several_files_may_hold_no_graph_and_one_only_if_allowed(check, files):
@@ -91,6 +90,26 @@ def test_files_are_not_run(check, files, tmp_path, words):
     files(trap="from pathlib import Path\nPath('precious').unlink()\nraise SystemExit(7)\n" + LINE)
     assert check(*words).returncode == 0
     assert (tmp_path / "precious").read_text() == "kept"
+
+
+def test_scripts_and_graphs_of_notebooks_are_read_by_whatever_path(check, files, tmp_path):
+    cell = {"cell_type": "code", "source": LINE}
+    (tmp_path / "book.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (tmp_path / "script").write_text(CYCLE)
+    files(book="open('run', 'x').close()\n", graph=LINE)
+    done = check("book.ipynb:app", "script", "./graph.py")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [line for line in done.stdout.splitlines() if "bounded" in line][::2] == [
+        "bounded book.ipynb:app", "bounded graph.py:app",
+    ]  # fmt: skip
+    assert check("./graph.py:app", "--no-import").returncode == check("script", "--import").returncode - 1 == 0
+    assert "is a notebook" in check("book.ipynb:app", "--write-certificate", "book.json").stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_import_finds_what_lies_in_the_project_s_root(check, files):
+    files(house_utils__names="NAME = 'work'\n", agents__graph="from house_utils.names import NAME\n" + LINE)
+    assert (done := check("agents/graph.py:app")).returncode == 0, done.stderr
 
 
 def test_a_failing_import_is_one_line_and_the_other_files_are_checked(check, files):
@@ -136,10 +155,12 @@ def test_files_of_the_same_name_and_of_packages_are_imported_apart(check, files,
 
 
 def test_a_comment_silences_an_imported_graph_too(check, files):
-    files(graph=CYCLE.replace("app = g.compile()", "app = g.compile()  # loopwright: ignore"))
-    done = check("graph.py:app")
-    assert done.returncode == 0
-    assert "silenced" in done.stdout
+    ignored = CYCLE.replace("app = g.compile()", "app = g.compile()  # loopwright: ignore")
+    files(graph=ignored, inside=ignored.replace("app =", "if g:\n    app ="))
+    for name in ("graph.py:app", "inside.py:app"):
+        done = check(name)
+        assert done.returncode == 0
+        assert "silenced" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,10 @@ def test_links_that_lead_in_circles_and_odd_files_are_no_matter(tmp_path: Path) 
     (tmp_path / "self.py").symlink_to(tmp_path / "self.py")
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "folder.py").mkdir()
-    (tmp_path / "good.py").write_text(GOOD)
+    for name in ("far", "far.py", "folder.py/pyvenv.cfg"):  # to ask what is there fails, as where nobody may enter
+        (tmp_path / name).symlink_to("x" * 300)
+    (tmp_path / "good.py").write_text(f"import far.further\n{GOOD}")
+    assert check_targets([str(tmp_path / "far")], None, False).exit_code == 2
     outcome = check_targets([str(tmp_path)], None, False)
     assert [graph.verdict for graph in outcome.graphs] == ["bounded"]
 

@@ -656,6 +656,43 @@ def test_a_builder_that_another_file_only_fills_is_checked_there(tmp_path: Path)
     assert [graph.verdict for graph in checker.check(tmp_path / "plain" / "inner" / "app.py")] == ["unbounded"]
 
 
+@pytest.mark.parametrize("again", ["self.to = 'work'", "setattr(self, 'to', 'work')"])
+@pytest.mark.parametrize("hook", ["__init__", "__post_init__"])
+def test_an_attribute_that_gets_another_value_behind_the_graph_is_not_the_first(
+    again: str, hook: str, tmp_path: Path
+) -> None:
+    build = textwrap.indent(JUMP.format("self.jump").replace("app = g", "self.app = g"), "        ")
+    begin = "to: str = END" if hook == "__post_init__" else ""
+    lines = [
+        "from dataclasses import dataclass", "@dataclass" * bool(begin), "class N:", f"    {begin}", f"    def {hook}(self):",
+        "        self.to = END" * (not begin), build, f"        {again}", "    def jump(self, state): return Command(goto=self.to)",
+        "app = N().app",
+    ]  # fmt: skip
+    for source, verdict in (("\n".join(lines), "unbounded"), ("\n".join(lines).replace(again, "pass"), "bounded")):
+        assert checked(tmp_path, source)["app"].verdict == verdict
+
+
+@pytest.mark.parametrize("packages", [True, False])
+@pytest.mark.parametrize("imported", ["app.nodes", ".nodes", "..app.nodes"])
+@pytest.mark.parametrize(
+    ("here", "target"), [(".", "back/app/graph.py"), ("back/app", "."), ("back/app", "graph.py"), ("other", "../back")]
+)
+def test_from_wherever_a_file_is_checked_it_is_read_the_same(
+    here: str, target: str, imported: str, packages: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("back/app", "other"):
+        (tmp_path / folder).mkdir(parents=True)
+    for folder in ("back/app", "back")[: packages + (packages and imported.startswith(".."))]:
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "back/app/nodes.py").write_text(HEAD + "def jump(state): return Command(goto='work')\n")
+    (tmp_path / "back/app/graph.py").write_text(f"from {imported} import jump\n{HEAD}{JUMP.format('jump')}")
+    monkeypatch.chdir(tmp_path / here)
+    for place in (target, str(tmp_path / here / target)):
+        (graph,) = check_targets([place], None, False).graphs
+        assert graph.verdict == "unbounded"
+        assert graph.place.file.is_absolute() == Path(place).is_absolute()
+
+
 BOUNDED = {
     "what only a type checker reads": (
         "from typing import TYPE_CHECKING\nend = END\nif TYPE_CHECKING: end = 'work'\ng.add_edge('jump', end)"

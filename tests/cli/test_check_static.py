@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from loopwright import verify
+from loopwright import Loop, verify
 from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.loading import check_imported, load_graphs, suggestions
 from loopwright.errors import GraphError
+from loopwright.testing import assert_bounded
 
 HEAD = """
 from __future__ import annotations
@@ -352,9 +353,27 @@ def test_loops_that_leave_a_cycle_or_do_not_fit_are_told(tmp_path: Path) -> None
         for case in [("work", "check", "__end__"), ("other", "work", "__end__"), ("check", "check", "check")]
     ]
     assert [graph.verdict for graph in verdicts] == ["unbounded", "not read", "unbounded"]
-    first, misfit, _ = verdicts
+    first, misfit, back = verdicts
     assert [finding.cycle for finding in first.findings] == [("check",)]
+    assert [finding.suggestion for finding in back.findings if "exhausted" in (finding.suggestion or "")] == [
+        "exhausted='__end__'  # of the Loop 'x', whose own route leads back into it"
+    ]
     assert "there is no edge work -> other" in misfit.findings[0].message
+
+
+def test_what_is_suggested_is_taken_as_it_stands(tmp_path: Path) -> None:
+    joined = "g.add_edge(START, 'other')\ng.add_edge(['check', 'other'], 'work')\ng.add_edge('other', 'other')\n"
+    loop = "loops = [Loop(name='work', target='other', sources=('other',), limit=2)]\n"
+    for given in ("loops = []\n", loop):
+        source = f"{THREE}{joined}from loopwright import Loop, bounded\n{given}app = bounded(g, loops)\n"
+        texts = {finding.suggestion for finding in checked(tmp_path, source)["app"].findings}
+        (tmp_path / "made.py").write_text(HEAD + source.replace("app = ", "# "))
+        made = load_graphs(str(tmp_path / "made.py:g"))[f"{tmp_path}/made.py:g"]
+        loops = [eval(given.partition("= ")[2].strip("[]\n"), {"Loop": Loop})] if given == loop else []
+        assert verify(made, [*loops, *(eval(text, {"Loop": Loop}) for text in texts)]).bounded
+        with pytest.raises(AssertionError) as told:
+            assert_bounded(made, loops)
+        assert all(text in str(told.value) for text in texts)
 
 
 def test_a_loop_may_lead_to_the_fallback_that_bounded_adds(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from loopwright.check.reviewed import changes
 from loopwright.cli import app, main
 from loopwright.engine.proof.certificate import Certificate
 
@@ -70,6 +71,45 @@ def test_what_got_worse_is_named_with_both_figures(
     assert code == 1
     for each in says:
         assert each in output
+
+
+def test_what_a_node_begins_to_call_and_is_not_counted_is_named(graph: Path) -> None:
+    more = "own = StateGraph(State).add_node('x', lambda s: s).add_edge(START, 'x').add_edge('x', 'x').compile()\n"
+    more += "def call(state): return {}\nbuilder.add_node('more', call)\nbuilder.add_edge('work', 'more')"
+    graph.write_text(source := GRAPH.format(limit=3, more=more))
+    assert run("deployed.py:app", "--write-certificate", "reviewed.json")[0] == 0
+    graph.write_text(source.replace("return {}", "return own.invoke(state)"))
+    code, output = run("deployed.py:app", "--certificate", "reviewed.json")
+    assert code == 1 and "it now rests on: more calls 1 graph(s) inside" in output
+
+
+AGENT = """
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelCallLimitMiddleware
+from loopwright import bounded
+from loopwright.testing import ScriptedChatModel
+
+def search(query: str) -> str:
+    "Search."
+    return query
+
+model = ScriptedChatModel(replies=[])
+app = bounded(create_agent(model, [search], middleware=[ModelCallLimitMiddleware(run_limit={limit})]), limit={limit})
+"""
+
+
+def test_an_agent_with_a_limit_of_langchain_s_is_compared_too(graph: Path) -> None:
+    graph.write_text(AGENT.format(limit=3))
+    assert run("deployed.py:app", "--write-certificate", "reviewed.json", "--certificate", "reviewed.json")[0] == 1
+    assert run("deployed.py:app", "--certificate", "reviewed.json")[0] == 0
+    graph.write_text(AGENT.format(limit=4))
+    assert "grants up to 4 passes, reviewed were 3" in run("deployed.py:app", "--certificate", "reviewed.json")[1]
+
+
+def test_fractions_of_seconds_are_no_change() -> None:
+    reviewed = Certificate(bounded=True, max_seconds=0.3)
+    assert changes(reviewed, Certificate(bounded=True, max_seconds=0.1 + 0.2)) == []
+    assert len(changes(reviewed, Certificate(bounded=True, max_seconds=0.31))) == 1
 
 
 def test_a_file_that_was_written_again_within_a_second_is_read_anew(graph: Path) -> None:

@@ -70,8 +70,9 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     graph.nodes[model] = FoundNode(given.place)
     graph.edges.append((Edge(START, model, "static"), given.place))
     known = _known_middleware(middleware) if given.complete else None
-    graph.made = deep or known is None or bool(known) or any(name.endswith("_hook") for name in given.named)
     answers = not react and (given.take(None, "response_format") is not None or not given.complete)
+    hooks = any(name.endswith("_hook") for name in given.named)
+    graph.made = deep or answers or known is None or bool(known) or hooks
     brings = known is None or any(name not in _QUIET for name, _ in known)
     bare = not deep and not brings and given.complete and _no_tools(tools)
     if bare and not answers:
@@ -97,7 +98,9 @@ def _limits(
         if name not in ("LoopMiddleware", "ModelCallLimitMiddleware", "ToolCallLimitMiddleware"):
             continue
         numbers = {key: options[key] for key in ("limit", "run_limit", "thread_limit") if options.get(key) is not None}
-        fits = [f"{key}={value}" for key, value in numbers.items() if isinstance(value, int)]
+        own = name == "LoopMiddleware"  # which is made with no limit but one that bounds
+        said = {key: value if isinstance(value, int) else "..." for key, value in numbers.items()}
+        fits = [f"{key}={value}" for key, value in said.items() if own or value != "..."]
         behaviour = options.get("exit_behavior", "continue" if name.startswith("Tool") else "end")
         said = f"{name}({', '.join(fits)})"
         reasons = (
@@ -111,8 +114,7 @@ def _limits(
             (any(other == UNREAD for other, _ in known or ()), "other middleware was not read, and may jump past it"),
             (tools is not None and tools.unread, "its tools were not read, and may return Commands that jump past it"),
             (tools is not None and tools.words != NOWHERE, "a tool may return a Command that jumps past it"),
-            (resets and name != "LoopMiddleware",
-             "what a file does to the counts that LangChain keeps in the state was not read"),
+            (resets and not own, "what a file does to the counts that LangChain keeps in the state was not read"),
         )  # fmt: skip
         why = next((why for holds, why in reasons if holds), None)
         if why is None:
@@ -204,13 +206,14 @@ def bounded(given: Arguments, graph: FoundGraph) -> None:
     if not isinstance(inner, GraphValue):
         return graph.refuse(given.place, "the graph that bounded() is given is made elsewhere")
     graph.origin, graph.of_builder = inner.graph, not inner.compiled
-    if given.starred or (not given.complete and given.take(1, "loops") is None):
+    limit = given.take(None, "limit")
+    if given.starred or (not given.complete and limit is None and given.take(1, "loops") is None):
         return graph.refuse(given.place, "bounded() is given * or ** arguments")
     budget = given.take(None, "budget")
     route = text_of(budget.options.get("exhausted")) if isinstance(budget, Made) else None
     added = "fallback" if given.take(None, "fallback") is not None else None
     graph.fallbacks = tuple(node for node in (added, route) if node is not None)
-    if (limit := given.take(None, "limit")) is not None:
+    if limit is not None:
         graph.bounds = (f"bounded(limit={limit if isinstance(limit, int) else '...'})",)
         return None
     loops = iterated(given.take(1, "loops", ()))

@@ -14,7 +14,7 @@ from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, place_of
 from loopwright.check.expressions import bind, builtin, evaluate, fill, iterated, of_text
 from loopwright.check.found import FoundGraph, Place
-from loopwright.check.project import Project
+from loopwright.check.project import Project, whole
 from loopwright.check.values import (
     MAKERS,
     MORE,
@@ -395,7 +395,7 @@ class Calls(ABC):
         if given and given.starred:
             for graph in builders_in(*given.given, *given.named.values()):
                 graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
-        if not self.told or self.file.absolute() in self.told:
+        if not self.told or whole(self.file) in self.told:
             self.called.add(node)
             if isinstance(function.bound, InstanceValue):
                 self.called.add((function.bound.of.node, node))
@@ -425,10 +425,10 @@ class Calls(ABC):
 
 def _of_compiled(value: GraphValue, name: str, given: Arguments) -> Any:
     """What a method of a compiled graph returns."""
-    if name == "with_config" and value.graph.steps is None:
+    if name == "with_config":
         config = given.take(0, "config")
         limit = config.get("recursion_limit") if isinstance(config, dict) else given.take(None, "recursion_limit")
-        value.graph.steps = limit if isinstance(limit, int) else None
+        value.graph.steps = limit if isinstance(limit, int) else value.graph.steps
     if name.startswith("attach_"):
         value.graph.refuse(given.place, f"{name}() changes the compiled graph")
     return value if name in ("with_config", "with_retry") else UNKNOWN

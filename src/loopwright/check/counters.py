@@ -190,6 +190,8 @@ def _is_rest(key: str, value: ast.expr | None, function: FunctionValue, seen: Se
     match value:
         case ast.Subscript(value=whole, slice=ast.Slice(ast.Constant(), None) | ast.Slice(None, ast.UnaryOp())):
             return key in _keys(whole, function)
+        case ast.Subscript(value=whole, slice=ast.Slice(ast.expr() as first, None)):
+            return isinstance(function.around(first), int) and key in _keys(whole, function)
         case ast.ListComp(elt=ast.Name(id=item), generators=[ast.comprehension(iter=whole, ifs=[_, *_]) as each]):
             return getattr(each.target, "id", "") == item and key in _keys(whole, function)
         case ast.Name(id=name):

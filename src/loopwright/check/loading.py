@@ -21,13 +21,15 @@ from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.found import Place
-from loopwright.check.project import SourceFile, package_root
-from loopwright.check.proving import WHOLE, Finding, cycle_finding, handlers_in, suggested
+from loopwright.check.project import NOTEBOOK, SourceFile, package_root
+from loopwright.check.proving import WHOLE, Finding, cycle_finding, suggested
 from loopwright.check.targets import split_target
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
+from loopwright.engine.proof.graph import refusals_apart
 from loopwright.engine.proof.reach import LIBRARIES, file_of
 from loopwright.engine.proof.read import builder_of, read_topology
+from loopwright.engine.proof.source import own_nodes, stored
 from loopwright.engine.proof.verify import check_shape, verify
 from loopwright.errors import GraphError, unknown_name_message
 
@@ -55,6 +57,8 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
     place, name = split_target(target)
     if place.endswith(".py"):
         module = _from_file(Path(place))
+    elif place.endswith(NOTEBOOK):  # else a file of that name beside it would be run
+        raise GraphError(f"{place} is a notebook, which is read and never imported")
     else:
         _look_first_in(Path.cwd())
         module = _tried(partial(importlib.import_module, place), f"cannot import {place}")
@@ -143,7 +147,8 @@ def _root_and_name(path: Path) -> tuple[Path, str]:
 
 
 def _look_first_in(folder: Path) -> None:
-    sys.path[:] = dict.fromkeys((str(folder), *sys.path))
+    # What lies here is found as ``python -m`` finds it: a project imports its own folders from its root.
+    sys.path[:] = dict.fromkeys((str(folder), *sys.path, str(Path.cwd())))
 
 
 def _tried(call: Callable[[], T], failure: str) -> T:
@@ -202,12 +207,13 @@ def _as_read(name: str, file: Path, cycles: Set[tuple[str, ...]], read: Sequence
 
 def suggestions(graph: Any, cycles: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """Cycle -> what would bound it, said once for all cycles that it bounds."""
-    name = getattr(graph, "name", None)
-    topology = read_topology(builder_of(graph), name)
+    topology = read_topology(builder_of(graph))
+    topology, taken = refusals_apart(topology, topology.loops), [loop.name for loop in topology.loops]
     follow = topology.ways()
     own = [cycle for cycle in cycles if all(node in follow for node in cycle)]
     inside = [cycle for cycle in cycles if cycle not in own]
-    return suggested(choose(follow), own, name, {}, handlers_in(topology.edges)) | dict.fromkeys(inside[:1], WHOLE)
+    found = suggested(choose(follow), own, topology.edges, getattr(graph, "name", None), taken)
+    return found | dict.fromkeys(inside[:1], WHOLE)
 
 
 def _place_of(target: str) -> Place:
@@ -217,13 +223,13 @@ def _place_of(target: str) -> Place:
     file = Path(place) if place.endswith(".py") else Path(getattr(module, "__file__", None) or place)
     line, path = 1, file.resolve()
     if file.is_file():
-        line = max((node.lineno for node in SourceFile(path).tree.body if _names_it(node, name)), default=1)
+        nodes = own_nodes(SourceFile(path).tree)
+        line = max((getattr(node, "lineno", 1) for node in nodes if _names_it(node, name)), default=1)
     return Place(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else file, line, line)
 
 
-def _names_it(node: ast.stmt, name: str) -> bool:
-    targets = getattr(node, "targets", [getattr(node, "target", None)])
-    return name in (getattr(node, "name", None), *(getattr(target, "id", None) for target in targets))
+def _names_it(node: ast.AST, name: str) -> bool:
+    return name in (*stored(node), getattr(node, "asname", None) or getattr(node, "name", None))
 
 
 def _not_silenced(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import tokenize
 import warnings
@@ -124,7 +125,7 @@ class Project:
     """
 
     def __init__(self, roots: list[Path]) -> None:
-        self.roots = roots
+        self.roots = [*map(whole, roots)]
         self._files: dict[Path, SourceFile | GraphError] = {}
         self._reach: dict[tuple[Path, int], Reach] = {}
         self.unread: list[Path] = []
@@ -144,7 +145,7 @@ class Project:
         """
         waiting = [path]
         while waiting:
-            if (key := (opened := waiting.pop()).absolute()) in self._files:
+            if (key := whole(opened := waiting.pop())) in self._files:
                 continue
             try:
                 file = self._files[key] = SourceFile(opened)
@@ -156,7 +157,7 @@ class Project:
             self.resets = self.resets or bool(_COUNTS.search(file.text))
             self.unread.append(opened)
             waiting += self.imports(opened)  # what its functions import when they run may make Commands, too
-        if isinstance(found := self._files[path.absolute()], GraphError):
+        if isinstance(found := self._files[whole(path)], GraphError):
             raise found
         return found
 
@@ -170,14 +171,14 @@ class Project:
 
     def reach(self, path: Path) -> Reach:
         """Who may jump out of a graph, in a file and all that it imports, as far as they are open by now."""
-        key = path.absolute(), len(self._files)
+        key = whole(path), len(self._files)
         if key not in self._reach:
             seen: dict[Path, SourceFile] = {}
             waiting = [path]
             while waiting:
-                file = self._files.get((opened := waiting.pop()).absolute())
-                if isinstance(file, SourceFile) and opened.absolute() not in seen:
-                    seen[opened.absolute()] = file
+                file = self._files.get(at := whole(opened := waiting.pop()))
+                if isinstance(file, SourceFile) and at not in seen:
+                    seen[at] = file
                     waiting += self.imports(opened)
             self._reach[key] = Reach([file.tree for file in seen.values()], self._given_in)
         return self._reach[key]
@@ -197,35 +198,44 @@ class Project:
 
         Its dotted name is empty in ``from . import name``; the level is the number of dots before it.
         """
-        starts = [*importer.parents][level - 1 : level] if level else self._starts(importer)
+        relative, importer = not importer.is_absolute(), whole(importer)
         parts = module.split(".") if module else []
         own = (*parts[:1],)
+        named = (at.parent for at in importer.parents if at.name in own)  # a package's own name, checked from inside it
+        starts = [*importer.parents][level - 1 : level] if level else [*self._starts(importer), *named]
         for start in starts:
             # Of an environment a package's own files are read, and not all that is installed beside it.
             if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
                 continue
             place = start.joinpath(*parts)
             for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
-                if path.is_file():
-                    return path
+                if os.path.isfile(path):
+                    # Reports name files as the command line does.
+                    return Path(os.path.relpath(path)) if relative and path.drive == Path.cwd().drive else path
         return None
 
     def _starts(self, importer: Path) -> list[Path]:
         """The folders in which a file's imports are looked for, in order."""
+        importer = whole(importer)
         around = (at for at in importer.parents[1:] if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
         # Two folders may each have an ``app``: the one that the importer lies in comes first.
-        roots = sorted(self.roots, key=lambda root: not importer.absolute().is_relative_to(root.absolute()))
+        roots = sorted(self.roots, key=lambda root: not importer.is_relative_to(root))
         return [*dict.fromkeys([package_root(importer), *roots, *around, importer.parent])]
 
     def has(self, module: str, importer: Path) -> bool:
         """Whether a package or module of that name lies where a file's imports are looked for."""
         top = module.partition(".")[0]
-        return any((at / top).is_dir() or (at / f"{top}.py").is_file() for at in self._starts(importer))
+        return any(os.path.isdir(at / top) or os.path.isfile(at / f"{top}.py") for at in self._starts(importer))
 
 
 def package_root(path: Path) -> Path:
     """The folder that the outermost package around a file lies in; its own folder, where it is in none."""
-    folder = path.parent
+    folder = whole(path).parent
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         folder = folder.parent
     return folder
+
+
+def whole(path: Path) -> Path:
+    """A path from its root on: of a relative one, not all folders around are known, and one file has one key."""
+    return Path(os.path.abspath(path))

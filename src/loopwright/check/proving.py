@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
-from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name
+from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name, loop_text
 from loopwright.engine.proof.graph import AS_DECLARED, Edge, Topology, reached, refusal_of
 from loopwright.engine.proof.source import returned_words
 
@@ -123,7 +123,7 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
         for loop in loops:
             if not base.missed and (problem := _misfit(loop, base, edges, fallbacks)):
                 return Proof(problem=_not_read(graph.place, problem))
-        cycles, entered_at = _cycles(base, _gated(edges, loops))
+        cycles, entered_at = _cycles(base, _gated(edges, loops), [loop.name for loop in loops])
         notes += entered_at
     inner = {name: prove(node.graph, proven) for name, node in base.nodes.items() if node.graph}
     if problems := [proof.problem for proof in inner.values() if proof.problem]:
@@ -200,14 +200,16 @@ def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, d
     return Topology("", tuple(nodes), tuple(edge for edge, _ in edges)).ways()
 
 
-def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[list[Finding], tuple[str, ...]]:
+def _cycles(
+    graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], taken: Collection[str]
+) -> tuple[list[Finding], tuple[str, ...]]:
     follow = _ways(graph, edges)
     places = {(edge.source, edge.target): place for edge, place in reversed(edges)}
     choices = choose(follow)
     counters = {cycle: counter_of(cycle, graph) for cycle in cycles_of(choices, follow)}
     hopes = "; ".join(graph.hopes) or None
     limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
-    suggestions = suggested(choices, [*counters], graph.compiled_as, limits, handlers_in(edge for edge, _ in edges))
+    suggestions = suggested(choices, [*counters], [edge for edge, _ in edges], graph.compiled_as, taken, limits)
     if graph.made and counters:  # a Loop would name nodes that are not there
         suggestions = {next(iter(counters)): WHOLE}
     cycles = [
@@ -229,43 +231,43 @@ def _cycles(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> tuple[lis
     return cycles, tuple(notes)
 
 
-def handlers_in(edges: Iterable[Edge]) -> frozenset[tuple[str, str]]:
-    """The edges that only error handlers take."""
-    pairs = [((edge.source, edge.target), edge.kind == "handler") for edge in edges]
-    return frozenset(pair for pair, handles in pairs if handles) - {pair for pair, handles in pairs if not handles}
-
-
 def suggested(
     choices: Sequence[Choice],
     cycles: Sequence[tuple[str, ...]],
+    edges: Sequence[Edge],
     name: str | None,
-    limits: Mapping[tuple[str, ...], str],
-    handlers: frozenset[tuple[str, str]],
+    taken: Collection[str] = (),
+    limits: Mapping[tuple[str, ...], str] = {},
 ) -> dict[tuple[str, ...], str]:
     """One `Loop` for each node at which it goes round, with the first cycle that it bounds.
 
     Args:
         choices: Where it goes round.
         cycles: The cycles that cross no bound.
+        edges: The edges, gates included.
         name: The graph's name.
+        taken: The names of the loops that it has.
         limits: Cycle -> the limit that its hand-written counter has.
-        handlers: The edges that only error handlers take, whose nodes have names of LangGraph's own.
     """
-    found: dict[tuple[str, ...], str] = {}
-    names: dict[str, int] = {}
+    found, names = dict[tuple[str, ...], str](), {*taken}
+    direct = {(edge.source, edge.target) for edge in edges if edge.kind != "handler"}
+    joined = {(edge.source, edge.target) for edge in edges if edge.kind == "join"}
     for choice in choices:
-        crossed = [cycle for cycle in cycles if cycle[0] == choice.target and cycle[-1] in choice.sources]
+        target, sources = choice.target, choice.sources
+        crossed = [cycle for cycle in cycles if cycle[0] == target and cycle[-1] in sources]
         if not crossed:
             continue
-        label = loop_name(choice.target, name)
-        names[label] = names.get(label, 0) + 1
-        label = label if names[label] == 1 else f"{label} {names[label]}"
         known = [limits[cycle] for cycle in crossed if cycle in limits]
         # Where several cycles share one Loop, a counter of one of them does not tell how many passes all of them take.
         limit = ("..." if len(crossed) > 1 else known[0]) if known else "5"
-        target, sources = str.__str__(choice.target), tuple(str.__str__(source) for source in choice.sources)
-        text = f"Loop(name={str.__str__(label)!r}, target={target!r}, sources={sources!r}, limit={limit})"
-        if not handlers.isdisjoint((source, target) for source in sources):
-            text = BY_LIMIT
-        found[crossed[0]] = text
+        gates = [node.split(".", 1)[1].partition(":")[0] for node in (target, *sources) if node.startswith("loop.")]
+        if gates:
+            found[crossed[0]] = f"exhausted='__end__'  # of the Loop {gates[0]!r}, whose own route leads back into it"
+        elif any((source, target) not in direct for source in sources):  # whose nodes have names of LangGraph's own
+            found[crossed[0]] = BY_LIMIT
+        else:
+            names.add(label := loop_name(target, name, names))
+            if any((source, target) in joined for source in sources):  # what waits for several goes round as a whole
+                sources = dict.fromkeys((*sources, *sorted(source for source, end in joined if end == target)))
+            found[crossed[0]] = loop_text(label, target, sources, limit)
     return found

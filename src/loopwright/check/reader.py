@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 from loopwright.check.builders import Arguments
 from loopwright.check.calls import WORK, Calls
 from loopwright.check.expressions import MOST_NUMBERS, bind, defaults_in, evaluate, fill, iterated, truth
-from loopwright.check.project import Project
+from loopwright.check.project import Project, whole
 from loopwright.check.values import (
     UNSET,
     Changed,
@@ -93,7 +93,7 @@ class Reader(Calls):
         Raises:
             GraphError: If it cannot be read as Python, or takes too much work.
         """
-        key = path.absolute()
+        key = whole(path)
         if key not in self.modules:
             tree = self.project.open(path).tree
             frame = self.modules[key] = Frame(tree, path, project=self.project)

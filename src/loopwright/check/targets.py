@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loopwright.check.findings import EXACTLY, CheckedGraph, Checker
-from loopwright.check.project import NOTEBOOK
+from loopwright.check.project import NOTEBOOK, whole
 from loopwright.errors import GraphError, LoopwrightError, unknown_name_message
 
-SKIPPED = frozenset({"tests", "test", "__pycache__", "node_modules", "site-packages", "venv", "env"})
-"""Folders that are not looked into, beside hidden ones and virtual environments under other names."""
+SKIPPED = frozenset({"tests", "test", "__pycache__", "node_modules", "site-packages", "venv"})
+"""Folders that are not looked into, beside hidden ones and environments under other names."""
+
+_ENVIRONMENT = ("pyvenv.cfg", "conda-meta")  # what lies in a folder that is one
 
 
 @dataclass
@@ -45,10 +47,10 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
         allow_empty: Whether a file without graphs is no error.
     """
     outcome = Outcome()
-    folders = [Path(target) for target in targets if Path(target).is_dir()]
+    folders = [Path(target) for target in targets if os.path.isdir(target)]
     checker = Checker([*folders, Path.cwd()])
     files = [file for folder in folders for file in python_files(folder)]
-    checker.reader.told |= {Path(each).absolute() for each in (*files, *(split_target(one)[0] for one in targets))}
+    checker.reader.told |= {whole(Path(each)) for each in (*files, *(split_target(one)[0] for one in targets))}
     for file in files:
         with suppress(GraphError):
             checker.project.open(file)  # what a file's functions return may be made in any other
@@ -77,16 +79,16 @@ def split_target(target: str) -> tuple[str, str]:
 
 
 def _check(target: str, checker: Checker, import_them: bool | None, outcome: Outcome) -> list[CheckedGraph]:
-    path = Path(target)
-    if path.is_dir():
-        return [graph for file in python_files(path) for graph in _check_file(file, checker, import_them, outcome)]
+    if os.path.isdir(target):
+        files = python_files(Path(target))
+        return [graph for file in files for graph in _check_file(file, checker, import_them, outcome)]
     place, name = split_target(target)
+    if os.path.isfile(target):  # a script may have another ending
+        return _check_file(Path(target), checker, import_them, outcome, alone=True)
     if target.endswith((".py", NOTEBOOK)):
-        if not path.is_file():
-            raise GraphError(f"there is no file {path}")
-        return _check_file(path, checker, import_them, outcome, alone=True)
-    if import_them is False:
-        if not place.endswith(".py"):
+        raise GraphError(f"there is no file {Path(target)}")
+    if import_them is False or place.endswith(NOTEBOOK):  # which nothing imports
+        if not place.endswith((".py", NOTEBOOK)):
             raise GraphError(f"{target} is a module, which must be imported; name its file, or leave --no-import away")
         return _only(name, _check_file(Path(place), checker, import_them, outcome), place)
     from loopwright.check.loading import check_imported
@@ -96,7 +98,7 @@ def _check(target: str, checker: Checker, import_them: bool | None, outcome: Out
 
 
 def _only(name: str, graphs: Iterable[CheckedGraph], place: str) -> list[CheckedGraph]:
-    by_name = {graph.name.removeprefix(f"{place}:"): graph for graph in graphs}
+    by_name = {graph.name.removeprefix(f"{Path(place)}:"): graph for graph in graphs}
     found = [graph for known, graph in by_name.items() if known == name or known.startswith(f"{name}.")]
     if not found:
         raise GraphError(f"{place}: {unknown_name_message('graph', name, by_name)}")
@@ -120,7 +122,7 @@ def _check_file(
     outcome.files += 1
     try:
         found = checker.check(path)
-        if import_them and (found or alone) and path.suffix != NOTEBOOK:
+        if import_them and (found or alone) and path.suffix == ".py":
             from loopwright.check.loading import check_imported
 
             exact = check_imported(str(path), found, allow_empty=True)
@@ -135,9 +137,9 @@ def python_files(folder: Path) -> Iterator[Path]:
     """The Python files and notebooks of a folder tree, sorted, without tests, hidden folders and environments."""
     for place, folders, files in os.walk(folder):
         inner = (Path(place, name) for name in sorted(folders) if name not in SKIPPED and not name.startswith("."))
-        folders[:] = (folder.name for folder in inner if not (folder / "pyvenv.cfg").is_file())
+        folders[:] = (each.name for each in inner if not any(os.path.exists(each / mark) for mark in _ENVIRONMENT))
         named = (Path(place, name) for name in sorted(files) if name.endswith((".py", NOTEBOOK)))
-        yield from (file for file in named if file.is_file())
+        yield from filter(os.path.isfile, named)
 
 
 def _told(target: str | Path, error: Exception) -> str:

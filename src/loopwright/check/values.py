@@ -169,9 +169,7 @@ class FunctionValue:
             return UNKNOWN if may_differ([*self.frame.scopes()][-1], name, value, None) else value
         owner, name = self.around(expression.value), expression.attr
         value, called = member(owner, name), getattr(expression.value, "attr", getattr(expression.value, "id", ""))
-        # Of several ``__init__`` of an object, one may give it another value after one before it had it read.
-        order = owner.of.order() if isinstance(owner, InstanceValue) and isinstance(value, str | list | dict) else []
-        begun = sum("__init__" in each.members for each in order) > 1
+        begun = isinstance(owner, InstanceValue) and isinstance(value, str | list | dict) and owner.of.begins(name) > 1
         called = "" if called in self.fixed else called
         return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
 
@@ -240,6 +238,13 @@ class ClassValue:
         every = [self, *(each for base in self.bases if isinstance(base, ClassValue) for each in base.order())]
         return [*{id(each): each for each in reversed(every)}.values()][::-1]
 
+    def begins(self, name: str) -> int:
+        """How often a new object's attribute may get a value; what was made in between may have read one before."""
+        makers = [each.members["__init__"] for each in self.order() if "__init__" in each.members]
+        hooks = [hook for each in self.order() if isinstance(hook := each.members.get("__post_init__"), FunctionValue)]
+        times = [changes.stores(each.node, name) for each in (*makers, *hooks) if isinstance(each, FunctionValue)]
+        return max(len(makers), sum(times) + bool(hooks and name in self.fields()))
+
     def fields(self) -> list[str]:
         """Its annotated attributes in order, those of its bases first: what a dataclass is given."""
         around = [name for base in self.bases if isinstance(base, ClassValue) for name in base.fields()]
@@ -257,12 +262,6 @@ class ClassValue:
         return all(isinstance(value, ClassValue) or name in _PLAIN for value, name in named)
 
     @property
-    def is_text_enum(self) -> bool:
-        """Whether its members are strings themselves."""
-        names = [base.rpartition(".")[2] for base in self.bases if isinstance(base, Symbol)]
-        return "StrEnum" in names or ("Enum" in names and "str" in names)
-
-    @property
     def is_enum(self) -> bool:
         """Whether it is an enumeration."""
         return any(isinstance(base, Symbol) and base.endswith((".Enum", ".IntEnum", ".StrEnum")) for base in self.bases)
@@ -272,7 +271,8 @@ class ClassValue:
         names = {base.rpartition(".")[2] for base in self.bases if isinstance(base, Symbol)}
         if "StrEnum" in names and isinstance(value, Made) and value.of == "enum.auto":
             return name.lower()
-        plain = text_of(value) is not None if self.is_text_enum else isinstance(value, int) and "IntEnum" in names
+        texts = "StrEnum" in names or {"Enum", "str"} <= names  # its members are strings themselves
+        plain = text_of(value) is not None if texts else isinstance(value, int) and "IntEnum" in names
         return value if plain or isinstance(value, FunctionValue) else MemberValue(f"{self.name}.{name}", value)
 
 

@@ -20,7 +20,7 @@ from loopwright.engine.langgraph_private import write_with
 from loopwright.engine.ledger import STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
 from loopwright.engine.nodes.inner import bounded_inside
-from loopwright.engine.proof.choice import choose, loop_name
+from loopwright.engine.proof.choice import choose, loop_name, loop_text
 from loopwright.engine.proof.fingerprint import structure_of
 from loopwright.engine.proof.read import Builder, builder_of, read_topology
 from loopwright.engine.proof.verify import verify
@@ -197,7 +197,7 @@ def _compile_options(graph: Any, builder: Builder, given: dict[str, Any]) -> dic
 def _written_out(loop: Loop) -> str:
     """The source code of a loop that was chosen."""
     more = ", first_free=True" * loop.first_free + f", warn_at={loop.warn_at}" * bool(loop.warn_at)
-    return f"Loop(name={loop.name!r}, target={loop.target!r}, sources={loop.sources!r}, limit={loop.limit}{more})"
+    return loop_text(loop.name, loop.target, loop.sources, loop.limit, more)
 
 
 def choose_loops(

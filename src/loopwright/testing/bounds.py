@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loopwright.check.loading import suggestions
-from loopwright.engine.gate import is_engine_node
+from loopwright.engine.bind import bind
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.read import builder_of
 from loopwright.engine.proof.verify import verify
-from loopwright.errors import UnboundedCycleError
 
 
 def assert_bounded(
@@ -45,7 +45,7 @@ def assert_bounded(
     certificate = verify(graph, loops, fan_out=fan_out)
     name = getattr(graph, "name", None) or "the graph"
     if not certificate.bounded:
-        raise AssertionError(_unbounded(name, graph, certificate))
+        raise AssertionError(_unbounded(name, bind(builder_of(graph), loops) if loops else graph, certificate))
     allowed = {"max_supersteps": max_supersteps, "max_node_runs": max_node_runs, "max_model_calls": max_model_calls,
                "max_seconds": max_seconds}  # fmt: skip
     figures = {figure: getattr(certificate, figure) for figure in allowed}
@@ -63,11 +63,6 @@ def _unbounded(name: str, graph: Any, certificate: Certificate) -> str:
     cycles = certificate.unbounded_cycles
     lines = [f"{name} can run away: nothing bounds {len(cycles)} cycle{'s' * (len(cycles) != 1)}"]
     lines += [f"  {' -> '.join((*cycle, cycle[0]))}" for cycle in cycles]
-    if any(is_engine_node(node) for cycle in cycles for node in cycle):
-        try:
-            certificate.require()
-        except UnboundedCycleError as error:
-            return "\n".join([*lines, str(error).partition(". ")[2]])
     lines.append("These would bound it:")
     lines += [f"  {line}," for text in suggestions(graph, cycles).values() for line in text.splitlines()]
     return "\n".join(lines)

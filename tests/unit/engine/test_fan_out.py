@@ -93,6 +93,13 @@ def test_a_fan_out_that_does_not_fit_the_graph_is_refused(fan_out: Any, says: st
         verify(map_reduce(sends("work")), fan_out=fan_out)
 
 
+def test_a_certificate_says_the_same_in_every_process() -> None:
+    nodes = [f"n{number}" for number in range(8)]
+    made = shapes.graph("START-plan " + " ".join(f"plan?{node}" for node in nodes), routes={"plan": sends(*nodes)})
+    said = verify(made, fan_out=dict.fromkeys(nodes, 2)).assumptions
+    assert [line.split()[9] for line in said if "fan_out" in line] == nodes
+
+
 def test_a_pass_that_sends_more_across_its_loop_than_declared_is_refused() -> None:
     made = map_reduce(sends("work"))
     made.add_conditional_edges("merge", lambda _: [Send("plan", {"log": []}) for _ in range(3)], ["plan", END])

@@ -68,6 +68,8 @@ def test_a_cycle_of_a_graph_inside_is_named_by_the_node_that_it_is_in() -> None:
     first, second = graph("START-x x?x x?END").compile(), graph("START-y y?y y?END").compile()
     made = graph("START-one one-two", one={"action": first}, two={"action": second})
     assert verify(made).unbounded_cycles == (("one/x",), ("two/y",))
+    with pytest.raises(UnboundedCycleError, match=r"Give a limit, .*: bounded\(GRAPH, limit=5\)"):
+        verify(made).require()
 
 
 def test_a_cycle_of_edges_that_are_assumed_is_told_as_such() -> None:

@@ -25,6 +25,7 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 from pydantic import BaseModel
 
+from loopwright import bounded, check_certificate
 from loopwright.engine.proof import agent_limits
 from loopwright.engine.proof.read import read_topology
 from loopwright.langchain import LoopMiddleware
@@ -137,6 +138,15 @@ def test_a_limit_that_is_a_bound_is_kept_to(case, parallel):
     if parallel == 1:  # tight: the model is asked as often as the smallest limit says
         expected = min(limit + (node == TOOLS) for node, limit in limits.items())
         assert ran["model"] == expected
+
+
+@pytest.mark.parametrize("case", BOUNDS)
+def test_the_second_opinion_checks_all_but_what_the_limit_grants(case):
+    app = bounded(create_agent(never(), [search], middleware=BOUNDS[case][0]))
+    told = check_certificate(app, app.certificate)
+    assert [each.partition(":")[0] for each in told] == ["not checked"]
+    less = app.certificate.model_copy(update={"max_supersteps": app.certificate.max_supersteps - 1})
+    assert any(each.startswith("max_supersteps is at least") for each in check_certificate(app, less))
 
 
 NO_BOUNDS = {

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loopwright.engine.gate import ENGINE_NODES, is_engine_node
-from loopwright.engine.proof.choice import loop_name
+from loopwright.engine.proof.choice import loop_name, loop_text
 from loopwright.errors import GraphError, UnboundedCycleError
 
 FIGURES = {
@@ -108,11 +108,11 @@ class Certificate(BaseModel):
             UnboundedCycleError: If a cycle crosses no bound; it names every cycle found.
         """
         if not self.bounded:
-            first = self.unbounded_cycles[0]
+            first = next((cycle for cycle in self.unbounded_cycles if "/" not in cycle[0]), ())
             gates = [node.removeprefix(ENGINE_NODES) for node in first if is_engine_node(node)]
-            target, source = first[0], first[-1]
-            name = loop_name(target, None)
-            fix = f"Declare a Loop, for example Loop(name={name!r}, target={target!r}, sources=({source!r},), limit=5)"
+            fix = "Give a limit, which bounds the graphs inside, too: bounded(GRAPH, limit=5)"
+            if first:
+                fix = f"Declare a Loop, for example {loop_text(loop_name(first[0], None), first[0], first[-1:], 5)}"
             if gates:
                 loop = gates[0].partition(":")[0]  # where the fallback depends on the source, that is named behind it
                 fix = f"The exhausted route of loop {loop!r} leads back into it; let it lead out, to END in the end"

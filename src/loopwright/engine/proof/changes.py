@@ -129,6 +129,13 @@ def _stores(node: ast.AST, looked_at: set[int], *, local: bool) -> Iterator[tupl
             pass
 
 
+@lru_cache(maxsize=4096)
+def stores(function: ast.AST, name: str) -> int:
+    """How often a function's code gives an attribute a value, or one that cannot be told."""
+    given = (each for node in ast.walk(function) for each, _ in _stores(node, set(), local=True))
+    return sum(each in (name, ANY) for each in given)
+
+
 def _looked_at(node: ast.AST) -> list[ast.expr]:
     """The parts of an expression or statement of which nothing but what they hold is used."""
     match node:

@@ -31,9 +31,11 @@ def check_certificate(graph: Any, certificate: Certificate) -> list[str]:
     scopes = {"run": 1}  # how often a loop of that scope begins to count
     while loose := [loop for loop in graph.loops if loop.scope in scopes and loop.name not in scopes]:
         scopes |= {loop.name: scopes[loop.scope] * loop.ceiling + loop.first_free + 1 for loop in loose}
-    if witness.passes != (most := {loop.name: scopes[loop.name] - 1 for loop in graph.loops}):
-        return [f"the gates grant {most}, not {witness.passes} (what LangChain's own limits grant is not checked)"]
+    trusted = {name: most for name, most in witness.passes.items() if name.startswith("limit:")}  # LangChain's own
+    if witness.passes != (most := {loop.name: scopes[loop.name] - 1 for loop in graph.loops} | trusted):
+        return [f"the gates grant {most}, not {witness.passes}"]
     named, sent, held = _edges(graph)
+    named, sent = _onward(dict.fromkeys(named), trusted), _onward(sent, trusted)
     runs, steps, wrong = _count(graph, named, sent, START, witness.level, witness.detour, most)
     if not wrong and any(source == "loop..dispatch" and end != END for source, end in named):  # the budget's fallback
         more, last, wrong = _count(graph, named, sent, "loop..dispatch", witness.closing, {}, Counter())
@@ -58,7 +60,14 @@ def check_certificate(graph: Any, certificate: Certificate) -> list[str]:
         f"{name} is at least {least}, as far as is proven, not {said.get(name, 0)}"
         for name, least in proven.items()
         if (one := said.get(name, 0)) is not None and one * (1 + 1e-9) < least
-    ]
+    ] + [f"not checked: that LangChain's own limits grant no more than {trusted}"] * bool(trusted)
+
+
+def _onward(ways: Any, trusted: Any) -> Any:
+    """The ways with those apart, as from a gate of its own, that a node's own limit grants: all but to the end."""
+    limits = {name.removeprefix("limit:"): name for name in trusted}
+    ends = {end for _, end in ways if end == END or end.endswith(".after_agent")}
+    return {(u if end in ends else limits.get(u, u), end): width for (u, end), width in ways.items()}
 
 
 def _edges(graph: Any) -> tuple[set[tuple[str, str]], Counter[Any], dict[str, Any]]:
@@ -94,6 +103,7 @@ def _count(graph: Any, named: Any, sent: Any, start: str, level: Any, detour: An
     joins, nodes = graph.builder.waiting_edges, graph.builder.nodes
     waits = {v for v in level if getattr(nodes.get(v.partition(":")[0]), "defer", False)}
     passes = {(loop.gate, loop.target): loop.name for loop in graph.loops}
+    passes |= {(name.removeprefix("limit:"), name): name for name in most if ":" in name}
     plain = {*named, *(sent.keys() - passes.keys()), *((u, end) for sources, end in joins for u in sources)}
     ways = [(*way, 0) for way in plain if way[1] != END]
     ways += [(*way, detour.get(name, 0)) for way, name in passes.items() if most[name]]

@@ -10,10 +10,11 @@ without counting it. Nothing here needs LangGraph.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain, count
 
 from loopwright.engine.proof.graph import START, cyclic_components, reached, shortest_path
 
@@ -75,12 +76,19 @@ MOST_CYCLES = 200
 """More cycles than these are not told: nobody reads them all."""
 
 
-def loop_name(target: str, graph: str | None) -> str:
-    """What to call the loop at a node: the node's name, or the agent's where the node is a middleware's hook."""
+def loop_name(target: str, graph: str | None, taken: Collection[str] = ()) -> str:
+    """What to call the loop at a node: the node's name, or the agent's at a middleware's hook; numbered if `taken`."""
     if "." in target or target.startswith("_"):
         called = graph if graph and graph != "LangGraph" else ""
         target = re.sub(r"[:|\s]+", " ", called).strip(" ").lstrip(". ") or "agent"
-    return "run again" if target == "run" else target  # a loop's scope of that name is the whole run
+    name = "run again" if target == "run" else target  # a loop's scope of that name is the whole run
+    return next(one for one in chain([name], (f"{name} {n}" for n in count(2))) if one not in taken)
+
+
+def loop_text(name: str, target: str, sources: Iterable[str], limit: object, more: str = "") -> str:
+    """A `Loop` as source code, ready to paste."""
+    name, target, *sources = (str.__str__(each) for each in (name, target, *sources))  # members of enumerations, too
+    return f"Loop(name={name!r}, target={target!r}, sources={(*sources,)!r}, limit={limit}{more})"
 
 
 def cycles_of(choices: Sequence[Choice], follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:

@@ -62,7 +62,7 @@ def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
             ordinary[edge.target].add(edge.source)
     by_name = topology.hidden | {loop.gate for loop in topology.loops}
     for edges, sends in ways_of(builder):
-        ends = {(edge.source, edge.target) for edge in edges if not is_engine_node(edge.source)}
+        ends = dict.fromkeys((edge.source, edge.target) for edge in edges if not is_engine_node(edge.source))
         for source, target in (each for each in ends if each[1] in ordinary):
             # A gate is only ever entered by its name: a Send across a loop's edge waits before it.
             if target in by_name or not sends:
