@@ -1,20 +1,23 @@
-"""Deep agents' declarative subagents stop through their ``middleware`` list, whatever their models want."""
+"""Deep agents, supervisors and swarms stop, with the agents inside, whatever their models want."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
+import deepagents
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph_supervisor import create_supervisor
+from langgraph_swarm import create_handoff_tool, create_swarm
 
+from loopwright import bounded
 from loopwright.engine.proof.agent_limits import own_limits
 from loopwright.engine.proof.read import read_topology
 from loopwright.langchain import LoopMiddleware
 from loopwright.testing import ScriptedChatModel
-
-deepagents = pytest.importorskip("deepagents")
 
 ASK = {"messages": [("user", "What is a loop?")]}
 
@@ -85,3 +88,29 @@ def test_the_main_agents_stop_reason_tells_of_the_subagents_that_were_stopped():
     final = agent.invoke(ASK, {"recursion_limit": 300})
     assert final["messages"][-1].text == "Nothing is known."
     assert sorted((stop["loop"], stop["spent"]) for stop in final["stop_reason"]) == [("finder", 2), ("reader", 1)]
+
+
+def deep(main: Any, finder: Any) -> Any:
+    return deepagents.create_deep_agent(main, [search], subagents=[subagent("finder", finder)])
+
+
+def supervised(main: Any, finder: Any) -> Any:
+    return create_supervisor([create_agent(finder, [search], name="finder")], model=main).compile()
+
+
+@pytest.mark.parametrize(("made", "to"), [(deep, delegate("finder")), (supervised, calls("transfer_to_finder"))])
+def test_one_limit_bounds_the_agent_and_the_agents_inside(made, to, caplog):
+    main, finder = ScriptedChatModel(to, repeat_last=True), ScriptedChatModel(calls("search"), repeat_last=True)
+    final = bounded(made(main, finder), limit=2).invoke(ASK, {"recursion_limit": 300})
+    assert final["stop_reason"]
+    assert [len(main.calls), len(finder.calls)] == [3, 9]
+    assert "no limit reaches it" not in caplog.text
+
+
+def test_one_limit_bounds_a_swarm_and_its_agents():
+    models = [ScriptedChatModel(calls(f"transfer_to_{to}"), repeat_last=True) for to in "ba"]
+    tools = [[search, create_handoff_tool(agent_name=to)] for to in "ba"]
+    agents = [create_agent(*each, name=name) for *each, name in zip(models, tools, "ab", strict=True)]
+    final = bounded(create_swarm(agents, default_active_agent="a").compile(), limit=2).invoke(ASK)
+    assert final["stop_reason"]
+    assert sum(len(model.calls) for model in models) <= 6

@@ -1,4 +1,4 @@
-"""Graphs inside graphs: bounds those that are nodes, and those that a node's function or tool holds.
+"""Graphs inside graphs: bounds those that are nodes, and those that a function or tool of a node or router holds.
 
 A node that is a graph is replaced by its bounded copy. A function that calls a graph (as supervisors call their agents,
 and a deep agent its subagents) holds it in its closure, so a copy of the function gets a closure with the bounded graph
@@ -76,6 +76,11 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bound
     for spec in builder.nodes.values():
         before, spec.runnable = spec.runnable, substitution.of(spec.runnable)
         if spec.runnable is not before:  # else what was read of it holds
+            builder.destinations = None
+    for branches in builder.branches.values():  # a router may hold the tools that its node runs
+        routed = {name: substitution.of(branch) for name, branch in branches.items()}
+        if any(routed[name] is not branch for name, branch in branches.items()):
+            branches |= routed
             builder.destinations = None
     builder.destinations = read_destinations(builder)
     for sender, does in builder.destinations.items() if limit is not None else ():

@@ -45,6 +45,7 @@ from loopwright.engine.proof.source import (
     command_words,
     commands_in,
     goes_to_parent,
+    is_copy,
     jumps_in,
     parent_words,
     returned_words,
@@ -135,10 +136,16 @@ def jumps_out(runnable: Any) -> bool:
 
 
 def _names_a_parent(reach: Reach) -> bool:
-    sources = [_source(function, within=True) for function in reach.mentioning]
     return not reach.complete or any(
-        source is None or any(map(goes_to_parent, commands_in(source.node, source.value))) for source in sources
+        source is None or any(map(goes_to_parent, _made(commands_in(source.node, source.value), function)))
+        for function in reach.mentioning
+        for source in (_source(function, within=True),)
     )
+
+
+def _made(commands: list[ast.Call], function: Any) -> list[ast.Call]:
+    """Those that a function makes itself: what a library hands on comes from tools and nodes, which are read."""
+    return [each for each in commands if not is_copy(each)] if is_of_library(function) else commands
 
 
 def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
@@ -156,8 +163,7 @@ def _behaviour(function: Any) -> Behaviour:
     words = command_words(*read)
     hands_on = False
     if is_of_library(function):
-        # What a library looks at and hands on comes from the user's tools and nodes, which are read themselves.
-        words = frozenset() if words is None and not jumps_in(source.node, source.value) else words
+        words = frozenset() if words is None and not _made(jumps_in(source.node, source.value), function) else words
     else:
         # Who hands on what it is given may hand on a Send too.
         hands_on = _hands_on(source.node)

@@ -149,6 +149,13 @@ def goes_on_here(command: ast.Call) -> bool:
     return "goto" in keywords and not parent
 
 
+def is_copy(command: ast.Call) -> bool:
+    """Whether a Command goes wherever another one does: ``Command(goto=other.goto, graph=other.graph, update=...)``."""
+    keywords = {keyword.arg: keyword.value for keyword in command.keywords}
+    goes = [(name, keywords[name]) for name in ("goto", "graph") if name in keywords]
+    return None not in keywords and bool(goes) and all(getattr(value, "attr", "") == name for name, value in goes)
+
+
 def goes_to_parent(command: ast.Call) -> bool:
     """Whether a Command is for another graph than its own, as far as its source says so."""
     graph = next((keyword.value for keyword in command.keywords if keyword.arg == "graph"), None)
