@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from loopwright.errors import ConfigError, unknown_name_message
 
-SCHEMES = ("postgres", "postgresql")
-"""What the address of a PostgreSQL database begins with."""
+if TYPE_CHECKING:
+    import psycopg
 
 STANDSTILL = 3000
 """Milliseconds after which a process that stands still in a transaction loses what it has locked in it."""
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_IDLE = "idle_in_transaction_session_timeout"
 _OPTIONS = ("host", "schema", "sslmode")
+# A host that vanishes without a word is given up after half a minute; the system's own limits are hours.
+_ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 _SSLMODES = ("disable", "prefer", "require", "verify-full")
 
 
 def is_postgres(address: str) -> bool:
     """Whether an address names a PostgreSQL database."""
-    return address.partition(":")[0] in SCHEMES
+    return address.partition(":")[0] in ("postgres", "postgresql")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +94,8 @@ class PostgresAddress:
             holds=holds,
         )
 
-    def libpq(self, search_path: str, idle: int = 0) -> dict[str, Any]:
-        """Give what psycopg takes to connect.
-
-        Args:
-            search_path: The schemas in which names are looked up, separated by commas.
-            idle: Milliseconds after which the server takes back a transaction in which nothing happens: a process
-                that stands still keeps its locks no longer. 0 for never.
-        """
+    def libpq(self) -> dict[str, Any]:
+        """Give what psycopg takes to connect; `settings` come next."""
         return {
             "user": self.user,
             "password": self.password,
@@ -109,10 +104,34 @@ class PostgresAddress:
             "dbname": self.database,
             "sslmode": self.sslmode,
             "sslrootcert": "system" if self.sslmode == "verify-full" else None,
+            "client_encoding": "UTF8",
             "application_name": "loopwright",
             "connect_timeout": 10,
-            "options": f"-c search_path={search_path.replace(' ', '')} -c {_IDLE}={idle}",
+            **_ALIVE,
         }
+
+    def settings(self, idle: int = 0, beside: str = "") -> bytes:
+        """The statement with which every connection begins: a pooler refuses or drops what is set while connecting.
+
+        Args:
+            idle: Milliseconds after which the server takes back a transaction in which nothing happens: a process
+                that stands still keeps its locks no longer. 0 leaves it as the server has it.
+            beside: Schemas in which names are looked up besides, each after a comma.
+        """
+        wanted = {"search_path": self.schema + beside, "idle_in_transaction_session_timeout": idle}
+        parts = (f"set_config('{name}', '{value}', false)" for name, value in wanted.items() if value)
+        return f"SELECT {', '.join(parts)}".encode()
+
+    def configure(self, connection: psycopg.Connection[Any], idle: int = 0, beside: str = "") -> None:
+        """Begin a connection; see `settings`."""
+        connection.execute(self.settings(idle, beside))
+        connection.commit()
+
+    def make_schema(self, connection: psycopg.Connection[Any]) -> None:
+        """Make the schema where it is missing: whoever may make none is refused even where it is there."""
+        there = connection.execute("SELECT to_regnamespace(%s)", [f'"{self.schema}"']).fetchone()
+        if there == (None,):
+            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"'.encode())
 
     def __str__(self) -> str:
         place = f"in schema {self.schema} of {self.database} at {self.host}:{self.port}"

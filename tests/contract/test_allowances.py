@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
+import numpy as np
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
+from run_histories import a_run
 
+from loopwright.config import Allowance
+from loopwright.runs.allowances import RunAllowances
 from loopwright.runs.store import open_runs
 from loopwright.runs.store.entries import Charge
 
@@ -48,6 +54,15 @@ def test_tokens_and_dollars_with_what_is_set_aside(url, limits):
     with open_runs(url)._database.reading() as connection:
         row = connection.exec_driver_sql("SELECT model_calls, tokens, usd FROM run_allowances").one()
     assert tuple(row) == (calls, calls * TOKENS, calls * TOKENS * 10**9)
+
+
+def test_each_value_has_one_of_its_own_whatever_its_length_and_signs(url):
+    noise = "".join(map(chr, np.random.default_rng(1).integers(0x4E00, 0x9000, 4_000)))
+    with closing(open_runs(url)) as store:
+        for user in (noise, f"{noise}2", "a\0b", "a\ud800", "b"):
+            allowance, run = Allowance(per="user", model_calls=1), a_run(input={"user": user})
+            asked = [RunAllowances(store, [allowance], run, None, 0).reserve(uuid4(), "m", 1, 1) for _ in range(2)]
+            assert asked[0] is None and len(asked[1].note) < 400
 
 
 def test_all_of_several_or_nothing(url):

@@ -73,7 +73,9 @@ def address() -> str:
 def beside(url: str) -> psycopg.Connection[Any]:
     """A connection beside those of a store, which nobody takes for one of them."""
     address = PostgresAddress.parse(url, schema="public", holds="")
-    return psycopg.connect(**address.libpq(address.schema) | {"application_name": "beside", "autocommit": True})
+    connection = psycopg.connect(**address.libpq() | {"application_name": "beside", "autocommit": True})
+    address.configure(connection)
+    return connection
 
 
 @pytest.fixture(scope="session")

@@ -198,6 +198,14 @@ class StoreContract:
         assert found[0] == "title::0" and found.index("short::0") < found.index("long::0")
         assert {hit.passage_id for hit in store.search_text("common kite", 4)} == {*found}
 
+    def test_passages_are_told_apart_by_words_that_all_have(self, store: KnowledgeStore) -> None:
+        """Then every score is close to 0."""
+        more = [f"w{number}" for number in range(305)]
+        store.put([contribution(f"{9 - number}", " ".join(["common", *more[: 300 + number]])) for number in range(5)])
+        found = store.search_text("common", 5)
+        assert [hit.passage_id for hit in found] == [f"{9 - number}::0" for number in range(5)]
+        assert len({hit.score for hit in found}) == 5
+
     def test_equal_passages_come_by_id(self, store: KnowledgeStore) -> None:
         """Also where the best k end among them."""
         ids = [f"{number:03}" for number in np.random.default_rng(3).permutation(100)]

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -39,6 +40,7 @@ _OUTAGE = 120.0
 _WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, before it fails."""
 
+_HOW: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0}
 _GONE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, errors.IdleInTransactionSessionTimeout)
 
 
@@ -82,6 +84,12 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         with self._cursor() as cursor:
             cursor.execute(BEGIN.encode(), [thread_id, epoch])
 
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a run."""
+        PostgresSaver.delete_thread(self, thread_id)
+        with self._cursor() as cursor:
+            cursor.execute(f"DELETE FROM {TABLE} WHERE thread_id = %s".encode(), [str(thread_id)])
+
 
 class _Apart:
     """A plain value that LangGraph's saver is not to write as JSON."""
@@ -115,14 +123,16 @@ def _is_plain(value: str | float) -> bool:
 @contextlib.contextmanager
 def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSaver, None, None]:
     """Open the saver for synchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
-    address = prepared(url)
-    # One connection: a saver does one thing at a time.
-    pool: ConnectionPool[Any] = ConnectionPool(
-        kwargs=connecting(address), check=ConnectionPool.check_connection, min_size=1, max_size=1, timeout=_WAIT,
-        open=False,
-    )  # fmt: skip
-    with pool, KeptPostgresSaver(pool, serde=serde) as saver:
+    with pool_at(prepared(url)) as pool, KeptPostgresSaver(pool, serde=serde) as saver:
         yield saver
+
+
+def pool_at(address: PostgresAddress) -> ConnectionPool[Any]:
+    """One connection, made anew where it is lost: a saver, or a store, does one thing at a time. It is not open yet."""
+    return ConnectionPool(
+        kwargs=address.libpq() | _HOW, configure=partial(address.configure, idle=STANDSTILL),
+        check=ConnectionPool.check_connection, min_size=1, max_size=1, timeout=_WAIT, open=False,
+    )  # fmt: skip
 
 
 def prepared(url: str) -> PostgresAddress:
@@ -134,9 +144,11 @@ def prepared(url: str) -> PostgresAddress:
     """
     address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
     try:
-        with psycopg.connect(**connecting(address)) as connection:
+        with connected(address) as connection:
             if not _is_prepared(connection, address):
-                _make_tables(connection, address)
+                make_tables(connection, address, PostgresSaver(connection).setup)
+                # Several statements at once; last: it says that all is there.
+                connection.execute(POSTGRES.encode(), prepare=False)
     except psycopg.Error as problem:
         raise CheckpointError(
             f"{address} cannot be used ({str(problem).strip()}). See that the server runs and lets the user "
@@ -152,21 +164,24 @@ def _is_prepared(connection: psycopg.Connection[Any], address: PostgresAddress) 
     return newest is not None and newest >= len(PostgresSaver.MIGRATIONS) - 1
 
 
-def _make_tables(connection: psycopg.Connection[Any], address: PostgresAddress) -> None:
+@contextlib.contextmanager
+def connected(address: PostgresAddress) -> Generator[psycopg.Connection[Any]]:
+    """A connection apart, to make tables by."""
+    with psycopg.connect(**address.libpq() | _HOW) as connection:
+        address.configure(connection)
+        yield connection
+
+
+def make_tables(connection: psycopg.Connection[Any], address: PostgresAddress, setup: Callable[[], object]) -> None:
+    """Make a schema where it is missing, and the tables of one of LangGraph's savers or stores by its `setup`."""
     # Asked again and again: an index that LangGraph makes waits for every statement that runs, also for one that waits
     # for a lock. The lock ends with the connection.
     while not _one(connection, "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", f"{address.schema}.{TABLE}"):
         time.sleep(0.05)
-    connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"'.encode())
-    PostgresSaver(connection).setup()
-    connection.execute(POSTGRES.encode(), prepare=False)  # several statements at once; last: it says that all is there
+    address.make_schema(connection)
+    setup()
 
 
 def _one(connection: psycopg.Connection[Any], query: str, *parameters: str) -> Any:
     row = connection.execute(query.encode(), parameters).fetchone()
     return row[0] if row else None
-
-
-def connecting(address: PostgresAddress) -> dict[str, Any]:
-    """What psycopg takes to connect for checkpoints."""
-    return {**address.libpq(address.schema, STANDSTILL), "autocommit": True, "prepare_threshold": 0}

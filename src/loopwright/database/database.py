@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, Table
+from sqlalchemy import Connection, Engine, Table, func, inspect, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import CreateSchema
 
 from loopwright.database.failures import explained, is_lost
 from loopwright.errors import StoreError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Database:
     """Connections to one database, for any number of threads."""
 
-    def __init__(self, engine: Engine, name: str, file: Path | None = None, *, schema: str = "") -> None:
+    def __init__(self, engine: Engine, name: str, file: Path | None = None, schema: str = "", absent: str = "") -> None:
         """Connect to nothing yet.
 
         Args:
@@ -31,6 +32,7 @@ class Database:
             name: What messages call the database; without a password.
             file: Where it lies, of one that only one server may have.
             schema: The schema of PostgreSQL that holds the tables.
+            absent: What to say where nothing is there; without it, that is made.
         """
         self.name = name
         self.schema = schema
@@ -38,10 +40,37 @@ class Database:
         """``"sqlite"`` or ``"postgresql"``."""
         self._engine = engine
         self._file = file
+        self._absent = absent
         self._claim: sqlite3.Connection | None = None
         self._closed = False
         # SQLite's own waiting lets one writer starve where many threads write at once; a queue here is fair.
         self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
+
+    def made(self, recognised: Callable[[Connection], bool], make: Callable[[Connection], None], lock: int) -> None:
+        """See that the database holds what it is for; make that where there is nothing.
+
+        Args:
+            recognised: Whether it is there; raises where something else is.
+            make: Makes it.
+            lock: The advisory lock of PostgreSQL for those that make it.
+
+        Raises:
+            StoreError: If the database fails, or nothing is there and that is not to be changed.
+        """
+        with self.reading() as connection:
+            if recognised(connection):
+                return
+        if self._absent:
+            raise StoreError(self._absent)
+        with self.writing() as connection:
+            if self.schema:
+                connection.execute(select(func.pg_advisory_xact_lock(lock)))
+            if recognised(connection):
+                return  # another process made it in between
+            # Whoever may make no schemas is refused even where this one is there.
+            if self.schema and not inspect(connection).has_schema(self.schema):
+                connection.execute(CreateSchema(self.schema, if_not_exists=True))
+            make(connection)
 
     @contextmanager
     def reading(self) -> Generator[Connection]:

@@ -11,6 +11,7 @@ from loopwright.errors import StoreError
 
 # By the beginning of SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _POSTGRES_FIXES = {
+    "22P05": "make the database anew with the encoding UTF8",
     "28": "check the user and the password in the address",
     "3D": "make the database first, with createdb",
     "42501": "give this user the rights to make and use the schema",

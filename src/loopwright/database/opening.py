@@ -42,10 +42,10 @@ def open_database(
             ``"postgresql://USER:PASSWORD@HOST:PORT/DATABASE"``, see `loopwright.postgres.PostgresAddress.parse`.
         holds: What it holds, for messages: "a run history".
         schema: The schema of PostgreSQL where the address names none; it may hold nothing else.
-        missing: What to do where the file is missing.
-        create: Whether to make a file that is missing, with its folders.
-        beside: Schemas of PostgreSQL in which names are looked up besides, each after a comma.
-        idle: As for `PostgresAddress.libpq`.
+        missing: What to do where it is missing.
+        create: Whether what is missing may be made, a file with its folders.
+        beside: As for `PostgresAddress.settings`.
+        idle: As for `PostgresAddress.settings`.
         one_server: Whether only one server may have the file.
 
     Raises:
@@ -55,7 +55,8 @@ def open_database(
     kind, _colon, rest = address.partition(":")
     if is_postgres(address) and rest.startswith("//"):
         parsed = PostgresAddress.parse(address, schema=schema, holds=holds)
-        return Database(_postgres(parsed, beside, idle), str(parsed), schema=parsed.schema)
+        told = "" if create else f"there is no {str(parsed).removeprefix('the ')}: {missing}"
+        return Database(_postgres(parsed, beside, idle), str(parsed), schema=parsed.schema, absent=told)
     the_one = holds.replace("a ", "the ", 1)
     if address == "memory":
         # Each connection to a database in memory has one of its own, so all threads take turns on one.
@@ -74,12 +75,17 @@ def open_database(
 
 
 def _postgres(address: PostgresAddress, beside: str, idle: int) -> Engine:
-    options = address.libpq(f"{address.schema}{beside}", idle)
     try:
-        return create_engine("postgresql+psycopg://", connect_args=options, pool_pre_ping=True, **_POOL)
+        engine = create_engine("postgresql+psycopg://", connect_args=address.libpq(), pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as missing:
         told = f"{address.holds} in PostgreSQL needs {missing.name}: pip install 'loopwright[postgres]'"
         raise ConfigError(told) from missing
+
+    def begin(connection: Any, _record: Any) -> None:
+        address.configure(connection, idle, beside)
+
+    event.listen(engine, "connect", begin, insert=True)  # before SQLAlchemy asks the first one for its schema
+    return engine
 
 
 def _prepare_file(file: Path, name: str, holds: str, missing: str, create: bool) -> None:

@@ -74,7 +74,7 @@ class _Word:
 def entity_key(name: str) -> str:
     """What makes two spellings one entity.
 
-    Case, width, accents, punctuation, a leading article, a possessive ending, and the bracketed qualifier at the end
+    Case, width, accents, punctuation, leading articles, a possessive ending, and the bracketed qualifier at the end
     of a title ("Mercury (planet)") make no difference.
 
     Args:
@@ -87,7 +87,9 @@ def entity_key(name: str) -> str:
         return fold(name)
     plain = _POSSESSIVE.sub("", html.unescape(name))
     words = _KEY_WORD.findall(fold(plain_title(plain))) or _KEY_WORD.findall(fold(plain))
-    return " ".join(words[len(words) > 1 and words[0] in _ARTICLES :])
+    while len(words) > 1 and words[0] in _ARTICLES:  # "The A to Z": the key of a key is itself
+        words = words[1:]
+    return " ".join(words)
 
 
 def plain_title(title: str) -> str:

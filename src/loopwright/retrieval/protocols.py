@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into vectors whose cosine says how alike they are."""
 
@@ -27,7 +26,6 @@ class Embedder(Protocol):
         ...
 
 
-@runtime_checkable
 class Reranker(Protocol):
     """Reads a query and a text together and says how well the one answers the other."""
 

@@ -236,7 +236,8 @@ class Retriever:
     def _linked(self, derived: Derived, query: str, orders: Sequence[Sequence[str]], where: Filter | None) -> list[str]:
         """The ids of the passages that are linked best with what was found, and with what the query names."""
         links = derived.links
-        named = sorted({links.entity_position[mention.entity] for mention in named_in(query, links.names)})
+        entities = {mention.entity for mention in named_in(query, links.names)} & links.entity_position.keys()
+        named = sorted(links.entity_position[entity] for entity in entities)
         found = reciprocal_rank_fusion(orders)
         reached = links.reached(
             {links.position[key]: score for key, score in found.items() if key in links.position}, named

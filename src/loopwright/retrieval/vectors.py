@@ -8,9 +8,6 @@ from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.store import KnowledgeStore
 
-VECTOR_BATCH = 64
-"""Passages of one transaction, where nobody says otherwise."""
-
 
 def embedded_text(passage: Passage) -> str:
     """What is embedded of a passage: its title, its headings and its text, each on a line."""
@@ -22,7 +19,7 @@ def fill_vectors(
     embedder: Embedder,
     *,
     text_of: Callable[[Passage], str] = embedded_text,
-    batch: int = VECTOR_BATCH,
+    batch: int = 64,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Embed the passages that have no vector of this model.

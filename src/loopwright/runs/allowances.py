@@ -7,25 +7,26 @@ nobody knows what became of its calls.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from loopwright.config import Allowance
+from loopwright.database.values import storable
 from loopwright.engine.budget.budget import Overspent, PriceTable, Usage
-from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunRecord
 from loopwright.runs.store.entries import Charge, Refused
 from loopwright.runs.store.history import RunStore
+from loopwright.runs.writer import patiently
 
 _USD = 10**12
 """Dollars are counted in so many parts: whole numbers add up."""
 
-_AGAIN = 0.5
-"""Seconds between two attempts to reach a database that is gone."""
+_LONGEST = 250
+"""A key with more characters is kept by its digest: an entry of PostgreSQL's ordered index holds 2,704 bytes."""
 
 
 class RunAllowances:
@@ -91,17 +92,11 @@ class RunAllowances:
         for part in per.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         value = thread_of(self._record) if per == "thread" else value
-        return f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}"
+        key = storable(f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}")
+        return key if len(key) <= _LONGEST else f"{key[:100]}~{hashlib.sha256(key.encode()).hexdigest()}"
 
     def _charge(self, charges: Sequence[Charge]) -> Refused | None:
-        end = time.monotonic() + self._patience
-        while True:
-            try:
-                return self._store.charge(charges)
-            except StoreError as error:
-                if not error.transient or time.monotonic() > end:
-                    raise
-            time.sleep(_AGAIN)
+        return patiently(lambda: self._store.charge(charges), self._patience)
 
 
 def thread_of(record: RunRecord) -> str:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
 
@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 class StoredServices(runtime.Services[C]):
     """The configuration, the models and the knowledge store; shared by all runs of a graph."""
 
+    schema: ClassVar[str] = "loopwright"
+    """Where the store lies in PostgreSQL if its address does not say; those of two workflows are not to be one."""
     given_store: KnowledgeStore | None = None
     """The knowledge store, left open by `close`; None opens the configured one."""
 
@@ -52,7 +54,7 @@ class StoredServices(runtime.Services[C]):
         """
         if self.given_store is not None:
             return self.given_store
-        return self.opened.entered("store", lambda: open_store(self.section.store, create=False))
+        return self.opened.entered("store", lambda: open_store(self.section.store, create=False, schema=self.schema))
 
     @property
     def embedder(self) -> Embedder | None:

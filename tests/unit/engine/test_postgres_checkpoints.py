@@ -37,7 +37,8 @@ def chain(*nodes: Any) -> StateGraph[State]:
 def stored(url: str) -> int:
     """The bytes of all rows."""
     address = prepared(url)
-    with psycopg.connect(**address.libpq(address.schema)) as connection:
+    with psycopg.connect(**address.libpq()) as connection:
+        address.configure(connection)
         tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
         query = "SELECT " + " + ".join(f"(SELECT coalesce(sum(pg_column_size(t)), 0) FROM {name} t)" for name in tables)
         return connection.execute(query).fetchone()[0]
@@ -57,8 +58,9 @@ def test_a_long_text_that_does_not_change_is_kept_once(postgres_url: str) -> Non
 def test_a_thread_of_langgraphs_own_saver_goes_on(postgres_url: str) -> None:  # noqa: F811
     address = prepared(postgres_url)
     steps = [lambda state: {"n": 1}, lambda state: {"n": 2}]
+    place = {**address.libpq(), "options": f"-c search_path={address.schema}"}
     with PostgresSaver.from_conn_string(
-        psycopg.conninfo.make_conninfo(**{k: v for k, v in address.libpq(address.schema).items() if v is not None})
+        psycopg.conninfo.make_conninfo(**{k: v for k, v in place.items() if v is not None})
     ) as plain:
         app = chain(*steps).compile(checkpointer=plain, interrupt_before=["1"])
         app.invoke({"n": 0, "text": "x" * 5000, "value": 1.5}, CONFIG, durability="sync")
@@ -72,7 +74,7 @@ def test_a_thread_of_langgraphs_own_saver_goes_on(postgres_url: str) -> None:  #
 def end_connections(url: str) -> None:
     """End every other connection of the schema, as a restart of the server does."""
     address = prepared(url)
-    with psycopg.connect(**address.libpq(address.schema), autocommit=True) as connection:
+    with psycopg.connect(**address.libpq(), autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             " WHERE application_name = 'loopwright' AND pid <> pg_backend_pid()"

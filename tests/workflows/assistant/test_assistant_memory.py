@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from conferences import sample_services
+from postgres import postgres_server, postgres_url  # noqa: F401
 
 from loopwright.errors import ConfigError, InputError, StoreError
 from loopwright.testing import always
@@ -28,10 +29,22 @@ def said(text: str, *ids: str) -> Turn:
     return Turn(role="assistant" if ids else "user", text=text, referenced_ids=ids, at=datetime(2024, 5, 4, tzinfo=UTC))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-    with open_memory("memory" if request.param == "memory" else f"sqlite:{tmp_path}/deep/er/memory.db") as opened:
+    if request.param == "postgres":
+        spec = request.getfixturevalue("postgres_url")
+    else:
+        spec = "memory" if request.param == "memory" else f"sqlite:{tmp_path}/deep/er/memory.db"
+    with open_memory(spec) as opened:
         yield opened
+
+
+async def test_two_servers_share_a_memory(postgres_url: str) -> None:  # noqa: F811
+    with open_memory(postgres_url) as one, open_memory(postgres_url) as other:
+        await one.add_turns("c", [said("When is rye?")], ANA.user_id)
+        await other.keep_profile(ANA)
+        assert await other.turns("c", user_id=ANA.user_id) == [said("When is rye?")]
+        assert await one.profile(ANA.user_id) == ANA
 
 
 async def test_turns_come_back_in_order_and_the_latest_within_a_limit(memory: Memory) -> None:

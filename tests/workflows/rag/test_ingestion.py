@@ -12,9 +12,9 @@ import pytest
 from documents import make_jsonl
 from embedders import WordEmbedder
 from ingesting import contents, fresh, in_new_process, ingest_with_little_room, people, write
+from store_contract import contribution
 
 from loopwright.errors import StoreError
-from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
 from loopwright.workflows.rag.commands import _documents_named
 from loopwright.workflows.rag.sources import IngestReport, UnreadDocument, fill_vectors, ingest
@@ -81,6 +81,13 @@ def test_prune_deletes_what_is_gone_and_nothing_else(store, folder, tmp_path):
     report = ingest([folder], store, prune=True)
     assert report.deleted == 3  # one file and two records; the other folder was not given
     assert sorted(titles(store)) == sorted(["Tower Bridge", "note", *(f"Person{n} Sand" for n in range(4))])
+
+
+def test_prune_of_very_many_files_that_are_named(store, tmp_path):
+    files = [*write(tmp_path / "docs", **{f"n{number}__txt": f"Note {number}." for number in range(1_001)}).iterdir()]
+    store.put([contribution(f"{files[0]}#2", "What it held once.")])
+    report = ingest(files, store, batch=2_000, prune=True)
+    assert (report.stored, report.deleted, len(store.digests())) == (1_001, 1, 1_001)
 
 
 @pytest.mark.parametrize("damage", [b"\x00\xff\x00", b"", b"%PDF-1.7 nothing"])
@@ -204,7 +211,6 @@ def source(tmp_path):
 
 def test_every_passage_gets_the_vector_of_its_title_and_text(store, source):
     embedder = WordEmbedder()
-    assert isinstance(embedder, Embedder)
     report = ingest([source], store, embedder=embedder)
     assert report.vectors == report.vectors_total == store.stats().vectors == 50
     passage = store.passages_of(store.documents()[3].id)[0]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from loopwright.database.opening import open_database
 from loopwright.retrieval.stores import postgres, sqlite
-from loopwright.retrieval.stores.store import HOLDS, KnowledgeStore
+from loopwright.retrieval.stores.store import KnowledgeStore
 
 __all__ = ["KnowledgeStore", "open_store"]
 
+_STANDSTILL = 60_000  # milliseconds after which who stands still in a transaction locks out the others no longer
 
-def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
+
+def open_store(spec: str, *, create: bool = True, schema: str = "loopwright") -> KnowledgeStore:
     """Open a knowledge store.
 
     Args:
         spec: A path that ends in ``.db`` or ``.sqlite``, or as for `loopwright.database.opening.open_database`.
-        create: Whether a file that is missing is made; an empty one always becomes a store.
+        create: Whether a store that is missing is made; an empty file always becomes one.
+        schema: Where it lies in PostgreSQL, if the address does not say.
 
     Raises:
         ConfigError: If it is none of these.
@@ -24,7 +27,7 @@ def open_store(spec: str, *, create: bool = True) -> KnowledgeStore:
         spec = f"sqlite:{spec}"
     database = open_database(
         # The extension pgvector may be in another schema; Supabase's is "extensions".
-        spec, holds=HOLDS, schema="loopwright", beside=", public, extensions", create=create,
+        spec, holds="a knowledge store", schema=schema, beside=", public, extensions", create=create, idle=_STANDSTILL,
         missing="ingest documents first (`loopwright WORKFLOW ingest`)",
     )  # fmt: skip
     own = postgres.backend(database.name) if database.dialect == "postgresql" else sqlite.backend()

@@ -10,19 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    ColumnElement,
-    Connection,
-    Select,
-    Text,
-    any_,
-    bindparam,
-    cast,
-    false,
-    text,
-)
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Select, Text, any_, bindparam, cast, false, text
 
 from loopwright.database.values import storable
 from loopwright.errors import StoreError
@@ -40,6 +28,7 @@ _MOST_PLACE = 16_383  # what comes after it in a tsvector stands there too
 _MOST_BYTES = 250_000  # of the terms of one passage; a tsvector has at most a megabyte
 _LEAST_RARITY = 1e-6  # of a term that most passages have
 _ABOUT = 1.25  # so much rarer than another at most is a term that is about as rare
+_PGVECTOR = "SELECT extnamespace::regnamespace::text, to_regtype('vector') FROM pg_extension WHERE extname = 'vector'"
 _COUNTS = """
 SELECT wanted, (SELECT count(*) FROM passage_words WHERE words @@ CAST(wanted AS tsquery))
 FROM unnest(CAST(:wanted AS text[])) AS wanted
@@ -66,8 +55,13 @@ class _Postgres:
             connection.exec_driver_sql(statement)
 
     def prepare(self, connection: Connection) -> None:
-        if connection.exec_driver_sql("SELECT 1 FROM pg_extension WHERE extname = 'vector'").first():
-            return
+        if found := connection.exec_driver_sql(_PGVECTOR).first():
+            if found[1]:
+                return
+            raise StoreError(
+                f"{self._name} needs the extension pgvector, which is in the schema {found[0]}, where it is not looked "
+                "for: ALTER EXTENSION vector SET SCHEMA public"
+            )
         if not connection.exec_driver_sql("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").first():
             raise StoreError(
                 f"{self._name} needs the extension pgvector, which the server lacks: install it there "

@@ -11,19 +11,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    delete,
-    distinct,
-    func,
-    insert,
-    inspect,
-    or_,
-    select,
-)
-from sqlalchemy.schema import CreateSchema
+from sqlalchemy import ColumnElement, Connection, and_, delete, distinct, func, insert, inspect, or_, select
 
 from loopwright.database.database import Database
 from loopwright.database.values import microseconds, storable
@@ -50,12 +38,10 @@ from loopwright.retrieval.stores.tables import (
 from loopwright.retrieval.stores.vectors import check_dimensions, unit
 from loopwright.retrieval.text import query_terms
 
-HOLDS = "a knowledge store"
-"""What messages call it."""
-
 _MAKING = 0x4C57_4B53  # the advisory lock of those that make the tables
-_TEXT_DIGITS = 9  # of a score of words; beyond them, equal passages may differ by the order of additions
-_VECTOR_DIGITS = 6
+# How scores are rounded: beyond that, equal passages may differ by the order of additions.
+_TEXT_DIGITS = ".9g"  # those of common words are all close to 0, and differ there
+_VECTOR_DIGITS = ".6f"
 _TIES = 16
 
 
@@ -82,7 +68,7 @@ class KnowledgeStore:
         self._revision: tuple[float, int] | None = None
         """When the revision was read last, and what it was; None once something was written here."""
         try:
-            self._prepare()
+            database.made(self._recognised, self._make, _MAKING)
         except BaseException:
             self.close()
             raise
@@ -304,23 +290,12 @@ class KnowledgeStore:
                 connection.exec_driver_sql("LOCK TABLE counter IN EXCLUSIVE MODE")
             yield connection
 
-    def _prepare(self) -> None:
-        with self._database.reading() as connection:
-            if self._recognised(connection):
-                return
-        with self._database.writing() as connection:
-            schema = self._database.schema
-            if schema:
-                connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
-            if self._recognised(connection):
-                return  # another process made it in between
-            self._backend.prepare(connection)
-            if schema:
-                connection.execute(CreateSchema(schema, if_not_exists=True))
-            METADATA.create_all(connection, checkfirst=False)
-            self._backend.make(connection)
-            counters = {"revision": 0, "key": 0, "version": SCHEMA_VERSION}
-            connection.execute(insert(COUNTER), [{"name": name, "value": value} for name, value in counters.items()])
+    def _make(self, connection: Connection) -> None:
+        self._backend.prepare(connection)
+        METADATA.create_all(connection, checkfirst=False)
+        self._backend.make(connection)
+        counters = {"revision": 0, "key": 0, "version": SCHEMA_VERSION}
+        connection.execute(insert(COUNTER), [{"name": name, "value": value} for name, value in counters.items()])
 
     def _recognised(self, connection: Connection) -> bool:
         name = self._database.name
@@ -354,11 +329,11 @@ class KnowledgeStore:
         wanted = select(*PASSAGE_COLUMNS).join(DOCUMENT).where(named)
         return [passage_of(row) for row in connection.execute(wanted.order_by(PASSAGE.c.document, PASSAGE.c.place))]
 
-    def _hits(self, connection: Connection, k: int, digits: int, best: Callable[[int], Scored]) -> list[Hit]:
+    def _hits(self, connection: Connection, k: int, digits: str, best: Callable[[int], Scored]) -> list[Hit]:
         limit = k + _TIES
         # Which of several equal passages are the last of k is decided by id, so all that equal the last are needed.
         while True:
-            found = [(key, round(score, digits)) for key, score in best(limit)]
+            found = [(key, float(f"{score:{digits}}")) for key, score in best(limit)]
             if len(found) < limit or found[-1][1] < found[k - 1][1]:
                 break
             limit *= 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import Literal, Protocol, Self
 
 from pydantic import PositiveFloat, PositiveInt, model_validator
 
@@ -33,7 +33,6 @@ class SearchSettings(Section):
         return self
 
 
-@runtime_checkable
 class WebSearch(Protocol):
     """A web search engine. One object may serve several searches at a time, and several event loops in turn."""
 

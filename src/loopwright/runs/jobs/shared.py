@@ -80,8 +80,14 @@ class ProcrastinateJobs:
         self._address = PostgresAddress.parse(url, schema=SCHEMA, holds="a table of jobs")
         self._channel = channel
         self._lease = lease
+
+        async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
+            await connection.execute(self._address.settings(STANDSTILL))
+            await connection.commit()
+
         pool: dict[str, Any] = {
-            "kwargs": self._address.libpq(self._address.schema, STANDSTILL),
+            "kwargs": self._address.libpq(),
+            "configure": configure,
             "min_size": 1,
             "max_size": 4,
             # By its own back-off it would come back as long after an outage as that lasted.
@@ -304,11 +310,12 @@ class ProcrastinateJobs:
 
     def _prepare(self) -> None:
         schema = self._address.schema
-        with psycopg.connect(**self._address.libpq(schema)) as connection:
+        with psycopg.connect(**self._address.libpq()) as connection:
+            self._address.configure(connection)
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{schema} tables"])
             made = connection.execute("SELECT to_regclass(%s)", [f"{schema}.procrastinate_jobs"]).fetchone()
             if made and made[0] is None:
-                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"'.encode())
+                self._address.make_schema(connection)
                 connection.execute(SchemaManager.get_schema().encode(), prepare=False)
 
 

@@ -10,18 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    and_,
-    bindparam,
-    delete,
-    false,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, and_, bindparam, delete, false, func, insert, or_, select, update
 
 from loopwright.database.database import Database
 from loopwright.database.values import microseconds

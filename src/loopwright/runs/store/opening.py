@@ -5,8 +5,9 @@ One of another format is refused, and nothing of it is touched.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, insert, inspect, select
-from sqlalchemy.schema import CreateSchema
+from functools import partial
+
+from sqlalchemy import Connection, insert, inspect, select
 
 from loopwright.database.database import Database
 from loopwright.database.opening import open_database
@@ -31,7 +32,7 @@ def open_runs(url: str) -> RunStore:
     """
     database = open_database(url, holds="a run history", schema=SCHEMA, idle=STANDSTILL, one_server=True)
     try:
-        _prepare(database)
+        database.made(partial(_found, database), _make, _MAKING)
     except BaseException:
         database.close()
         raise
@@ -41,30 +42,14 @@ def open_runs(url: str) -> RunStore:
 _MAKING = 0x4C57_5248  # the advisory lock of those that make the tables
 
 
-def _prepare(database: Database) -> None:
-    """See that a database holds a run history of this version; make one where there is nothing.
-
-    Raises:
-        StoreError: If it has another format, or the database belongs to something else; it was not touched then.
-    """
-    with database.reading() as connection:
-        if _found(database, connection):
-            return
-    with database.writing() as connection:
-        if database.dialect == "postgresql":
-            connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
-        if _found(database, connection):  # another process made it in between
-            return
-        if database.dialect == "postgresql":
-            schema = connection.exec_driver_sql("SHOW search_path").scalar_one()
-            connection.execute(CreateSchema(schema, if_not_exists=True))
-        METADATA.create_all(connection, checkfirst=False)
-        connection.execute(insert(HISTORY).values(format=FORMAT))
+def _make(connection: Connection) -> None:
+    METADATA.create_all(connection, checkfirst=False)
+    connection.execute(insert(HISTORY).values(format=FORMAT))
 
 
 def _found(database: Database, connection: Connection) -> bool:
-    """Whether a history is there, of the format that can be used, or nothing at all."""
-    tables = sorted(inspect(connection).get_table_names())
+    """Whether a history is there, or nothing at all; raises `StoreError` for anything else."""
+    tables = sorted(inspect(connection).get_table_names(schema=database.schema or None))
     if not tables:
         return False
     if HISTORY.name not in tables:

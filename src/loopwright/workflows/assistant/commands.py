@@ -91,7 +91,8 @@ def ingest(
         raise InputError("nothing to read was named: give a schedule, --exhibitors or --attendees")
     settings = AssistantConfig.load(config, {"assistant.store": store} if store else None)
     shown = sys.stderr.isatty() and not as_json
-    with open_store(settings.assistant.store) as knowledge, Services.of(settings, knowledge) as services:
+    opened = open_store(settings.assistant.store, schema=Services.schema)
+    with opened as knowledge, Services.of(settings, knowledge) as services:
         embedder = services.embedder
         report = read_into(
             knowledge, schedule, exhibitors=exhibitors, attendees=attendees, time_zone=time_zone,

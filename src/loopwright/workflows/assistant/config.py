@@ -43,7 +43,8 @@ class AssistantSection(Section):
     store: str = "sqlite:conference.db"
     """Where the conference lies: ``memory``, ``sqlite:FILE`` or ``postgres://USER@HOST/DATABASE``."""
     memory: str = "memory"
-    """Where profiles and conversations are kept: ``memory`` (until the process ends) or ``sqlite:FILE``."""
+    """Where profiles and conversations are kept: ``memory`` (until the process ends), ``sqlite:FILE`` or
+    ``postgres://USER@HOST/DATABASE``, for several servers and workers."""
     reflection_enabled: bool = True
     """Whether a poor search is followed by a reflection; else by the mechanical relaxation."""
     max_retry_count: NonNegativeInt = 2

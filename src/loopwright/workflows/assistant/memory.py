@@ -1,4 +1,4 @@
-"""Profiles and conversations in a LangGraph store of SQLite, and opening one by its name."""
+"""Profiles and conversations in a store of LangGraph's, and opening one by its name."""
 
 from __future__ import annotations
 
@@ -8,46 +8,99 @@ import sqlite3
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from loopwright.errors import ConfigError, InputError, StoreError
+from loopwright.postgres import PostgresAddress, is_postgres
 from loopwright.workflows.assistant.schemas import Profile, Turn
+
+if TYPE_CHECKING:
+    from langgraph.store.base import BaseStore
 
 _WAIT = 30.0
 
 
 def open_memory(spec: str) -> Memory:
-    """Open ``"memory"``, which keeps until the process ends, or ``"sqlite:FILE"``; missing folders are made.
+    """Open ``"memory"``, which keeps until the process ends, ``"sqlite:FILE"``, or an address in PostgreSQL.
+
+    Missing folders, schemas and tables are made. An address that names no schema means ``loopwright_memory``.
 
     Raises:
         ConfigError: If it is none of these.
-        StoreError: If the file cannot be used.
+        StoreError: If the file or the database cannot be used.
     """
     kind, colon, place = spec.strip().partition(":")
     if kind == "memory" and not colon:
-        return Memory(Path(":memory:"))
+        return _in_file(Path(":memory:"))
     if kind == "sqlite" and place.strip() and not place.startswith("//"):
-        return Memory(Path(place.strip()).expanduser())
+        return _in_file(Path(place.strip()).expanduser())
+    if is_postgres(spec.strip()):
+        return _in_postgres(spec.strip())
     # What is unknown may be an address with a password in it.
     shown = f"{spec.partition('://')[0]}://..." if "://" in spec else spec
-    raise ConfigError(f"unknown memory {shown!r}. Known: 'memory', 'sqlite:FILE'.")
+    raise ConfigError(f"unknown memory {shown!r}. Known: 'memory', 'sqlite:FILE', 'postgresql://USER@HOST/DATABASE'.")
 
 
-@contextmanager
-def _told_of(path: Path) -> Generator[None]:
-    """Errors of a memory's file, as what they mean for people."""
-    try:
-        yield
-    except (OSError, sqlite3.Error, ValueError) as problem:
-        # LangGraph's store hides what SQLite says within a ValueError.
-        if isinstance(problem, ValueError) and not isinstance(problem.__cause__, sqlite3.Error):
+@dataclass(frozen=True)
+class _Place:
+    """Where a memory is, for people, and what it raises where it cannot be used."""
+
+    name: str
+    hint: str
+    failures: tuple[type[Exception], ...]
+
+    @contextmanager
+    def told(self) -> Generator[None]:
+        try:
+            yield
+        except (*self.failures, ValueError) as problem:
+            # LangGraph's store hides what SQLite says within a ValueError.
+            said = next((each for each in (problem.__cause__, problem) if isinstance(each, self.failures)), None)
+            if said is None:
+                raise
+            reason = " ".join(str(said).split())
+            raise StoreError(f"the memory {self.name} cannot be used ({reason}). {self.hint}") from problem
+
+
+def _in_file(path: Path) -> Memory:
+    """Keep in a file of SQLite; ``:memory:`` keeps until it is closed, and writes none."""
+    from langgraph.store.sqlite import SqliteStore
+
+    hint = "Name a file that you may write to and that is new or was made as a memory."
+    place = _Place(str(path), hint, (OSError, sqlite3.Error))
+    with place.told():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
+        try:
+            # Deleted people are overwritten, in the file and, by a checkpoint after each deletion, in its log.
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            store = SqliteStore(connection)
+            store.setup()
+        except sqlite3.Error:
+            connection.close()
             raise
-        said = problem.__cause__ or problem
-        raise StoreError(
-            f"the memory {path} cannot be used ({said}). Name a file that you may write to and that is new or was made "
-            "as a memory."
-        ) from problem
+    return Memory(store, place, connection.close, lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+
+
+def _in_postgres(url: str) -> Memory:
+    """Keep in a schema of PostgreSQL, for all servers and workers that name it."""
+    import psycopg
+    from langgraph.store.postgres import PostgresStore
+
+    from loopwright.checkpoints.postgres import connected, make_tables, pool_at
+
+    address = PostgresAddress.parse(url, schema="loopwright_memory", holds="a memory")
+    hint = f"See that the server runs and lets the user {address.user} make tables there."
+    place = _Place(str(address).removeprefix("the memory "), hint, (psycopg.Error,))
+    with place.told(), connected(address) as connection:
+        make_tables(connection, address, PostgresStore(connection).setup)
+    pool = pool_at(address)
+    pool.open()
+    return Memory(PostgresStore(pool), place, pool.close)
 
 
 MOST_TURNS = 200
@@ -67,26 +120,13 @@ class Memory:
     if the store fails.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Keep in a file of SQLite; ``:memory:`` keeps until it is closed, and writes none."""
-        from langgraph.store.sqlite import SqliteStore
-
-        self._path = path
+    def __init__(
+        self, store: BaseStore, place: _Place, close: Callable[[], object], deleted: Callable[[], object] = lambda: None
+    ) -> None:
+        """Keep in a store; see `open_memory`. `deleted` is called after each deletion."""
+        self._store, self._place, self._close, self._deleted = store, place, close, deleted
         # Turns are added, and profiles changed, by reading and writing.
         self._lock = threading.Lock()
-        with _told_of(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
-            try:
-                # Deleted people are overwritten, in the file and, by a checkpoint after each deletion, in its log.
-                self._connection.execute("PRAGMA secure_delete = ON")
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = NORMAL")
-                self._store = SqliteStore(self._connection)
-                self._store.setup()
-            except sqlite3.Error:
-                self._connection.close()
-                raise
 
     async def profile(self, user_id: str) -> Profile | None:
         """What is known of a person, or None."""
@@ -142,7 +182,7 @@ class Memory:
     def close(self) -> None:
         """Let go of the store."""
         with self._lock:
-            self._connection.close()
+            self._close()
 
     def __enter__(self) -> Self:
         return self
@@ -152,7 +192,7 @@ class Memory:
 
     async def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         def guarded() -> Any:
-            with self._lock, _told_of(self._path):
+            with self._lock, self._place.told():
                 return work(*arguments)
 
         return await asyncio.to_thread(guarded)
@@ -167,7 +207,7 @@ class Memory:
 
     def _delete(self, namespace: tuple[str, ...], key: str) -> None:
         self._store.delete(namespace, key)
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._deleted()
 
 
 def _key(conversation_id: str, user_id: str | None) -> str:

@@ -19,6 +19,7 @@ class Services(StoredServices[AssistantConfig]):
     """
 
     package = "loopwright.workflows.assistant"
+    schema = "loopwright_assistant"
 
     config: AssistantConfig = field(default_factory=AssistantConfig)
     """The configuration."""

@@ -148,6 +148,8 @@ class _Ingest:
     done: IngestReport = field(default_factory=IngestReport)
     waiting: list[ReadDocument] = field(default_factory=list[ReadDocument])
     began: float = field(default_factory=time.monotonic)
+    known: dict[str, str] = field(default_factory=dict[str, str])
+    """The digests that the store has of the files, unless all are stored anew."""
     read: set[str] = field(default_factory=set[str])
     """The ids of the documents that were read."""
     whole: set[str] = field(default_factory=set[str])
@@ -159,6 +161,7 @@ class _Ingest:
         """Everything, in order: documents, pruning, vectors."""
         found, roots = self._find(paths)
         self.done.total_bytes = sum(found.values())
+        self.known = {} if self.renew else self.store.digests([*map(document_id, found)])
         for path, length in found.items():
             before = self.done.bytes
             self._file(path, before + length)
@@ -185,7 +188,7 @@ class _Ingest:
 
     def _file(self, path: Path, bytes_at_end: int) -> None:
         file = document_id(path)
-        if not self.renew and self._is_unchanged(path):
+        if self._is_unchanged(path, file):
             self.doubtful.add(file)
             self.done.documents += 1
             self.done.skipped += 1
@@ -206,13 +209,11 @@ class _Ingest:
             self.doubtful.add(file)
         self.whole.add(file)
 
-    def _is_unchanged(self, path: Path) -> bool:
+    def _is_unchanged(self, path: Path, id: str) -> bool:
         """Whether the file is one document and has the digest that the store knows; saves reading a PDF again."""
-        id = document_id(path)
-        known = self.store.digests([id])
         try:
             with path.open("rb") as file:
-                return bool(known) and hashlib.file_digest(file, "sha256").hexdigest() == known[id]
+                return id in self.known and hashlib.file_digest(file, "sha256").hexdigest() == self.known[id]
         except OSError:
             return False
 
@@ -244,8 +245,10 @@ class _Ingest:
         """The stored documents that came from these files and folders, and surely have no source there any more."""
         ids = {document_id(root): root.is_dir() for root in roots}
         names = [name for id, folder in ids.items() for name in ([f"{id.rstrip('/')}/"] if folder else [id, f"{id}#"])]
-        stored = self.store.documents(Filter(documents=tuple(names))) if names else []
-        return [document.id for document in stored if self._is_gone(document.id)]
+        # SQLite takes no expression of a thousand parts.
+        parts = [Filter(documents=tuple(names[at : at + 400])) for at in range(0, len(names), 400)]
+        stored = {document.id for part in parts for document in self.store.documents(part)}
+        return [id for id in stored if self._is_gone(id)]
 
     def _is_gone(self, id: str) -> bool:
         # A path may hold the sign that comes before a key, so there can be several files that it came from.
