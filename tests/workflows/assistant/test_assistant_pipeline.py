@@ -69,6 +69,18 @@ async def test_a_second_question_on_a_thread_starts_anew(services):
     assert len(state["messages"]) == 4
 
 
+async def test_earlier_messages_are_the_conversation(services):
+    graph = build_graph(services=services, checkpointer=InMemorySaver())
+    first, follow = ("user", "Which talks about wolves are there?"), ("user", "Who speaks in the first one?")
+    shown = (await arun(graph, {"messages": [first]}, thread_id="t")).state
+    on_thread = (await arun(graph, {"messages": [follow]}, thread_id="t")).state
+    sent = (await arun(build_graph(services=services), {"messages": [*shown["messages"], follow]})).state
+    assert on_thread["history"][1].referenced_ids == tuple(shown["referenced_ids"])
+    talk = services.search.catalogue.records[shown["referenced_ids"][0]]
+    for state in (on_thread, sent):
+        assert any(name in state["response_text"] for name in talk.values("speaker"))
+
+
 async def test_what_came_near_is_kept_over_all_plans_and_told_once(services):
     talk = next(each for each in current(services.store).of_table(Table.SESSIONS) if each.start)
     near = PlannedQuery(table=Table.SESSIONS, query_text=talk.title, score_threshold=1.0)

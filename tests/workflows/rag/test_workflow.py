@@ -207,6 +207,8 @@ async def test_a_second_question_on_a_thread_starts_afresh():
     assert second["retry_count"] == 2
     third = await graph.ainvoke({"question": DESIGNER}, config)
     assert (third["retry_count"], third["status"], third.get("stop_reason")) == (0, "answered", None)
+    fourth = await graph.ainvoke({"question": "And where was he born?"}, config)
+    assert "London" in fourth["generation"].text
 
 
 def test_an_error_that_is_survived_is_no_abstention():

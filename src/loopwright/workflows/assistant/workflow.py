@@ -382,7 +382,7 @@ async def astream_chat(
     """Answer one message and yield what a client sees, as it happens; the last event is ``done`` or ``error``.
 
     What a later attempt at the answer replaces has come by then: a new ``node_start`` of ``generate_response`` begins a
-    new answer, whether the one before was judged poor or its model failed half-way. See `chat` for the arguments.
+    new answer where the model of the one before failed half-way. See `chat` for the arguments.
     """
     try:
         run, begun = _begun(message, user_context, services, run_id)

@@ -14,8 +14,8 @@ class QuestionInput(TypedDict):
     question: str
     """The user's question; never overwritten."""
     history: NotRequired[list[str]]
-    """Earlier questions and answers of a chat, in turns, oldest first. With a checkpointer, a thread keeps what its
-    last input said, so give it each time; so with `where` and `max_retry_count`."""
+    """Earlier questions and answers of a chat, in turns, oldest first; where it is empty, the one before on the thread
+    counts. A thread keeps what its last input said, so give it each time; so with `where` and `max_retry_count`."""
     where: NotRequired[Filter | None]
     """Which documents count; None or missing takes all."""
     retry_count: NotRequired[int]

@@ -178,7 +178,7 @@ class AskOptions(TypedDict, total=False):
 
 
 class RagWorkflow(Workflow[Services]):
-    """Question answering over a knowledge graph."""
+    """Question answering over a knowledge graph: passages, and the names that they share."""
 
     name = "rag"
     title = "Ask the documents"

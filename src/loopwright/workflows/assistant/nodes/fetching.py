@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
-from typing import Any, get_origin, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
 from loopwright.engine.ledger import STOP_REASON
+from loopwright.workflows.assistant.answer.references import referenced
 from loopwright.workflows.assistant.answer.wording import plain
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, UPDATE_PROFILE
 from loopwright.workflows.assistant.question.nearest import nearest
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.tokens import Sentence
-from loopwright.workflows.assistant.schemas import SMALLTALK, Profile
+from loopwright.workflows.assistant.schemas import SMALLTALK, Profile, Turn
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.catalogue import current
@@ -43,11 +45,33 @@ async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any
     profile = given_profile(state)
     if profile is None and user:
         profile = await services.memory.profile(user)
-    history = []
+    most = services.config.assistant.history_turns
     if conversation := (state.get("user_context") or {}).get("conversation_id"):
-        history = await services.memory.turns(conversation, services.config.assistant.history_turns, user_id=user)
+        history = await services.memory.turns(conversation, most, user_id=user)
+    else:
+        history = await asyncio.to_thread(_said, state, services, most)
     needed = forgets_all(question_of(state)) or _says_of_itself(question_of(state), services)
     return {**fresh_state(), "profile": profile, "profile_needs_update": needed, "history": history}
+
+
+def _said(state: AssistantState, services: Services, most: int) -> list[Turn]:
+    """The latest turns before the question, as the caller, or the thread, has them in ``messages``."""
+    spoken = [each for each in state.get("messages") or [] if each.type in _SPEAKERS]
+    while spoken and spoken.pop().type != "human":
+        pass
+    spoken = spoken[max(0, len(spoken) - most) :]
+    records = [*services.search.catalogue.records] if any(each.type == "ai" for each in spoken) else []
+    return [
+        Turn(
+            role=_SPEAKERS[each.type],
+            text=each.text,
+            referenced_ids=referenced(each.text, records) if each.type == "ai" else (),
+        )
+        for each in spoken
+    ]
+
+
+_SPEAKERS: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
 
 
 def _says_of_itself(text: str, services: Services) -> bool:

@@ -141,7 +141,7 @@ def _continues(sentence: Sentence, said: set[str], rest: list[int], question: Qu
     opens = sentence.word(0) in words("turns", "opens") or said & words("turns", "corrects more")
     points = said & words("turns", "it person", "en")
     short = len(sentence) <= _SHORT and question.operation == "find" and not (rest and question.filters.include)
-    whole = any(each.slot in ("type", "track", "person") for each in question.filters.include)
+    whole = any(each.slot in ("type", "track", "person", "record") for each in question.filters.include)
     whole = whole and not said & words("turns", "them")
     bare = not rest and question.operation in ("find", "recommend") and not whole
     return bool(opens or bare or (not whole and not rest and (short or points)))
@@ -346,7 +346,8 @@ def _resumed(
     if welcome:
         rest = []
     more = bool(said & words("turns", "more")) and not include and not rest
-    topic = question.topic if rest else "" if "track" in replaced and before.topic else before.topic
+    named = "record" in replaced or ("track" in replaced and before.topic)
+    topic = question.topic if rest else "" if named else before.topic
     exclude = (*old, *(each for each in new.exclude if each not in old), *([_none_of(cited)] if more and cited else []))
     goes_on = question.operation == "find" and before.searches
     operation = "find" if moved else before.operation if goes_on else question.operation

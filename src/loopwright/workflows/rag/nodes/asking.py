@@ -36,6 +36,12 @@ class Reading(BaseModel):
     """How many steps it needs."""
 
 
+def _before(state: GraphState) -> list[str]:
+    """The question and answer before this one where it is the next on a thread."""
+    asked, told = state.get("standalone"), state.get("generation")
+    return [asked, told.text] if asked and told else []
+
+
 async def route_question(state: GraphState, services: Services) -> dict[str, Any]:
     """Read the question: make it stand alone, decide where it goes first and how many steps it needs.
 
@@ -44,7 +50,7 @@ async def route_question(state: GraphState, services: Services) -> dict[str, Any
     Reads ``question``, ``history`` and ``max_retry_count``; writes ``standalone``, ``route``, ``complexity``,
     ``query``, ``retry_limit``, and everything that a run gathers, empty.
     """
-    question, history = state["question"], state.get("history") or []
+    question, history = state["question"], state.get("history") or _before(state)
     standalone = standalone_question(question, history)
     route: Route = route_of(question, history)
     complexity = complexity_of(standalone)

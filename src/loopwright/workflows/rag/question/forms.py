@@ -19,6 +19,11 @@ _ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
 _WORD_AND_NUMBER = re.compile(r"\b(?:([^\W\d_]{2,})(\d+)|(\d+) ?([^\W\d_]+))\b")
 # What ends a sentence, or leads to one; "(Ada King)" at the end is what is meant by a question of a chat.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?!\()")
+# What an answer is to leave out: a name, or one word.
+_LEFT_OUT = re.compile(
+    r"\b(?i:besides|apart from|aside from|other than|except(?: for)?|excluding|außer|hormis|à part|excepto|salvo)"
+    r" (?:(?:the|a|an|any|my|our) )?(?:[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*|[\w'’-]+)"
+)
 _ASIDE = 0.5
 _CORRECTED = 0.8
 _RELATED = 0.5
@@ -69,8 +74,13 @@ def lexicon_of(evidence: Sequence[Evidence]) -> Lexicon:
 
 @lru_cache(maxsize=16)  # the same question is weighed for each of many passages
 def asked_words(question: str, lexicon: Lexicon) -> Mapping[str, Asked]:
-    """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing."""
+    """Weigh a question's words by the documents; what neither they nor English are rare in weighs nothing.
+
+    Nor does what is not asked for, as "Ada King" in "who besides Ada King".
+    """
     found: dict[str, Asked] = {}
+    rest = _LEFT_OUT.sub(" ", question)
+    question = rest if informative_terms(rest) else question
     # Of a chat it is not sure what a question refers to: where it has words of its own, these say more.
     own = IN_PARENTHESES.sub("", question)
     parts = _SENTENCE_END.split(own if any(map(lexicon.knows, informative_terms(own))) else question)
