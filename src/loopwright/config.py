@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Self, cast, get_args
+from types import UnionType
+from typing import Any, Self, Union, cast, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, field_validator, model_validator
@@ -26,7 +27,8 @@ DEFAULT_FILE = Path("configs/pipeline.yaml")
 
 
 def _section(annotation: Any) -> type[BaseModel] | None:
-    for kind in (annotation, *get_args(annotation)):
+    """The section that a key holds, or perhaps none; the keys of a mapping to sections are anybody's."""
+    for kind in get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind
     return None
@@ -169,8 +171,8 @@ class EngineConfig(Section):
         return allowances
 
     @classmethod
-    def foreign_keys(cls) -> frozenset[str]:
-        """Dotted keys that others read from the same file, and that are passed over where this class has none such."""
+    def foreign_keys(cls, met: Collection[str] = ()) -> frozenset[str]:
+        """Dotted keys that others read from the same file; ``met`` are the sections that this class has not."""
         return frozenset()
 
     @classmethod
@@ -205,7 +207,8 @@ class EngineConfig(Section):
             "the arguments": _nested(overrides or {}),
         }
         known = list(_keys(cls))
-        foreign = cls.foreign_keys().difference(known, [own.replace("-", "_")])
+        met = {section for layer in layers.values() for section in layer}.difference(known)
+        foreign = cls.foreign_keys(met).difference(known, [own.replace("-", "_")])
         for source, given in layers.items():
             layer = _without(given, foreign)
             _refuse_unknown(layer, source, [*known, *foreign])
@@ -224,7 +227,8 @@ def first_problem(error: ValidationError) -> str:
     key, given = ".".join(str(part) for part in first["loc"]), first.get("input")
     # A whole section can hold an API key, and a key's place can hold another.
     shown = "" if isinstance(given, (Mapping, list, tuple)) or "key" in key else f" is {given!r}"
-    return f"{key}{shown}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    said = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")  # of a validator's own
+    return f"{key}{shown}: {said[:1].lower()}{said[1:]}"
 
 
 @cache
@@ -277,12 +281,12 @@ def _holds(data: Any, key: Sequence[int | str]) -> bool:
     return not key or (isinstance(data, Mapping) and key[0] in data and _holds(data[key[0]], key[1:]))
 
 
-def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Every dotted key, those of sections too."""
+def _keys(model: type[BaseModel], prefix: str = "", *above: type[BaseModel]) -> Iterator[str]:
+    """Every dotted key, those of sections too; a section within one of its own kind would have no end."""
     for name, field in model.model_fields.items():
         yield f"{prefix}{name}"
-        if section := _section(field.annotation):
-            yield from _keys(section, f"{prefix}{name}.")
+        if (section := _section(field.annotation)) and section not in above:
+            yield from _keys(section, f"{prefix}{name}.", *above, section)
 
 
 def _without(data: Mapping[str, Any], foreign: Collection[str], prefix: str = "") -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ async def _proven(call: Callable[[str], dict[str, Any]], given: Mapping[str, Any
     if not isinstance(target, str) or len(given) != 1:
         raise InputError("give target, a text, and nothing else")
     found = await asyncio.to_thread(call, target)
-    if errors := found.get("errors"):
+    if (errors := found.get("errors")) and not found.get("graphs"):
         raise GraphError("; ".join(errors))
     return CallToolResult(content=[TextContent(text=json.dumps(found, indent=2))], structured_content=found)
 
@@ -157,7 +158,7 @@ async def _proven(call: Callable[[str], dict[str, Any]], given: Mapping[str, Any
 async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: Context) -> CallToolResult:
     """Run a workflow, tell the host of each node and pass, and answer with what came out."""
     files = [given[name] for name in upload_fields(workflow.Input) if isinstance(given.get(name), str)]
-    run = workflow.run(given, {file: Path(file) for file in files if Path(file).is_file()}, "")
+    run = workflow.run(given, {file: Path(file) for file in files if Path(file).is_file()}, uuid.uuid4().hex)
     result, told = None, 0
     async for event in workflow.follow(run):
         if isinstance(event, RunResult):
@@ -174,7 +175,9 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
     failed = outcome.error is not None
     if failed:
         content.append(TextContent(text=f"failed: {outcome.error}"))
-    return CallToolResult(content=[*content], structured_content=outcome.model_dump(mode="json"), is_error=failed)
+    return CallToolResult(
+        content=[*content], structured_content=outcome.model_dump(mode="json", fallback=str), is_error=failed
+    )
 
 
 def _progress(workflow: Workflow[Any], run: Run, event: RunEvent) -> Iterable[str]:

@@ -105,8 +105,11 @@ async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, fold
 
 async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder, monkeypatch):
     monkeypatch.chdir(folder)
+    (folder / "broken.py").write_text("def (:\n")
     with ExitStack() as exits:
         async with Client(server(opened(exits, ["drafts.py:graph"], None, any_number=True))) as client:
+            found = (await client.call_tool("check_graph", {"target": "."})).structured_content
+            assert (len(found["errors"]), len(found["graphs"])) == (1, 3)
             for tool, given, words in (
                 ("drafts-graph", {"topic": "fire"}, "the paper burns"),
                 ("drafts-graph", {"subject": "long"}, "topic"),

@@ -18,10 +18,16 @@ FILES = {
     "headline.py": HEADLINE.read_text(encoding="utf-8"),
     "wide.py": """
 from __future__ import annotations
+from enum import Enum
 from typing import Any, Literal
 from headline import HeadlineWorkflow
 from pydantic import Field
-from loopwright.workflows.api import WorkflowInput
+from loopwright.workflows.api import Outcome, WorkflowInput
+from loopwright.workflows.sections import WorkflowConfig
+
+class Tone(Enum):
+    warm = "warm"
+    brief = "brief"
 
 class Step(WorkflowInput):
     by: int
@@ -37,11 +43,21 @@ class Wide(WorkflowInput):
     first: Step | None = None
     level: Literal[1, 2, 3] = 1
     anything: Any = None
+    tones: list[Tone] = []
+
+class Desk(WorkflowConfig):
+    desk: Step | None = None
 
 class WideWorkflow(HeadlineWorkflow):
-    Input, title = Wide, "Wide"
+    Input, title, Config = Wide, "Wide", Desk
     def start(self, given, uploads, run_id):
         return {"text": given.model_dump_json(by_alias=True, exclude_unset=True), "most": 200}
+
+class Silent(WideWorkflow):
+    def start(self, given, uploads, run_id):
+        return {"text": run_id, "most": 200}
+    def outcome(self, state):
+        return Outcome(details={"odd": Tone, "inf": float("inf"), "run": state["text"]})
 
 class Failing(WideWorkflow):
     def build(self, services): raise RuntimeError("no quota")
@@ -53,6 +69,7 @@ also = wide:WideWorkflow
 failing = wide:Failing
 keyless = keyless:Keyless
 rag = wide:WideWorkflow
+silent = wide:Silent
 wide = wide:WideWorkflow
 [loopwright.commands]
 check = keyless:app
@@ -90,22 +107,47 @@ def test_a_package_that_is_broken_takes_no_other_down(others, loopwright, monkey
     assert registry.model_nodes() is None
     monkeypatch.chdir(others)
     with ExitStack() as exits:
-        assert {each.name for each in opened(exits, None, None)} == {"also", "assistant", "iqa", "wide"}
+        assert {each.name for each in opened(exits, None, None)} == {"also", "assistant", "iqa", "silent", "wide"}
         told = capfd.readouterr().err
         assert all(f"loopwright: {name} is left out: {why}\n" in told for name, why in LEFT_OUT.items()), told
         with pytest.raises(ConfigError, match="workflow 'failing' cannot be opened: RuntimeError: no quota"):
             opened(exits, ["wide", "failing"], None)
 
 
+def test_sections_of_others_are_passed_over_whatever_they_are_called(others):
+    configured = registry.load("assistant").Config
+    assert configured.load(None, {"desk.by": 1}) == configured.load()
+    with pytest.raises(ConfigError, match=r"unknown key 'dask'\. Did you mean 'desk'"):
+        configured.load(None, {"dask.by": 1})
+
+
+def test_an_outcome_may_hold_anything_and_no_answer(others, loopwright):
+    words = ("run", "silent", "--input-config=c", "--input-json={}")
+    silent = loopwright(*words)
+    assert (silent.returncode, silent.stdout) == (0, ""), silent
+    done = loopwright(*words, "--json")
+    details = json.loads(done.stdout, parse_constant=pytest.fail)["details"]
+    assert (details["odd"], details["inf"], len(details["run"])) == ("<enum 'Tone'>", None, 32), done
+
+
 def test_any_input_can_be_said_in_words(others, loopwright):
     given = {
         "config": "c", "json": "12", "filters": {"a": 1}, "steps": [{"by": 1}, {"by": 2}], "shape": {"by": 3},
-        "first": {"by": 3, "tags": {"a": "1"}, "then": {"by": 4}}, "level": 2, "anything": [1],
+        "first": {"by": 3, "tags": {"a": "1"}, "then": {"by": 4}}, "level": 2, "anything": [1], "tones": ["brief"],
     }  # fmt: skip
     said = {"input-config": "c", "input-json": "12", "first-by": "3", "first-tags": '{"a": "1"}', "level": "2"}
-    said |= {"first-then": '{"by": 4}', "filters": '{"a": 1}', "shape": '{"by": 3}', "anything": "[1]"}
+    said |= {
+        "first-then": '{"by": 4}',
+        "filters": '{"a": 1}',
+        "shape": '{"by": 3}',
+        "anything": "[1]",
+        "tones": "brief",
+    }
     words = [f"--{key}={each}" for key, each in said.items()]
     done = loopwright("run", "wide", *words, '--steps={"by": 1}', '--steps={"by": 2}', "--json")
     assert json.loads(json.loads(done.stdout)["answer"]) == given, done
+    shown = loopwright("run", "wide", "--help").stdout
+    assert all(said in shown for said in ("--steps JSON", "--tones [warm|brief]", "--level [1|2|3]")), shown
+    assert "image is '.', and there is no such file" in loopwright("run", "iqa", "--image=.", "--query=x").stderr
     told = loopwright("run", "iqa", "--image", "a.png", "--query", f"[{'1,' * 5000}1]").stderr
     assert "query: String should have at most 10000 characters" in told, "it was meant as a text"

@@ -116,6 +116,9 @@ async def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path: Path) -
         finished = await hub.until_ended((await hub.start("walk", ASKED)).id)
         with pytest.raises(InputError, match="is finished; what can be resumed is"):
             await hub.resume(finished.id)
+        failed = await hub.until_ended((await hub.start("walk", {**ASKED, "fail": "plan"})).id)
+        with pytest.raises(InputError, match="waits for no answer"):
+            await hub.resume(failed.id, answer="yes")
         with pytest.raises(InputError, match="no run 'nobody'"):
             await hub.resume("nobody")
         live = await hub.start("walk", {**ASKED, "hold": "plan#1"})

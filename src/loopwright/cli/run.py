@@ -8,8 +8,10 @@ import json
 import os
 import re
 import sys
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
@@ -89,7 +91,7 @@ def command_of(name: str) -> typer.Typer:
     ]
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # Typer reads the options off it
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, help=workflow.description or workflow.title, short_help=workflow.title)(run)
+    app.command(name, help=workflow.description or workflow.title, short_help=workflow.title or name)(run)
     return app
 
 
@@ -112,22 +114,34 @@ def _options(model: type[BaseModel], *above: str, within: tuple[Any, ...] = ()) 
         flag = f"input-{flag}" if f"--{flag}" in _FLAGS else flag
         told, needed = field.description or field.title or "", field.is_required() and not above
         origin, parts = get_origin(kind) or kind, get_args(kind)
-        # A mapping or what its author left open cannot be said in words but as JSON.
-        is_json = section or origin in (dict, Any)
         taken: Any = str
-        metavar: str | None = "JSON" if is_json else _NUMBERS.get(origin, "TEXT")
+        metavar: str | None = _metavar(kind)
+        is_json = metavar == "JSON"
         if kind is bool:
             taken, metavar = bool, None
         elif origin is tuple and parts and parts[-1] is not Ellipsis:
             taken, metavar = tuple[(str,) * len(parts)], None  # type: ignore[misc]  # as many as it says
         elif origin in (list, tuple, set, frozenset):
-            taken = list[str]
-        elif str(origin) == "typing.Literal":
-            metavar = f"[{'|'.join(map(str, parts))}]"
+            taken, metavar = list[str], _metavar(_without_none(parts[0])) if parts else metavar
         said = f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}"
         option = typer.Option(said, help=told, metavar=metavar, show_default=False)
         default = inspect.Parameter.empty if needed else None
         yield words, is_json, Annotated[taken if needed else taken | None, option], default
+
+
+def _metavar(kind: Any) -> str:
+    """What is said of an option's value: its choices, or its kind."""
+    from pydantic import BaseModel, RootModel
+
+    origin, choices = get_origin(kind) or kind, get_args(kind)
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        choices = [each.value for each in origin]
+    elif isinstance(origin, type) and issubclass(origin, BaseModel) and not issubclass(origin, RootModel):
+        return "JSON"
+    elif str(origin) != "typing.Literal":
+        # A mapping or what its author left open cannot be said in words but as JSON.
+        return "JSON" if origin in (dict, Any) else _NUMBERS.get(origin, "TEXT")
+    return f"[{'|'.join(map(str, choices))}]"
 
 
 def _without_none(kind: Any) -> Any:
@@ -168,9 +182,10 @@ def _run(
     from loopwright.workflows.api import upload_fields
 
     named = [given[name] for name in upload_fields(workflow.Input) if name in given]
-    uploads = {text: Path(text) for text in named if os.path.exists(text)}  # Path raises for what is too long a name
+    # Path raises for what is too long a name, and a folder is no file.
+    uploads = {text: Path(text) for text in named if os.path.exists(text) and not os.path.isdir(text)}
     with closing(workflow.open(config, settings_of(overrides))) as opened:
-        run = opened.run(given, uploads, kept["run_id"] or "")
+        run = opened.run(given, uploads, kept["run_id"] or uuid.uuid4().hex)
         return asyncio.run(_followed(opened, run, as_json, **kept))
 
 
@@ -219,7 +234,7 @@ def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_
     if as_json:
         told = {
             "workflow": workflow.name,
-            **outcome.model_dump(mode="json"),
+            **outcome.model_dump(mode="json", fallback=str),
             "stop_reason": stop,
             "path": result.path,
             "seconds": result.seconds,
@@ -227,9 +242,11 @@ def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_
             "tokens": usage.total_tokens,
             "cost": run.usage.cost(),
         }
-        print(json.dumps(told, indent=2, ensure_ascii=False, default=str))
+        told = json.loads(json.dumps(told, default=str), parse_constant=lambda _: None)  # JSON knows no infinity
+        print(json.dumps(told, indent=2, ensure_ascii=False))
         return
-    print(visible(outcome.answer))
+    if outcome.answer:
+        print(visible(outcome.answer))
     for citation in outcome.citations:
         quote = f': "{" ".join(citation.quote.split())}"' if citation.quote else ""
         print(visible(f"  [{citation.mark}] {citation.title}{quote}"))

@@ -25,7 +25,8 @@ def problem_lines(error: ValidationError, *, show_input: bool = True) -> list[st
         # For a missing field or a rule of the whole object the input is the object itself, which says nothing new.
         given = problem["input"]
         shown = f" (got {repr(given)[:80]})" if show_input and not isinstance(given, (dict, list)) else ""
-        lines.append(f"{path}: {problem['msg']}{shown}")
+        said = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")  # of a validator's own
+        lines.append(f"{path}: {said}{shown}")
     if len(problems) > MAX_LINES:
         lines.append(f"and {len(problems) - MAX_LINES} more")
     return lines

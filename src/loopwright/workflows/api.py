@@ -8,6 +8,7 @@ from the input; `loopwright.workflows.registry` finds the class by an entry poin
 
 from __future__ import annotations
 
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -24,20 +25,13 @@ from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
 from loopwright.config import Frozen
+from loopwright.diagram.flowchart import caption
 from loopwright.diagram.shown import NodeInfo, ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
-from loopwright.engine.events.schema import (
-    NodeFinished,
-    RunFinished,
-    TextStreamed,
-    Told,
-    afollowing,
-    closing,
-    holding,
-)
+from loopwright.engine.events.schema import NodeFinished, RunFinished, TextStreamed, Told, afollowing, closing, holding
 from loopwright.engine.ledger import STOP_REASON
-from loopwright.errors import InputError, unknown_name_message
+from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.models.prompts import PromptLibrary
 from loopwright.models.validation import problem_lines
@@ -70,6 +64,7 @@ Text = Annotated[
 """A text that asks something, for which a form has room for several lines."""
 Upload = Annotated[str, Field(json_schema_extra={"format": UPLOAD})]
 """A file: over HTTP the id of an uploaded one, on the command line its path."""
+_PATH = re.compile(r"'format': '(?:file-|directory-)?path'")
 
 
 def schema_of(model: type[BaseModel], *, by_alias: bool = True) -> dict[str, Any]:
@@ -84,6 +79,19 @@ def upload_fields(model: type[BaseModel], *, by_alias: bool = True) -> list[str]
     fields: dict[str, dict[str, Any]] = schema_of(model, by_alias=by_alias)["properties"]
     kinds = {name: (field, *field.get("anyOf", ())) for name, field in fields.items()}
     return [name for name, of_it in kinds.items() if any(kind.get("format") == UPLOAD for kind in of_it)]
+
+
+def path_fields(model: type[BaseModel]) -> frozenset[str]:
+    """The fields of an input that hold a path of this machine, at any depth, by their names and their aliases."""
+    found: list[str] = []
+    for by_alias in (False, True):
+        schema = schema_of(model, by_alias=by_alias)
+        for name, field in schema["properties"].items():
+            parts = [str(field)]
+            for said in parts:  # what it refers to comes behind it
+                parts += {str(of) for key, of in schema.get("$defs", {}).items() if f"/{key}'" in said} - {*parts}
+            found += [name for said in parts if _PATH.search(said)]
+    return frozenset(found)
 
 
 class WorkflowInput(Frozen):
@@ -224,10 +232,7 @@ class Run:
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
         """The outcome of a run that ended, and the last events for the workflow's own clients.
 
-        What is to be remembered of it (a conversation's turn) is kept here.
-
-        Args:
-            result: The final state, and the events since the start or the resume.
+        The result's events are those since the start or the resume. What is to be remembered (a turn) is kept here.
         """
         outcome = self.workflow.outcome(result.state) if self.workflow else Outcome()
         if not isinstance(outcome, Outcome):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -295,7 +300,7 @@ class Workflow(ABC, Generic[S]):
     name: str = ""
     """Names it, in addresses too: lower case, no spaces. The entry point's name where the class has none."""
     title: str = ""
-    """What people call it."""
+    """What people call it; by default its name."""
     description: str = ""
     """What it does, in a sentence or two."""
     Input: type[BaseModel] = WorkflowInput
@@ -343,7 +348,9 @@ class Workflow(ABC, Generic[S]):
             raise TypeError(
                 f"the input of {self.name!r} holds a file in a list or section: give each a field of its own"
             )
-        self.places = self.places or files
+        self.title = self.title or caption(self.name.replace("-", " "))
+        self._paths = path_fields(self.Input)
+        self.places = self.places or files | self._paths
         self._graphs = lru_cache(MOST_GRAPHS)(self._made)
         self._making = threading.Lock()
 
@@ -352,10 +359,10 @@ class Workflow(ABC, Generic[S]):
         super().__init_subclass__(**options)
         if "nodes" in cls.__dict__ and "model_nodes" not in cls.__dict__:
             cls.model_nodes = tuple(node for node, info in cls.nodes.items() if info.has_llm)
-        if cls.model_nodes and not cls.Config.model_nodes:
+        if cls.model_nodes not in ((), cls.Config.model_nodes):
             cls.Config = type("Config", (cls.Config,), {"model_nodes": cls.model_nodes, "__module__": __name__})
-        if cls.allow is None and cls.state_schema is not None:
-            cls.allow = (cls.state_schema,)
+        if cls.__dict__.get("state_schema") and "allow" not in cls.__dict__:
+            cls.allow = (*(cls.allow or ()), cls.state_schema)
 
     @classmethod
     def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
@@ -369,15 +376,17 @@ class Workflow(ABC, Generic[S]):
             ConfigError: If the configuration is wrong.
             LoopwrightError: If what it needs cannot be opened.
         """
-        return cls(cls.Services.of(cls.Config.load(config, overrides, own=cls.name)))
+        try:
+            loaded = cls.Config.load(config, overrides, own=cls.name)
+        except ValueError as error:  # of a class's own `load`
+            if isinstance(error, LoopwrightError):
+                raise
+            raise ConfigError(str(error)) from error
+        return cls(cls.Services.of(loaded))
 
     @abstractmethod
     def build(self, services: S) -> BoundedGraph:
-        """Make the graph with its loops, with the models that its nodes have now, without a saver.
-
-        Args:
-            services: What its nodes need besides the state.
-        """
+        """Make the graph with its loops, with the models that its nodes have now, without a saver."""
 
     def start(self, given: Any, uploads: Mapping[str, Path], run_id: str) -> Any:
         """What the graph is run with; by default the input as a mapping, without what is None, files as their paths.
@@ -395,11 +404,7 @@ class Workflow(ABC, Generic[S]):
         return values | {key: str(self.placed(key, values[key], uploads)) for key in files}
 
     def placed(self, key: str, named: str, uploads: Mapping[str, Path]) -> Path:
-        """Where a file lies that a field of the input names: an upload by its id, or one of the samples.
-
-        Raises:
-            InputError: If it is neither.
-        """
+        """Where a file lies that a field of the input names: an upload by its id, or a sample; else an `InputError`."""
         found = uploads.get(named) or self.samples.get(named)
         if found is None:
             others = "".join(f", or {sample}" for sample in self.samples)
@@ -455,14 +460,14 @@ class Workflow(ABC, Generic[S]):
             return self._graphs(saver, assigned)
 
     def _made(self, saver: BaseCheckpointSaver[str] | None, assigned: tuple[tuple[str, ...], ...]) -> BoundedGraph:
-        return configured(self.build(self.services), self.services.config).copy({"checkpointer": saver})
+        graph = self.build(self.services)
+        if not isinstance(graph, BoundedGraph):  # pyright: ignore[reportUnnecessaryIsInstance]
+            made = f"{type(self).__name__}.build gave a {type(graph).__name__}"
+            raise GraphError(f"{made}: have it give what `loopwright.bounded` makes of that")
+        return configured(graph, self.services.config).copy({"checkpointer": saver})
 
     def read(self, given: Mapping[str, Any]) -> BaseModel:
-        """The input, given in plain JSON, checked.
-
-        Raises:
-            InputError: If a value is missing, unknown or of another kind.
-        """
+        """The input, given in plain JSON, checked: an `InputError` says what is wrong with it."""
         try:
             return self.Input.model_validate(dict(given))
         except ValidationError as error:
@@ -475,6 +480,11 @@ class Workflow(ABC, Generic[S]):
             known = ", ".join(fields)
             said = "; ".join(problem_lines(error))
             raise InputError(f"the input of {self.name!r} does not fit: {said}. It takes: {known}.") from None
+
+    def require_no_path(self, given: Iterable[str]) -> None:
+        """Raise an `InputError` if a client gives one of the fields that hold a path of this machine."""
+        if paths := sorted(self._paths.intersection(given)):
+            raise InputError(f"{paths[0]} is a path of the machine that serves: give it on the command line")
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run.
@@ -497,26 +507,14 @@ class Workflow(ABC, Generic[S]):
         return self.run(given, uploads, run_id)
 
     def session(self, run: Run, *, run_id: str | None = None, resume: bool = False, force: bool = False) -> Session:
-        """A run outside of a server, kept as the configuration says; see `Session`.
-
-        Args:
-            run: The run.
-            run_id: Names its checkpoint.
-            resume: Whether to go on from its last checkpoint.
-            force: Resume also if a graph of another structure began it.
-        """
+        """A run outside of a server, kept as the configuration says; its options are those of `Session`."""
         return Session(
-            self.graph(None), self.services.config, run.graph_input, run.identity, state=self.state_schema,
+            self.graph(None), self.services.config, run.graph_input, run.identity, allow=self.allow,
             run_id=run_id, resume=resume, force=force,
         )  # fmt: skip
 
     async def follow(self, run: Run, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
-        """Run to the end outside of a server, and give what happens as it happens; the last is the result.
-
-        Args:
-            run: The run.
-            **options: As for `session`.
-        """
+        """Run to the end outside of a server, with the options of `session`: give what happens, last the result."""
         with self.session(run, **options) as session:
             events: list[RunEvent] = []
             stream = engine_astream(session.graph, session.input, texts=run.texts, **session.options)
@@ -528,11 +526,7 @@ class Workflow(ABC, Generic[S]):
             yield self.ended(RunResult(finished.state, tuple(events)))
 
     def ended(self, result: RunResult) -> RunResult:
-        """The result of a run that nobody can be asked about.
-
-        Raises:
-            InputError: If it stopped to ask a person.
-        """
+        """The result of a run that nobody can be asked about: an `InputError` if it stopped to ask a person."""
         if any(isinstance(event, RunFinished) and event.interrupted for event in result.events[-1:]):
             told = f"start `loopwright serve {getattr(self, 'place', '') or self.name}`, and answer on its page"
             raise InputError(f"{self.name!r} stopped to ask a person, whom nobody asks here: {told}")
@@ -553,11 +547,7 @@ class Workflow(ABC, Generic[S]):
         return graph.model_copy(update={"nodes": tuple(nodes)})
 
     def holds(self) -> int | None:
-        """How many documents it answers from, 0 if it cannot answer without some; None where it needs none.
-
-        Raises:
-            StoreError: If they cannot be read.
-        """
+        """How many documents it answers from, 0 if it cannot answer without some; None where it needs none."""
         return None
 
     def warm_up(self) -> None:

@@ -12,6 +12,7 @@ The name is what the command line, addresses and the configuration's section cal
 from __future__ import annotations
 
 import tomllib
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -124,6 +125,15 @@ def missing(name: str, error: ModuleNotFoundError) -> str:
 def model_nodes() -> tuple[str, ...] | None:
     """The nodes of all installed workflows that can have a chat model; None if one of them cannot be imported."""
     try:
-        return tuple(node for name in names() for node in load(name).model_nodes)
+        return tuple(dict.fromkeys(node for name in names() for node in load(name).model_nodes))
     except ConfigError:
         return None
+
+
+def sections() -> set[str]:
+    """The sections that the configurations of the installed workflows have, of those that can be imported."""
+    found: set[str] = set()
+    for name in names():
+        with suppress(ConfigError):
+            found.update(load(name).Config.model_fields)
+    return found

@@ -22,7 +22,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
-from loopwright.checkpoints import open_checkpointer, state_types
+from loopwright.checkpoints import open_checkpointer
 from loopwright.config import EngineConfig
 from loopwright.diagram import save_mermaid
 from loopwright.engine import BoundedGraph, Loop, bounded
@@ -193,7 +193,7 @@ class Services(Generic[C]):
         Raises:
             ConfigError: If a model's settings are wrong.
         """
-        return cls(config, models_of(config), *given, **named)
+        return cls(config, ModelRegistry(config.own_models(), nodes=config.model_nodes), *given, **named)
 
     @classmethod
     @cache
@@ -224,15 +224,6 @@ class Services(Generic[C]):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def models_of(config: WorkflowConfig) -> ModelRegistry:
-    """The chat model of each node, as configured; none is made.
-
-    Raises:
-        ConfigError: If a model's settings are wrong.
-    """
-    return ModelRegistry(config.own_models(), nodes=config.model_nodes)
 
 
 def prices() -> PriceTable | None:
@@ -290,22 +281,6 @@ def _known_keys(said: str, kind: str, known: Collection[str]) -> Callable[[Any],
     return check
 
 
-def free_thread(saver: BaseCheckpointSaver[str], name: str) -> tuple[str, str | None]:
-    """Find the next free thread of a name: ``NAME``, ``NAME~2``, ``NAME~3``, ...: no new run mixes with an old one.
-
-    Args:
-        saver: Where runs are kept.
-        name: What the runs are called.
-
-    Returns:
-        The first thread that no run has used, and the last one that a run has, or None.
-    """
-    thread, last, numbers = name, None, count(2)
-    while saver.get_tuple({"configurable": {"thread_id": thread}}) is not None:
-        thread, last = f"{name}~{next(numbers)}", thread
-    return thread, last
-
-
 class Session:
     """One run outside of a server: its graph, the thread that keeps it, and its input, None where it goes on."""
 
@@ -316,7 +291,7 @@ class Session:
         given: Any,
         identity: Mapping[str, Any],
         *,
-        state: type[Any] | None = None,
+        allow: Iterable[Any] | None = None,
         run_id: str | None = None,
         resume: bool = False,
         force: bool = False,
@@ -328,7 +303,7 @@ class Session:
             config: Says whether and where runs are kept.
             given: What the graph is run with.
             identity: What tells this run from others, in plain JSON: a resume refuses a run of another identity.
-            state: The class of the graph's state, by which checkpoints are read back.
+            allow: What a checkpoint may bring back, as for `open_checkpointer`.
             run_id: Names the run's checkpoint; by default a hash of identity and configuration.
             resume: Go on from the run's last checkpoint; finished nodes do not run again. Without one, start anew.
             force: Resume also if a graph of another structure began the run.
@@ -340,14 +315,13 @@ class Session:
         self._checkpoint = config.pipeline.checkpoint
         whole = json.dumps([self._identity, config.model_dump(mode="json")], sort_keys=True)
         self.run_id = run_id or hashlib.sha256(whole.encode()).hexdigest()[:16]
-        self._state, self._resume, self._force = state, resume, force
+        self._allow, self._resume, self._force = allow, resume, force
         self._exits = ExitStack()
 
     def __enter__(self) -> Self:
         if self._checkpoint.enable or self._resume:
-            allow = state_types(self._state) if self._state else None
             place = f"json:{self._checkpoint.save_dir}"
-            saver = self._exits.enter_context(open_checkpointer(place, allow=allow))
+            saver = self._exits.enter_context(open_checkpointer(place, allow=self._allow))
             self.graph = self.graph.copy({"checkpointer": saver})
             try:
                 thread = self._thread(saver)
@@ -364,7 +338,10 @@ class Session:
         self._exits.close()
 
     def _thread(self, saver: BaseCheckpointSaver[str]) -> str:
-        free, last = free_thread(saver, self.run_id)
+        # The next free one of ``NAME``, ``NAME~2``, ``NAME~3``, ...: no new run mixes with an old one.
+        free, last, numbers = self.run_id, None, count(2)
+        while saver.get_tuple({"configurable": {"thread_id": free}}) is not None:
+            free, last = f"{self.run_id}~{next(numbers)}", free
         if not self._resume:
             return free
         if last is None:

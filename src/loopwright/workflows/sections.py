@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
@@ -26,9 +27,13 @@ class WorkflowConfig(EngineConfig):
     """The nodes of this workflow that can have a chat model."""
 
     @classmethod
-    def foreign_keys(cls) -> frozenset[str]:
-        """The sections of the other workflows, called as these are, and the timeouts that one of them reads."""
-        return frozenset({*(name.replace("-", "_") for name in registry.names()), "pipeline.timeout"})
+    def foreign_keys(cls, met: Collection[str] = ()) -> frozenset[str]:
+        """The sections of the other workflows, and the timeouts that one of them reads.
+
+        What is called as none of them may belong to several: only then are they imported.
+        """
+        called = frozenset(name.replace("-", "_") for name in registry.names())
+        return called.union(["pipeline.timeout"], () if called.issuperset(met) else registry.sections())
 
     @field_validator("models")
     @classmethod

@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from hosted_graphs import opened
 from langgraph.types import interrupt
-from pydantic import Field
+from pydantic import BaseModel, Field, field_validator
 from shapes import graph
 
 from loopwright import bounded
 from loopwright.config import Section
 from loopwright.diagram.shown import NodeInfo
 from loopwright.engine import BoundedGraph, RunResult, arun
-from loopwright.errors import ConfigError, InputError
+from loopwright.errors import ConfigError, GraphError, InputError
 from loopwright.workflows.api import Outcome, Upload, Workflow, WorkflowInput
 from loopwright.workflows.evaluation import aevaluate
-from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.evaluation.questions import Expected, read_questions
 from loopwright.workflows.sections import WorkflowConfig
 
 
@@ -27,6 +28,11 @@ class Note(TypedDict, total=False):
     summary: str
     tone: str
     steps: Annotated[list[str], operator.add]
+
+
+class Part(BaseModel):
+    words: int = 1
+    who: str = "desk"
 
 
 class Noting(Workflow):
@@ -41,6 +47,14 @@ class Noting(Workflow):
     class Config(WorkflowConfig):
         class Own(Section):
             words: int = 3
+            parts: dict[str, Part] = Field(default_factory=lambda: {"a": Part(who="ann")})
+
+            @field_validator("words")
+            @classmethod
+            def _enough(cls, words: int) -> int:
+                if words < 1:
+                    raise ValueError("Those are too few")
+                return words
 
         note_it: Own = Own()
 
@@ -84,6 +98,42 @@ def test_a_section_of_its_own_goes_with_models_for_its_nodes():
     with pytest.raises(ConfigError, match=r"note_it\.wrods"):
         Noting.open(overrides={"note_it.wrods": 5})
     assert Noting.open(overrides={"langgraph.recursion_limit": 7}).graph(None).config["recursion_limit"] == 7
+    parts = Noting.open(overrides={"note_it.parts": {"a": {"words": 2}, "b": {}}}).services.config.note_it.parts
+    assert parts == {"a": Part(words=2, who="ann"), "b": Part()}, "the keys of a mapping are anybody's"
+    with pytest.raises(ConfigError, match=r"note_it\.words is 0: those are too few"):
+        Noting.open(overrides={"note_it.words": 0})
+    failing = {"load": classmethod(lambda cls, *given, **named: int("no folder"))}
+    with pytest.raises(ConfigError, match="no folder"):
+        type("Failing", (Noting,), {"Config": type("Config", (Noting.Config,), failing)}).open()
+
+
+def test_a_class_of_a_class_has_nodes_and_a_state_of_its_own():
+    first = type("First", (Noting,), {"state_schema": Note})
+    other = {"nodes": {"write": NodeInfo(label="Write", has_llm=True)}, "state_schema": Part}
+    second = type("Second", (first,), other)
+    assert second.open(overrides={"models.write": "scripted:x"}).models.models_of("write") == ("scripted:x",)
+    assert (first.allow, second.allow) == ((Note,), (Note, Part))
+
+
+class Target(BaseModel):
+    folder: Path = Path()
+
+
+class Written(WorkflowInput):
+    tone: str
+    out: Path | None = Field(default=None, alias="to")
+    targets: dict[str, list[Target]] = Field(default_factory=dict)
+
+
+async def test_no_client_names_a_path_of_this_machine(tmp_path):
+    hosted = type("Writing", (Noting,), {"Input": Written}).open()
+    given: dict[str, dict[str, Any]] = {"to": {"to": "a"}, "targets": {"targets": {"x": [{"folder": "/etc"}]}}}
+    async with opened(tmp_path, hosted) as hub:
+        for key, said in given.items():
+            assert hosted.run({"tone": "x", **said}, {}, "r").given == {"tone": "x", **said}
+            with pytest.raises(InputError, match=f"{key} is a path of the machine"):
+                await hub.start("note-it", {"tone": "x", **said})
+    assert {"out", "targets"} <= hosted.places
 
 
 async def test_who_stops_to_ask_and_who_cannot_be_scored_end_no_evaluation(photo):
@@ -96,6 +146,8 @@ async def test_who_stops_to_ask_and_who_cannot_be_scored_end_no_evaluation(photo
     assert [each.status for each in outcomes] == ["failed", "failed", ""]
     assert "stopped to ask" in str(outcomes[0].error)
     assert (outcomes[1].scores, outcomes[2].scores) == ({}, {"length": 9.0})
+    with pytest.raises(InputError, match="'id' is a field of the input too, which therefore stands under 'input'"):
+        read_questions(questions, ["id", "tone", "picture"])
 
 
 async def test_a_file_has_a_field_of_its_own_and_an_outcome_is_one():
@@ -104,6 +156,9 @@ async def test_a_file_has_a_field_of_its_own_and_an_outcome_is_one():
 
     with pytest.raises(TypeError, match="a field of its own"):
         type("Wrong", (Noting,), {"Input": Listed}).open()
+    with pytest.raises(GraphError, match="build gave a StateGraph"):
+        type("Unbound", (Noting,), {"build": lambda self, services: graph("", Note)}).open().graph(None)
+    assert Noting.open().title == "Note It"
     silent = type("Silent", (Noting,), {"outcome": lambda self, state: None}).open()
     with pytest.raises(TypeError, match="no Outcome"):
         await silent.run({"tone": "x"}, {}, "r").ended(RunResult({}, ()))

@@ -97,12 +97,15 @@ def _question(line: str, where: str, fields: Collection[str], own: Collection[st
             raise ValueError("it is no JSON object")
         about = {key: given.pop(key) for key in ("id", "kind", "expected") if key in given}
         alone = given.keys() == {"input"} and "input" not in fields
+        if (both := [key for key in about if key in fields]) and not alone and "input" not in fields:
+            raise ValueError(f"{both[0]!r} is a field of the input too, which therefore stands under 'input'")
         question = Question.model_validate({**about, "input": given["input"] if alone else given})
         _refuse_unknown("key", question.input, fields, () if alone else ("id", "kind", "expected"))
         _refuse_unknown("key of expected", question.expected.own, Expected.model_fields, own)
     except (ValueError, RecursionError) as error:
         problem = "; ".join(problem_lines(error)) if isinstance(error, ValidationError) else str(error)
-        need = f"give one JSON object a line with 'id', {_listed(fields)} and 'expected'"
+        apart = {"id", "kind", "expected"}.intersection(fields)
+        need = f"give one JSON object a line with 'id', {_listed(['input'] if apart else fields)} and 'expected'"
         raise InputError(f"{where} is no question: {problem}; {need}") from error
     return question
 

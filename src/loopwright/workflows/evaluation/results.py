@@ -84,9 +84,7 @@ class Evaluation(Frozen):
     def as_json(self) -> str:
         """The evaluation as the text of one JSON object, without what came of each question.
 
-        Returns:
-            The figures' means by name, and their intervals and numbers of questions under ``intervals``; the rest by
-            the names of the fields.
+        Means stand by their figures' names, intervals and numbers of questions under ``intervals``.
         """
         means = {name: figure.value for name, figure in self.figures.items()}
         intervals = {name: figure.model_dump(exclude={"value"}) for name, figure in self.figures.items()}
@@ -117,14 +115,7 @@ class Evaluation(Frozen):
 
 
 def shown(name: str, figure: Figure | None, *, sign: str = "", interval: bool = True) -> str:
-    """A figure as text: a share in percent, a count as it is.
-
-    Args:
-        name: The figure's name.
-        figure: The figure.
-        sign: ``"+"`` shows the sign, as of a difference.
-        interval: Whether to show the interval.
-    """
+    """A figure as text: a share in percent, a count as it is; with ``"+"`` for a sign also that of what is more."""
     if figure is None or figure.value is None or figure.low is None or figure.high is None:
         return "-"
     factor, form = (1, f"{sign}.3g") if name in COUNTS else (100, f"{sign}.1f")
