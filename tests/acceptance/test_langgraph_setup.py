@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from typing import get_type_hints
 
 import pytest
@@ -57,6 +58,9 @@ def test_graph_naming_and_metadata():
     """Graph naming and metadata"""
     assert build_graph().name == "AgenticIQA-Pipeline"
     assert build_graph().topology().name == "AgenticIQA-Pipeline"
+    kept = build_graph().config["metadata"]
+    assert kept["version"] == version("loopwright")
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(kept["created"])) < timedelta(minutes=5)
 
 
 def test_planner_node_addition():

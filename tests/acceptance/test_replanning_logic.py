@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
@@ -198,6 +199,7 @@ def test_visualization_shows_iteration_limit():
     assert "replan" in back
     assert "max_replan_iterations" in back
     assert "10" in back, "the ceiling that nobody can lift"
+    assert "`max_replan_iterations`" in (Path(__file__).parents[2] / "docs/iqa.md").read_text(encoding="utf-8")
 
 
 def test_log_conditional_edge_decision(caplog):

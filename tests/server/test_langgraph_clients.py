@@ -19,7 +19,6 @@ from langgraph_sdk.errors import ConflictError, NotFoundError
 from served_graphs import GRAPHS
 
 from loopwright.cli.serve import opened
-from loopwright.runs.hub import RunHub
 
 NAMES = {"chat": "./graphs.py:chat", "drafts": {"path": "./graphs.py:drafts"}, "asking": "graphs:asking"}
 
@@ -231,9 +230,10 @@ def test_a_remote_graph_is_used_like_a_graph(page):
         remote(page, "drafts").invoke({"topic": "fire"})
 
 
-async def test_a_thread_that_another_server_made_is_known_where_servers_share_their_runs(serve_script, monkeypatch):
-    client = get_client(url=serve_script(workflows=[Walk()]).url)
-    monkeypatch.setattr(RunHub, "shared", True)
+async def test_a_thread_that_another_server_made_is_known_where_servers_share_their_runs(serve_script):
+    served = serve_script(workflows=[Walk()])
+    served.app.state.context.hub.shared = True
+    client = get_client(url=served.url)
     assert (await client.runs.wait("elsewhere", "walk", input={"question": "x"}))["answer"]
 
 

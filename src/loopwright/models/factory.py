@@ -83,7 +83,10 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
             cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
         handlers = model.callbacks if isinstance(model.callbacks, list) else []
         model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec, model))]
-        model.metadata = {**(model.metadata or {}), **_declared(spec)}
+        # What the spec says of the model that its class has no setting for.
+        seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
+        declared = {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
+        model.metadata = {**(model.metadata or {}), **declared}
         return model
     # Raised outside of the handlers, so that the provider's exception, which can show its input, is not even a context.
     raise ModelError(f"{where}: {problem}")
@@ -97,12 +100,6 @@ def _made(spec: ModelSpec, arguments: Mapping[str, Any]) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
     return init_chat_model(spec.name, model_provider=spec.provider, **arguments)
-
-
-def _declared(spec: ModelSpec) -> dict[str, Any]:
-    """What the spec says of the model that its class has no setting for."""
-    seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
-    return {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
 
 
 def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:

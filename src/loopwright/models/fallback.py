@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -62,7 +62,8 @@ class Chain:
         Returns:
             False if there is no next model, if another model would not help, or if the node is about to be tried again.
         """
-        link, reason = self.links[position], fallback_reason(error)
+        link = self.links[position]
+        reason = "bad_reply" if isinstance(error, StructuredReplyError) else failure_kind(error)
         if position + 1 == len(self.links) or reason not in link.leave_on or will_retry(error):
             return False
         before, after = model_name(link.model), model_name(self.links[position + 1].model)
@@ -75,14 +76,6 @@ class Chain:
         )
         emit(event.model_dump(mode="json"))
         return True
-
-
-def fallback_reason(error: BaseException) -> FallbackReason | None:
-    """Why another model could do better where this error was raised; None if none could."""
-    if isinstance(error, StructuredReplyError):
-        return "bad_reply"
-    kind = failure_kind(error)
-    return cast("FallbackReason", kind) if kind in get_args(FallbackReason) else None
 
 
 def _running_node() -> str | None:

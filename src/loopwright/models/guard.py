@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -13,16 +13,8 @@ from langchain_core.messages import BaseMessage
 
 from loopwright.errors import ModelError
 
-
-class _Switch:
-    """One flag for all threads: a context variable would not reach threads that were started before."""
-
-    def __init__(self) -> None:
-        self.allowed = True
-        self.lock = threading.Lock()
-
-
-_switch = _Switch()
+_switch = SimpleNamespace(allowed=True)
+"""One flag for all threads: a context variable would not reach threads that were started before."""
 
 
 @contextmanager
@@ -34,13 +26,11 @@ def allow_model_requests(allowed: bool = True) -> Generator[None]:
     Yields:
         Nothing.
     """
-    with _switch.lock:
-        before, _switch.allowed = _switch.allowed, allowed
+    before, _switch.allowed = _switch.allowed, allowed
     try:
         yield
     finally:
-        with _switch.lock:
-            _switch.allowed = before
+        _switch.allowed = before
 
 
 def model_requests_allowed() -> bool:

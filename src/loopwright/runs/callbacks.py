@@ -60,12 +60,6 @@ class ModelCalls(BaseCallbackHandler):
     ignore_chain = ignore_agent = ignore_retriever = ignore_custom_event = ignore_retry = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def __init__(self, tell: Callable[[ModelCalled], None], price: PriceTable | None = None) -> None:
-        """Prepare.
-
-        Args:
-            tell: Takes the events, in whichever thread the call was made.
-            price: What models cost; None leaves the cost unknown.
-        """
         self._tell = tell
         self._price = price
         self._asked: dict[UUID, _Asked] = {}
@@ -177,11 +171,6 @@ RULE = "retry_policy"
 """What stands in the place of a retry rule's name."""
 
 
-def repeats_nodes(graph: BoundedGraph) -> bool:
-    """Whether LangGraph may repeat a node of a graph."""
-    return bool(graph.retry_policy) or any(node.retry_policy for node in graph.nodes.values())
-
-
 class Attempts(BaseCallbackHandler):
     """Tells of each attempt of a node that failed, as soon as the next one begins. For one run of one graph.
 
@@ -193,7 +182,6 @@ class Attempts(BaseCallbackHandler):
     run_inline = True
 
     def __init__(self, graph: BoundedGraph, told: Callable[[NodeRetried], None]) -> None:
-        """Know of no attempt yet."""
         self._graph = graph
         self._told = told
         self._running: dict[UUID, str] = {}

@@ -1,11 +1,10 @@
-"""Where the checkpoints of a run are, how one is copied to another run, and where a loop began."""
+"""The checkpoints of a run: how one is copied to another run, and where a loop began."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -20,24 +19,11 @@ from loopwright.engine.gate import Gate, is_engine_node
 from loopwright.engine.langgraph_private import ROOT
 from loopwright.engine.proof.read import read_topology
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.postgres import is_postgres, with_schema
 from loopwright.runs.states import logged
 from loopwright.runs.store.history import RunStore
 
 START = "__start__"
 """The node in whose name LangGraph writes the input."""
-
-
-def place(data: Path, runs: str | None) -> str:
-    """Where the checkpoints of runs are kept: beside the run history.
-
-    Args:
-        data: The folder of what is kept in files.
-        runs: The address of the run history, if it is not a file there.
-    """
-    if runs and is_postgres(runs):
-        return with_schema(runs, "loopwright_checkpoints", "checkpoints")
-    return f"sqlite:{data / 'checkpoints.db'}"
 
 
 def before_pass(store: RunStore, run_id: str, loop: str, after: int = 0) -> StateSaved | None:

@@ -136,8 +136,8 @@ def compare(a: RunRecord, a_events: Sequence[RunEvent], b: RunRecord, b_events: 
         shared=(took_a or 0) + (took_b or 0),
         a_state=_final_state(a_events),
         b_state=_final_state(b_events),
-        a_answer=_answer(a),
-        b_answer=_answer(b),
+        a_answer=a.outcome.answer if a.outcome else "",
+        b_answer=b.outcome.answer if b.outcome else "",
         citations=compared_citations(*(run.outcome.citations if run.outcome else () for run in (a, b))),
         figures=figures,
         loops=loop_sides(whole_a, whole_b),
@@ -153,10 +153,6 @@ def _final_state(events: Iterable[RunEvent]) -> dict[str, Any]:
         if isinstance(event, StateSaved):
             values = {key: value for key, value in values.items() if key not in event.removed} | event.changed
     return values
-
-
-def _answer(run: RunRecord) -> str:
-    return run.outcome.answer if run.outcome else ""
 
 
 def _notes(a: RunRecord, took_a: int | None, b: RunRecord, took_b: int | None) -> list[str]:
@@ -192,7 +188,10 @@ def whole(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) ->
     before = _before(run, other, other_events)
     if before is None:
         return run, None
-    shared = _figures(before)
+    tally = Tally()
+    for event in before:
+        tally.see(event)
+    shared = tally.figures()
     names = ("tokens", "cost", "model_calls", "unmetered_calls")
     counted: dict[str, Any] = {name: _plus(getattr(run, name), shared[name]) for name in names}
     counted["passes"] = dict(Counter(run.passes) + Counter(shared["passes"]))
@@ -222,13 +221,6 @@ def _before(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) 
             if isinstance(event, StateSaved) and event.checkpoint_id == run.parent.checkpoint_id:
                 return other_events[:number]
     return None
-
-
-def _figures(events: Sequence[RunEvent]) -> dict[str, Any]:
-    tally = Tally()
-    for event in events:
-        tally.see(event)
-    return tally.figures()
 
 
 def _seconds(events: Sequence[RunEvent]) -> float:

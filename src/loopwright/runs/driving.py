@@ -42,7 +42,7 @@ from loopwright.engine.events.schema import (
 from loopwright.engine.events.stream import astream
 from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
-from loopwright.runs.callbacks import Attempts, ModelCalls, model_calls, repeats_nodes
+from loopwright.runs.callbacks import Attempts, ModelCalls, model_calls
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.recording import MESSAGE, Recorder, written
@@ -155,7 +155,7 @@ class Drive:
 
     def _stream(self) -> AsyncIterator[RunEvent]:
         config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch})
-        if repeats_nodes(self.graph):
+        if self.graph.retry_policy or any(node.retry_policy for node in self.graph.nodes.values()):
             hear = partial(self._hear, asyncio.get_running_loop())
             config["callbacks"] = [Attempts(self.graph, hear)]
         return astream(
@@ -168,7 +168,7 @@ class Drive:
         self._tell_heard()
         if not isinstance(event, StateSaved):
             self._seen.append(event)
-        if isinstance(event, NodeFinished) and event.known and self.recorder.has_finished(event.task_id):
+        if isinstance(event, NodeFinished) and event.known and event.task_id in self.recorder.finished:
             return  # it was told before the run went on
         if not isinstance(event, RunFinished):  # that one comes with the outcome
             self._keep(event)
@@ -221,7 +221,8 @@ class Drive:
                 return self._ended("interrupted", error=told, error_type=PAUSED)
             for question in asked:
                 data = {"interrupt": question.value, "id": question.id}
-                told = Told(kind="progress", node=question.node, message=_in_words(question.value), data=data)
+                words = shortened(str(question.value), MESSAGE)
+                told = Told(kind="progress", node=question.node, message=words, data=data)
                 self._keep(told, last=True)
             self._keep(finished, last=True)
             return self._record(status="waiting", ended_at=datetime.now(UTC), asked=asked)
@@ -288,12 +289,6 @@ def kept_outcome(outcome: Outcome) -> Outcome:
     fields["scores"] = {name: score for name, score in outcome.scores.items() if isfinite(score)}
     fields["quality"] = outcome.quality if outcome.quality is not None and isfinite(outcome.quality) else None
     return Outcome.model_validate(fields)
-
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, str):
-        return shortened(value, MESSAGE)
-    return shortened(str(plain(value)), MESSAGE)
 
 
 def frames_of(error: BaseException) -> tuple[Frame, ...]:

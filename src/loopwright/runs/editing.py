@@ -6,24 +6,23 @@ with everything that was left out of it: what was not edited stays as the state 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_type_hints
 
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import convert_to_messages
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Overwrite
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.ledger import HIDDEN
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.checkpoints import START, copied, thread
-from loopwright.runs.plain import is_shortened
+from loopwright.runs.plain import fields_of, is_shortened
 from loopwright.runs.recording import Recorder
 from loopwright.workflows.api import Run
 from loopwright.workflows.user_graph import holds_messages, without_marks
@@ -147,7 +146,7 @@ def restored(given: Any, shown: Any, value: Any, place: str) -> Any:
     if _same(given, shown):
         return value
     if isinstance(given, dict) and isinstance(shown, dict):
-        fields = _fields(value)
+        fields = fields_of(value)
         if (known := value if fields is None else fields) is not None and isinstance(known, Mapping):
             now, before = cast("dict[str, Any]", given), cast("dict[str, Any]", shown)
             return _named(now, before, cast("Mapping[Any, Any]", known), place, fixed=fields is not None)
@@ -207,16 +206,6 @@ def _whole(given: Any, place: str) -> Any:
         for at, item in enumerate(cast("list[Any]", given)):
             _whole(item, f"{place}.{at}")
     return given
-
-
-def _fields(value: Any) -> dict[str, Any] | None:
-    if isinstance(value, BaseMessage):  # people see it in the form that chat models take
-        return None
-    if isinstance(value, BaseModel):
-        return dict(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
 
 
 def _same(a: Any, b: Any) -> bool:

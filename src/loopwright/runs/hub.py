@@ -112,14 +112,16 @@ class RunHub(Launcher):
             raise ConfigError("an allowance in usd needs prices: pip install 'loopwright[prices]'")
         limits = limits or RunLimits()
         self._jobs: Jobs = jobs or LocalJobs(limits.running)
-        self._works = works or not self._jobs.shared
-        writer = Writer(store, SHARED_PATIENCE if self._jobs.shared else PATIENCE)
+        self.shared = self._jobs.shared
+        """Whether other servers and workers have the same runs."""
+        self._works = works or not self.shared
+        writer = Writer(store, SHARED_PATIENCE if self.shared else PATIENCE)
         super().__init__(
             store, workflows, saver, limits, prices, {} if uploads is None else uploads, writer, allowances
         )
         self._loops: list[asyncio.Task[None]] = []
         self._carried: set[asyncio.Task[object]] = set()
-        self._reserved: set[str] = set()
+        self.reserved: set[str] = set()
         """Runs that are about to be begun or resumed."""
         self._cancelled: set[str] = set()
         """Runs that are made ready and are to end as soon as they begin."""
@@ -133,9 +135,9 @@ class RunHub(Launcher):
             StoreError: If the store cannot be read, or another server has it.
         """
         await self.store.aside(self.store.claim)
-        queues = await asyncio.to_thread(self.queues) if self._works and self._jobs.shared else ()
+        queues = await asyncio.to_thread(self.queues) if self._works and self.shared else ()
         await self._jobs.open(Served(queues=queues, cancel=self._told_to_cancel, changed=self.changed))
-        if self._jobs.shared:
+        if self.shared:
             self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
         else:
             for run_id in await self.store.aside(self.store.going_on):
@@ -167,11 +169,6 @@ class RunHub(Launcher):
         self.changed(None)
 
     @property
-    def shared(self) -> bool:
-        """Whether other servers and workers have the same runs."""
-        return self._jobs.shared
-
-    @property
     def refusal(self) -> str | None:
         """Why no further run can be taken now, or None."""
         if self._closed:
@@ -179,10 +176,6 @@ class RunHub(Launcher):
         if self._jobs.waiting >= self.limits.queued:
             return f"{self.limits.queued} runs wait their turn, which is the limit: ask again in a moment"
         return None
-
-    def is_made_ready(self, run_id: str) -> bool:
-        """Whether a run with this id was asked for, and is not kept yet."""
-        return run_id in self._reserved
 
     # Runs
 
@@ -237,7 +230,7 @@ class RunHub(Launcher):
             _require_fitting(record, answer)
             pauses = {"pause_before": changes.pause_before, "pause_after": changes.pause_after}
             record = record.model_copy(update={"lost": 0, "changes": record.changes.model_copy(update=pauses)})
-            if not self._jobs.shared:  # another process may have what this one has not
+            if not self.shared:  # another process may have what this one has not
                 await self.require_resumable(record)
             return await self._submitted(await self.waiting(record), answer=answer)
 
@@ -366,13 +359,13 @@ class RunHub(Launcher):
         """Keep everybody else off a run that is about to be begun or resumed."""
         if refusal := self.refusal:
             raise Busy(refusal)
-        if run_id in self._reserved:
+        if run_id in self.reserved:
             raise InputError(f"run {run_id!r} goes on already")
-        self._reserved.add(run_id)
+        self.reserved.add(run_id)
         try:
             yield
         finally:
-            self._reserved.discard(run_id)
+            self.reserved.discard(run_id)
 
     async def _submitted(self, record: RunRecord, **more: Any) -> RunRecord:
         await self._jobs.submit(_job(record, **more))
@@ -446,7 +439,7 @@ class RunHub(Launcher):
         graph = error.__cause__.written if isinstance(error.__cause__, GraphChanged) else None
         told = {"error": str(error), "error_type": type(error).__name__}
         cancelled = job.cancelled or job.run_id in self._cancelled
-        waits = graph and self._jobs.shared and not cancelled
+        waits = graph and self.shared and not cancelled
         status = "cancelled" if cancelled else "queued" if waits else "interrupted"
         await self._writer.write(record.model_copy(update={**told, "status": status}))
         self.changed(record.id)
@@ -466,7 +459,7 @@ class RunHub(Launcher):
         while True:
             try:
                 known = {*await self._jobs.list()}
-                orphans = {*await self.store.aside(self.store.going_on)} - known - self._reserved
+                orphans = {*await self.store.aside(self.store.going_on)} - known - self.reserved
                 for run_id in before & orphans:
                     logger.warning("run %s had no job, and is given one", run_id)
                     try:
@@ -519,6 +512,8 @@ def _require_fitting(record: RunRecord, answer: Any) -> None:
     named = cast("dict[str, Any]", answer) if isinstance(answer, dict) and all(map(QUESTION.fullmatch, answer)) else {}
     if unknown := [*named.keys() - asked]:
         raise InputError(f"run {record.id!r} asks no question {unknown[0]!r} now: look at what it asks")
+    if answer is not None and not asked:
+        raise InputError(f"run {record.id!r} waits for no answer; forked at its last checkpoint, it asks again")
     if len(asked) > 1 and answer is not None and not named:
         raise InputError(f"run {record.id!r} asks {len(asked)} questions: answer with a mapping of their ids to values")
 

@@ -33,7 +33,7 @@ from loopwright.runs.plain import Bounds, plain, shortened
 from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of, within
 from loopwright.runs.reading import RunReader
 from loopwright.runs.recording import Recorder
-from loopwright.runs.recovering import Recovered, recovered
+from loopwright.runs.recovering import recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.tally import Tally
@@ -115,6 +115,7 @@ class Launcher(RunReader):
     ) -> RunRecord:
         """Make a new run, which waits for its turn; see `RunHub.start`."""
         hosted = self.hosted(workflow)
+        hosted.require_no_path(given)
         # They go with the run, to whoever works on it.
         models = await self.store.aside(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
@@ -148,12 +149,12 @@ class Launcher(RunReader):
             counts = await self.store.aside(self._replay, record.id, recorder, tally)
         if not new or record.parent:
             saved = await self._origin(record, graph)
-        missing = Recovered() if new else await recovered(graph, record.id, recorder)
-        recorder.pass_over(missing.done)
+        missing, done = ([], set[str]()) if new else await recovered(graph, record.id, recorder)
+        recorder.passed_over |= done
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
         await self.store.aside(self.store.begin, going)
         if not new:  # a first attempt has none before it
-            await self._fence(going)
+            await fence(self.saver, going.id, going.epoch)
         given: Any = None if saved and not _is_before(record, saved) else run.graph_input
         if record.asked and job.answer is not None:
             # LangGraph takes an empty mapping for one that answers nothing.
@@ -164,7 +165,7 @@ class Launcher(RunReader):
         return Drive(
             live=LiveRun(going, self._writer, self.limits, counts), graph=graph, run=run, input=given,
             recorder=recorder, tally=tally, settings=settings, prices=self._prices, allowance=shared,
-            resumed=not new, before=missing.events,
+            resumed=not new, before=missing,
         )  # fmt: skip
 
     async def branch(
@@ -190,6 +191,7 @@ class Launcher(RunReader):
             **about: The ``kind`` of its `Parent`, and what belongs to that.
         """
         hosted, saved = self.hosted(origin.workflow), await self.saved(origin, checkpoint_id)
+        hosted.require_no_path(given or ())
         # A turn begins with new books.
         taken = {} if about["kind"] == "turn" else await self.store.aside(self._taken_over, origin, saved)
         step = int(saved.metadata.get("step", -1))
@@ -255,8 +257,8 @@ class Launcher(RunReader):
         """
         fenced = record.model_copy(update={"status": "queued", "epoch": record.epoch + 1})
         await self.store.aside(self.store.begin, fenced)
-        await self._fence(fenced)
-        saved = await self._last(record.id)
+        await fence(self.saver, fenced.id, fenced.epoch)
+        saved = await self.saver.aget_tuple(thread(record.id))
         place = saved.checkpoint["id"] if saved else ""
         lost = record.lost + 1 if place == record.lost_at else 1
         taken = fenced.model_copy(update={"lost": lost, "lost_at": place})
@@ -284,7 +286,7 @@ class Launcher(RunReader):
         Raises:
             InputError: If it is not kept here.
         """
-        saved = await self._last(record.id, checkpoint_id)
+        saved = await self.saver.aget_tuple(thread(record.id, checkpoint_id))
         if saved is None:
             what = f"checkpoint {checkpoint_id!r}" if checkpoint_id else "a checkpoint"
             raise InputError(f"{what} of run {record.id!r} is not kept here: it is unknown, or was deleted")
@@ -302,7 +304,7 @@ class Launcher(RunReader):
     async def _origin(self, record: RunRecord, graph: BoundedGraph) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
         begun = await self.store.aside(lambda: any(states.logged(self.store, record.id, "state")))
-        saved = await (self.saved(record, None) if begun else self._last(record.id))
+        saved = await (self.saved(record, None) if begun else self.saver.aget_tuple(thread(record.id)))
         if saved is None and record.parent:
             raise InputError(f"run {record.id!r} cannot begin: its server ended before it had a state; ask again")
         # A turn is new input with new books: it may be of another structure than the turn before.
@@ -316,14 +318,8 @@ class Launcher(RunReader):
     async def _create(self, record: RunRecord, hosted: Workflow) -> RunRecord:
         shown = await asyncio.to_thread(self.shown, hosted.name)
         await self.store.aside(self.store.create, record, shown)
-        await self._fence(record)
-        return record
-
-    async def _fence(self, record: RunRecord) -> None:
         await fence(self.saver, record.id, record.epoch)
-
-    async def _last(self, run_id: str, checkpoint_id: str | None = None) -> CheckpointTuple | None:
-        return await self.saver.aget_tuple(thread(run_id, checkpoint_id))
+        return record
 
     def _begun(
         self, hosted: Workflow, run: Run, settings: Sequence[Setting], run_id: str, changes: RunChanges

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from loopwright.engine.events.schema import RunFailed
 from loopwright.errors import AttemptLost, TooManyEvents
@@ -61,33 +61,26 @@ class Log:
 class LiveRun:
     """A run that goes on, with its record and its events so far. Belongs to one event loop.
 
+    The record, and so many events of each channel (`counts`), are kept already.
+
     Attributes:
         id: Names it.
     """
 
-    def __init__(
-        self, record: RunRecord, writer: Writer, limits: RunLimits, counts: Mapping[Channel, int] | None = None
-    ) -> None:
-        """Begin to follow a run, or go on with one.
-
-        Args:
-            record: The run, which is kept already.
-            writer: Keeps what is made of it.
-            limits: How much it may hold.
-            counts: How many events of each channel are kept already.
-        """
+    def __init__(self, record: RunRecord, writer: Writer, limits: RunLimits, counts: Mapping[Channel, int]) -> None:
         self.id = record.id
-        self._record = self._next = record
+        self.record = record
+        """The run as it is kept by now."""
+        self.latest = record
+        """The run as it is now, kept or not."""
+        self.ended = False
+        """Whether nothing more will come of it, and all that came is kept."""
         self._writer = writer
         self.limits = limits
         """How much it may hold."""
-        before = counts or {}
-        self._logs: dict[Channel, Log] = {
-            "run": Log(before.get("run", 0), before.get("run", 0)),
-            "client": Log(before.get("client", 0), before.get("client", 0)),
-        }
-        self._begun = self._ending = self._ended = False
-        self._changed = False
+        names: tuple[Channel, ...] = get_args(Channel)
+        self._logs: dict[Channel, Log] = {name: Log(counts.get(name, 0), counts.get(name, 0)) for name in names}
+        self._begun = self._ending = self._changed = False
         self.refreshed: Callable[[RunRecord], RunRecord] | None = None
         """Brings a record up to date with the events that were made."""
         self._made = asyncio.Event()
@@ -103,21 +96,6 @@ class LiveRun:
         self.on_news: Callable[[], object] | None = None
         """Called whenever more of it is kept, and once it has ended."""
         self._keeping = asyncio.create_task(self._keep(), name=f"keeping run {self.id}")
-
-    @property
-    def record(self) -> RunRecord:
-        """The run as it is kept by now."""
-        return self._record
-
-    @property
-    def latest(self) -> RunRecord:
-        """The run as it is now, kept or not."""
-        return self._next
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more will come of it, and all that came is kept."""
-        return self._ended
 
     def add(self, channel: Channel, name: str, data: str, *, last: bool = False) -> None:
         """Number an event and have it kept.
@@ -152,7 +130,7 @@ class LiveRun:
         """Have the record kept, together with the events that were made until now."""
         if self.broken:
             return
-        self._next = record.model_copy(update={"events": self._logs["run"].made})
+        self.latest = record.model_copy(update={"events": self._logs["run"].made})
         self._changed = True
         self._made.set()
 
@@ -193,7 +171,7 @@ class LiveRun:
 
     async def room(self) -> None:
         """Wait while far too much waits to be kept."""
-        while not self._ended and self._waiting() > BEHIND:
+        while not self.ended and self._waiting() > BEHIND:
             await self._news.wait()
 
     async def end(self, record: RunRecord) -> None:
@@ -206,16 +184,16 @@ class LiveRun:
         return sum(len(log.waiting) for log in self._logs.values())
 
     async def _keep(self) -> None:
-        while not self._ended:
+        while not self.ended:
             await self._made.wait()
             self._made.clear()
             ending = self._ending
             if self._changed and self.refreshed and not ending:
                 made = self._logs["run"].made
-                self._next = self.refreshed(self._next).model_copy(update={"events": made})
-            record = self._next if self._changed else None
+                self.latest = self.refreshed(self.latest).model_copy(update={"events": made})
+            record = self.latest if self._changed else None
             new = [
-                NewEvents(self.id, channel, log.waiting, self._next.epoch)
+                NewEvents(self.id, channel, log.waiting, self.latest.epoch)
                 for channel, log in self._logs.items()
                 if log.waiting
             ]
@@ -233,9 +211,9 @@ class LiveRun:
                 return
             for part in new:
                 self._logs[part.channel].keep(part.events)
-            self._record = record or self._record
+            self.record = record or self.record
             # What was made while this was written goes first.
-            self._ended = ending and not self._made.is_set()
+            self.ended = ending and not self._made.is_set()
             self._wake()
 
     def _break(self, error: Exception) -> None:
@@ -250,8 +228,8 @@ class LiveRun:
         self.broken = why
         for log in self._logs.values():
             log.made, log.waiting = log.kept, []
-        self._record = self._next = self._next.model_copy(update=update)
-        self._ended = True
+        self.record = self.latest = self.latest.model_copy(update=update)
+        self.ended = True
         self.stop("store")
         self._wake()
 

@@ -10,7 +10,7 @@ import dataclasses
 import math
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
@@ -99,7 +99,7 @@ def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
             return value if math.isfinite(value) else str(value)
         if depth >= bounds.depth:
             return shortened(reprlib.repr(value), min(_SHORT, bounds.text))
-        return _of_kind(value)(value, bounds, depth + 1)
+        return _of_kind(value, bounds, depth + 1)
     except Exception as error:  # whatever an object does when it is looked at: the run is not to suffer
         return f"<{kind.__name__} that cannot be shown: {type(error).__name__}>"
 
@@ -148,45 +148,42 @@ def _part(part: Any) -> str:
     return str(part.get("text", "")) if kind in ("text", "input_text", "output_text") else f"[{kind}]"
 
 
-def _of_kind(value: Any) -> Callable[[Any, Bounds, int], Any]:
-    if isinstance(value, Enum):
-        return lambda value, bounds, depth: plain(value.value, bounds, depth)
-    if isinstance(value, str):
-        return lambda value, bounds, _: shortened(str.__str__(value), bounds.text)
-    if isinstance(value, Mapping):
-        return lambda value, bounds, depth: _mapping(value.items(), len(value), bounds, depth)
-    if isinstance(value, BaseMessage):
-        return _message
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """The fields of a model or a data class; None for anything else, and for a message, which has a form of its own."""
     if isinstance(value, BaseModel):
-        return lambda value, bounds, depth: _named(dict(value), bounds, depth)
+        return None if isinstance(value, BaseMessage) else dict(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return lambda value, bounds, depth: _named(
-            {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}, bounds, depth
-        )
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    return None
+
+
+def _of_kind(value: Any, bounds: Bounds, depth: int) -> Any:
+    if isinstance(value, Enum):
+        return plain(value.value, bounds, depth)
+    if isinstance(value, str):
+        return shortened(str.__str__(value), bounds.text)
+    if isinstance(value, Mapping):
+        return _mapping(cast("Mapping[Any, Any]", value), bounds, depth)
+    if isinstance(value, BaseMessage):
+        return _message(value, bounds, depth)
+    if (fields := fields_of(value)) is not None:
+        return _mapping(fields, bounds, depth)
     if isinstance(value, bytes | bytearray | memoryview):
-        return _bytes
+        return f"<{len(cast('bytes', value)):,} bytes>"
     if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "flat"):
-        return _array
+        return _array(value, bounds, depth)
     if isinstance(value, Sequence | Set):
-        return _sequence
-    return _other
+        return _sequence(cast("Sequence[Any] | Set[Any]", value), bounds, depth)
+    return _other(value, bounds, depth)
 
 
-def _bytes(value: bytes, bounds: Bounds, depth: int) -> str:
-    return f"<{len(value):,} bytes>"
-
-
-def _named(fields: Mapping[str, Any], bounds: Bounds, depth: int) -> dict[str, Any]:
-    return _mapping(fields.items(), len(fields), bounds, depth)
-
-
-def _mapping(items: Iterable[tuple[Any, Any]], count: int, bounds: Bounds, depth: int) -> dict[str, Any]:
+def _mapping(values: Mapping[Any, Any], bounds: Bounds, depth: int) -> dict[str, Any]:
     shown: dict[str, Any] = {}
-    for key, value in islice(items, bounds.items):
+    for key, value in islice(values.items(), bounds.items):
         name = _key(str(key))
         shown[name] = HIDDEN_VALUE if _is_secret(name, value) else plain(value, bounds, depth)
-    if count > bounds.items:
-        shown[REST] = f"{count - bounds.items:,} more"
+    if len(values) > bounds.items:
+        shown[REST] = f"{len(values) - bounds.items:,} more"
     return shown
 
 

@@ -39,11 +39,6 @@ class RunReader:
     """
 
     def __init__(self, store: RunStore) -> None:
-        """Know no run that goes on.
-
-        Args:
-            store: Where runs are kept.
-        """
         self.store = store
         self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         self._closed = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import to_json
@@ -43,52 +43,42 @@ _ABSENT = object()
 
 
 class Recorder:
-    """Turns the events of one run into those that are kept. What it is given may hold any value."""
+    """Turns the events of one run into those that are kept. What it is given may hold any value.
+
+    The run knows how developers read a value of the state.
+    """
 
     def __init__(self, run: Run) -> None:
-        """Begin with nothing known; the run knows how developers read a value of the state."""
         self._run = run
         self.failed_node: str | None = None
         """The last node that failed, if one did."""
+        self.visit_of: dict[str, int] = {}
+        """Id of each visit's task that began -> which visit of its node it is."""
+        self.finished: set[str] = set()
+        """Ids of those that ended."""
+        self.passed_over: set[str] = set()
+        """Ids of those whose beginning is not recorded: LangGraph names them once more, and does not run them."""
+        self.saved: set[str] = set()
+        """Ids of the checkpoints in the log."""
         self._visits: Counter[str] = Counter()
-        self._visit_of: dict[str, int] = {}
         self._state: dict[str, Any] = {}
         self._values: dict[str, Any] = {}
         """The state of the last checkpoint as the graph had it."""
         self._updated: set[str] = set()
         """Keys that nodes have written since."""
-        self._saved: set[str] = set()
-        self._finished: set[str] = set()
-        self._passed_over: set[str] = set()
 
     def replay(self, event: RunEvent) -> None:
         """Take in an event of the run's log, which was kept earlier; they are given in order."""
         self._run.replay(event)
         if isinstance(event, NodeStarted | NodeFinished):
             self._visits[event.node] = max(self._visits[event.node], event.visit)
-            self._visit_of[event.task_id] = event.visit
+            self.visit_of[event.task_id] = event.visit
             if isinstance(event, NodeFinished):
-                self._finished.add(event.task_id)
+                self.finished.add(event.task_id)
         elif isinstance(event, StateSaved):
-            self._saved.add(event.checkpoint_id)
+            self.saved.add(event.checkpoint_id)
             self._state = {key: value for key, value in self._state.items() if key not in event.removed}
             self._state |= event.changed
-
-    def knows(self, checkpoint_id: str) -> bool:
-        """Whether a checkpoint is in the log."""
-        return checkpoint_id in self._saved
-
-    def has_started(self, task_id: str) -> bool:
-        """Whether the log tells of a visit."""
-        return task_id in self._visit_of
-
-    def has_finished(self, task_id: str) -> bool:
-        """Whether the log tells of a visit's end."""
-        return task_id in self._finished
-
-    def pass_over(self, task_ids: Iterable[str]) -> None:
-        """Do not record that visits begin again: LangGraph names them once more, and does not run them."""
-        self._passed_over.update(task_ids)
 
     def record(self, event: RunEvent) -> RunEvent | None:
         """An event as it is kept.
@@ -101,12 +91,12 @@ class Recorder:
         """
         if isinstance(event, NodeStarted):
             # Where the log misses its start as well, the first to tell of it is who looked at the checkpoints.
-            if event.task_id in self._passed_over and self.has_started(event.task_id):
+            if event.task_id in self.passed_over and event.task_id in self.visit_of:
                 return None
             given = None if event.given is None else self.plain({"given": event.given})["given"]
             return event.model_copy(update={"visit": self._visit(event), "given": given})
         if isinstance(event, NodeFinished):
-            self._finished.add(event.task_id)
+            self.finished.add(event.task_id)
             if event.error:
                 # Of a graph inside a node, the node inside failed.
                 within = (self.failed_node or "").startswith(f"{event.node}/")
@@ -133,16 +123,16 @@ class Recorder:
 
     def _visit(self, event: NodeStarted | NodeFinished) -> int:
         # A task that was cut off, or waited for a person, is the same visit when it runs again.
-        visit = self._visit_of.get(event.task_id)
+        visit = self.visit_of.get(event.task_id)
         if visit is None:
             self._visits[event.node] += 1
-            visit = self._visit_of[event.task_id] = self._visits[event.node]
+            visit = self.visit_of[event.task_id] = self._visits[event.node]
         return visit
 
     def _difference(self, event: StateSaved) -> RunEvent | None:
-        if event.checkpoint_id in self._saved:
+        if event.checkpoint_id in self.saved:
             return None
-        self._saved.add(event.checkpoint_id)
+        self.saved.add(event.checkpoint_id)
         before = self._state
         # A value that nobody has written since is put in words once: a state may be large, and each step tells of it.
         same = {

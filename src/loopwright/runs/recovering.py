@@ -6,8 +6,7 @@ more than the log; what nodes wrote, and what gates decided, is told from the ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
@@ -28,28 +27,22 @@ UNFINISHED = ("__error__", "__error_source_node__", "__interrupt__", "__resume__
 """What LangGraph writes of a task that did not end well: such a task runs again when the run goes on."""
 
 
-@dataclass(frozen=True)
-class Recovered:
-    """What the saver knows of a run and its log does not."""
-
-    events: Sequence[RunEvent] = ()
-    """What happened, in order."""
-    done: frozenset[str] = frozenset()
-    """Visits of the superstep that was under way that had ended: they do not run again."""
-
-
-async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Recovered:
-    """Look for what the log misses.
+async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> tuple[list[RunEvent], set[str]]:
+    """Look for what the saver knows of a run and its log does not.
 
     Args:
         graph: The graph.
         run_id: The run, and its thread.
         recorder: Knows what is in the log.
+
+    Returns:
+        What happened, in order; and the visits of the superstep that was under way that had ended: they do not run
+        again.
     """
     missing: list[StateSnapshot] = []
     before: StateSnapshot | None = None
     async for snapshot in graph.aget_state_history(thread(run_id)):
-        if recorder.knows(_id(snapshot)):
+        if _id(snapshot) in recorder.saved:
             before = snapshot
             break
         missing.append(snapshot)
@@ -61,7 +54,7 @@ async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Rec
         events.append(_saved(snapshot))
         before = snapshot
     if before is None:
-        return Recovered()
+        return [], set()
     saved = await saver.aget_tuple(before.config)
     writes: dict[str, dict[str, Any]] = {}
     for task, channel, value in (saved and saved.pending_writes) or ():
@@ -74,7 +67,7 @@ async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> Rec
             goto = [channel.removeprefix(AHEAD) for channel in writes[task.id] if channel.startswith(AHEAD)]
             events += _decided(task.name, ledger, writes[task.id], goto, _at(before), _step(before) + 1)
         events += _visited(task, recorder, _at(before), 0.0)
-    return Recovered(events, frozenset(task.id for task in done))
+    return events, {task.id for task in done}
 
 
 async def _between(
@@ -94,11 +87,11 @@ async def _between(
 
 def _visited(task: PregelTask, recorder: Recorder, at: datetime, seconds: float) -> list[RunEvent]:
     # Of a gate a log has what it decided and no visit, as it is hidden from LangGraph's streams.
-    if task.name == START or is_engine_node(task.name) or recorder.has_finished(task.id):
+    if task.name == START or is_engine_node(task.name) or task.id in recorder.finished:
         return []
     result: Any = task.result
     events: list[RunEvent] = []
-    if not recorder.has_started(task.id):
+    if task.id not in recorder.visit_of:
         events.append(NodeStarted(at=at, node=task.name, task_id=task.id, visit=1))
     update = dict(cast("Mapping[str, Any]", result)) if isinstance(result, Mapping) else {}
     finished = NodeFinished(at=at, node=task.name, task_id=task.id, visit=1, seconds=seconds, update=update)

@@ -85,7 +85,7 @@ class Tally:
         changed = True
         # While the run was cut off, no time passed in it.
         if self._open and self._last and not isinstance(event, RunStarted):
-            self._open[-1].seconds += _seconds(self._last, event.at)
+            self._open[-1].seconds += max(0.0, (event.at - self._last).total_seconds())
         match event:
             case RunStarted():
                 self._go_on()
@@ -93,7 +93,10 @@ class Tally:
                 self._tasks.add(event.task_id)
                 self._path.append(event.node)
             case ModelCalled():
-                self._count(event)
+                self._spent.add(event)
+                self._usage.setdefault((event.node, event.model), _Spent()).add(event)
+                if self._open:
+                    self._open[-1].spent.add(event)
             case LoopDecided():
                 self._decided(event)
             case NodeFinished() | StateSaved():
@@ -144,12 +147,6 @@ class Tally:
         if isinstance(event, NodeFinished):
             self._open = [loop for loop in self._open if not loop.last or loop.last.within != event.task_id]
 
-    def _count(self, call: ModelCalled) -> None:
-        self._spent.add(call)
-        self._usage.setdefault((call.node, call.model), _Spent()).add(call)
-        if self._open:
-            self._open[-1].spent.add(call)
-
     def _decided(self, event: LoopDecided) -> None:
         self._open = [loop for loop in self._open if event.within and loop.last and loop.last.within != event.within]
         loop = self._loops.setdefault(event.loop, _Looped())
@@ -171,10 +168,6 @@ def _passes_of(name: str, loop: _Looped) -> LoopPasses:
         loop=name, passes=loop.passes, limit=loop.limit, refused=loop.refused, seconds=loop.seconds,
         tokens=loop.spent.input + loop.spent.output, cost=loop.spent.cost,
     )  # fmt: skip
-
-
-def _seconds(since: datetime, until: datetime) -> float:
-    return max(0.0, (until - since).total_seconds())
 
 
 def _name(stop: Mapping[str, Any] | list[dict[str, Any]] | None) -> str | None:

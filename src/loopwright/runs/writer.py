@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future, InvalidStateError
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunRecord
@@ -20,6 +20,21 @@ PATIENCE = 10.0
 _FIRST_WAIT = 0.05
 _LONGEST_WAIT = 1.0
 
+T = TypeVar("T")
+
+
+def patiently(call: Callable[[], T], patience: float) -> T:
+    """Make a call to the run history, again for so many seconds while it fails for a passing reason; blocks."""
+    wait, end = _FIRST_WAIT, time.monotonic() + patience
+    while True:
+        try:
+            return call()
+        except StoreError as error:
+            if not error.transient or time.monotonic() + wait > end:
+                raise
+        time.sleep(wait)
+        wait = min(2 * wait, _LONGEST_WAIT)
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -29,15 +44,12 @@ class _Entry:
 
 
 class Writer:
-    """Keeps runs and their events; whoever waits for a write knows that it outlives this process."""
+    """Keeps runs and their events; whoever waits for a write knows that it outlives this process.
+
+    A write that fails for a passing reason is tried again for so many seconds (`patience`). The store stays open.
+    """
 
     def __init__(self, store: RunStore, patience: float = PATIENCE) -> None:
-        """Start the thread.
-
-        Args:
-            store: Where to keep them; the writer does not close it.
-            patience: How long a write that fails for a passing reason is tried again, in seconds.
-        """
         self._store = store
         self.patience = patience
         self._news = threading.Condition()
@@ -87,34 +99,16 @@ class Writer:
         except Exception as error:
             if len(batch) == 1 or (isinstance(error, StoreError) and error.transient):
                 for entry in batch:
-                    _end(entry.done, error)
+                    entry.done.set_exception(error)
                 return
             # What cannot be kept takes nothing else with it.
             for entry in batch:
                 self._keep([entry])
             return
         for entry in batch:
-            _end(entry.done, None)
+            entry.done.set_result(None)
 
     def _write(self, batch: Sequence[_Entry]) -> None:
         runs = {entry.run.id: entry.run for entry in batch if entry.run is not None}
         events = [item for entry in batch for item in entry.events]
-        wait, end = _FIRST_WAIT, time.monotonic() + self.patience
-        while True:
-            try:
-                self._store.write(runs.values(), events)
-                return
-            except StoreError as error:
-                if not error.transient or time.monotonic() + wait > end:
-                    raise
-            time.sleep(wait)
-            wait = min(2 * wait, _LONGEST_WAIT)
-
-
-def _end(done: Future[None], error: Exception | None) -> None:
-    # It may have been cancelled at any moment: then nobody wants to know.
-    with contextlib.suppress(InvalidStateError):
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
+        patiently(lambda: self._store.write(runs.values(), events), self.patience)

@@ -39,7 +39,7 @@ async def begin_once(context: Context, key: str, request: str, begin: Callable[.
         try:
             return await begin(run_id=run_id)
         except InputError:
-            made_ready = context.hub.is_made_ready(run_id)
+            made_ready = run_id in context.hub.reserved
             record = await context.hub.record(run_id)
             if record is None and not made_ready:
                 raise

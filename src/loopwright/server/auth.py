@@ -54,18 +54,11 @@ class Guard(Layer):
     With a token every request must carry it (``Authorization: Bearer TOKEN``). Without one only this machine reaches
     the server, and a request must also be addressed to this machine by name: a page from elsewhere whose own name was
     made to point here (DNS rebinding) is refused. What a browser sends for a page of another origin is refused in both
-    cases, unless that origin was named; only the page itself and the server's health may be looked at from there.
+    cases, unless that origin was named (``*``: all of them); only the page itself and the server's health may be looked
+    at from there.
     """
 
     def __init__(self, app: ASGIApp, token: str | None, origins: Sequence[str], settings: ServerSettings) -> None:
-        """Stand before an application.
-
-        Args:
-            app: The application.
-            token: The bearer token, if any.
-            origins: The origins whose pages may use the server; ``*`` for all.
-            settings: How large requests may be.
-        """
         super().__init__(app)
         self._token = token
         self._origins = frozenset(origins)

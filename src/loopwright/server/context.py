@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -33,11 +31,6 @@ class Context:
     metrics: Metrics
     """The figures."""
 
-    @property
-    def samples(self) -> Mapping[str, Path]:
-        """The files that ship with workflows to try them on: what an input calls one -> where it lies."""
-        return {name: path for hosted in self.hub.workflows.values() for name, path in hosted.samples.items()}
-
     def workflow(self, name: str) -> Workflow[Any]:
         """A workflow.
 
@@ -52,14 +45,9 @@ class Context:
         return found
 
 
-def context_of(request: Request) -> Context:
-    """The context of the application that a request is for."""
-    return request.app.state.context
-
-
 async def _here(request: Request) -> Context:
     # Asynchronous although it waits for nothing: FastAPI runs other functions in a thread.
-    return context_of(request)
+    return request.app.state.context
 
 
 Here = Annotated[Context, Depends(_here)]

@@ -13,26 +13,16 @@ import sys
 from pathlib import Path
 from typing import Any, BinaryIO
 
-FORMATS = {
-    "BMP": "image/bmp", "GIF": "image/gif", "JPEG": "image/jpeg", "PNG": "image/png", "TIFF": "image/tiff",
-    "WEBP": "image/webp",
-}  # fmt: skip
-"""Pillow's name of a format that is decoded -> its media type."""
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
+"""Pillow's names of the formats that are decoded."""
 AT_ONCE = 2
 """Pictures that are decoded at the same time."""
 
 
 class Decoder:
-    """Looks at pictures in processes of their own."""
+    """Looks at pictures in processes of their own, each with so much wall time and so many bytes of address space."""
 
     def __init__(self, pixels: int, seconds: float, memory: int) -> None:
-        """Bound what a picture may take.
-
-        Args:
-            pixels: The largest picture.
-            seconds: The longest time, in wall time.
-            memory: Bytes of address space of the process.
-        """
         self._pixels = pixels
         self._seconds = seconds
         self._memory = memory
@@ -99,7 +89,7 @@ def _described(file: BinaryIO, pixels: int) -> dict[str, Any]:
         return {"error": "this server takes no pictures: install Pillow beside it"}
     Image.MAX_IMAGE_PIXELS = None
     try:
-        image = Image.open(file, formats=list(FORMATS))
+        image = Image.open(file, formats=FORMATS)
         if image.width * image.height > pixels:
             size = f"{image.width} x {image.height}"
             return {"error": f"the picture has {size} pixels; at most {pixels} in all are decoded"}
@@ -111,7 +101,7 @@ def _described(file: BinaryIO, pixels: int) -> dict[str, Any]:
         return {"error": f"this is no picture that can be read ({type(error).__name__}); give an intact {kinds} file"}
     # A JPEG with further pictures behind the first one, as cameras and phones write it, is an MPO to Pillow.
     kind = "JPEG" if image.format == "MPO" else image.format or ""
-    return {"content_type": FORMATS[kind], "width": image.width, "height": image.height}
+    return {"content_type": Image.MIME[kind], "width": image.width, "height": image.height}
 
 
 def main() -> None:

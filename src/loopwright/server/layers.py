@@ -27,7 +27,6 @@ class Layer(ABC):
     """Stands before an application."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Stand before an application."""
         self.app = app
         """What stands behind it."""
 

@@ -31,13 +31,6 @@ class RateLimit(Layer):
     """
 
     def __init__(self, app: ASGIApp, token: str | None, settings: ServerSettings) -> None:
-        """Stand before an application.
-
-        Args:
-            app: The application.
-            token: The bearer token, if any.
-            settings: How often is too often.
-        """
         super().__init__(app)
         self._token = token
         self._reads = _per_minute(settings.reads_per_minute)

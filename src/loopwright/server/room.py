@@ -33,12 +33,6 @@ class RoomForFiles(Layer):
     """
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
-        """Stand before an application.
-
-        Args:
-            app: The application.
-            settings: Where files are kept, and how many bytes of them.
-        """
         super().__init__(app)
         self._settings = settings
         self._arriving = 0

@@ -22,7 +22,6 @@ from loopwright.checkpoints import aopen_checkpointer
 from loopwright.config import Allowance
 from loopwright.errors import ConfigError
 from loopwright.postgres import PostgresAddress, is_postgres, with_schema
-from loopwright.runs.checkpoints import place
 from loopwright.runs.hub import RunHub
 from loopwright.runs.jobs.protocol import Jobs
 from loopwright.runs.schemas import RunLimits
@@ -52,13 +51,6 @@ class Server(uvicorn.Server):
     """Ends the runs before it waits for its connections: a stream lasts as long as its run."""
 
     def __init__(self, app: FastAPI, started: Callable[[], None] | None = None, log_level: str | None = None) -> None:
-        """Prepare.
-
-        Args:
-            app: The application.
-            started: Called once clients can connect.
-            log_level: From which level on uvicorn logs; by default as it usually does.
-        """
         config = uvicorn.Config(
             app,
             access_log=False,
@@ -73,7 +65,7 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._application = app
-        self._started = started
+        self._started = started  # called once clients can connect
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -154,8 +146,9 @@ class Serving:
         limits = RunLimits(running=self.max_running)
         # A node that is no coroutine has one while it goes on, and asyncio's own are few; the rest is for all else.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self.max_running + 32, "loopwright"))
-        jobs = self._jobs(self.runs) if self.runs and self.shared else None
-        checkpoints = place(self.settings.data, self.runs)
+        checkpoints, jobs = f"sqlite:{self.settings.data / 'checkpoints.db'}", None
+        if self.runs and self.shared:
+            checkpoints, jobs = with_schema(self.runs, "loopwright_checkpoints", "checkpoints"), self._jobs(self.runs)
         async with aopen_checkpointer(checkpoints, allow=allow if known else None) as saver:
             yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works, self.allowances)
 

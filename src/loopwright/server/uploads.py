@@ -38,14 +38,9 @@ class Upload(Frozen):
 
 
 class Uploads(Mapping[str, Path]):
-    """A folder with the files that clients gave: id -> where the file lies."""
+    """A folder with the files that clients gave, made with the first one: id -> where the file lies."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        """Use a folder, made with the first file.
-
-        Args:
-            settings: Where the folder is, and how large files may be.
-        """
         self.folder = settings.data / "uploads"
         """Where they lie."""
         self._settings = settings

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from loopwright.engine.events.schema import Observer, observers
+from loopwright.engine.events.schema import observers
 from loopwright.errors import ConfigError
 from loopwright.models.prices import kept_prices
 
@@ -32,11 +32,7 @@ def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
     tracer = trace.get_tracer("loopwright", tracer_provider=tracer_provider)
     figures = Figures(metrics.get_meter("loopwright", meter_provider=meter_provider))
     price = kept_prices() if importlib.util.find_spec("genai_prices") else None
-
-    def make(graph: Any) -> Observer:
-        return RunSpans(graph, tracer, figures, price)
-
-    observers[:] = [make]
+    observers[:] = [lambda graph: RunSpans(graph, tracer, figures, price)]
 
 
 def uninstrument() -> None:

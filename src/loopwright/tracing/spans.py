@@ -40,7 +40,6 @@ class Figures:
     """What is counted over all runs."""
 
     def __init__(self, meter: Meter) -> None:
-        """Prepare."""
         self.passes = meter.create_counter(names.PASSES, "{pass}", "Passes that loops were granted")
         self.refusals = meter.create_counter(names.REFUSALS, "{refusal}", "Passes that loops were refused")
         self.cost = meter.create_counter(names.COST, "USD", "Price of the model calls within passes of loops")

@@ -91,8 +91,3 @@ KNOWN: Mapping[str, KnownModel] = MappingProxyType(
     }
 )
 """Name -> model."""
-
-
-def pullable_builds(model: KnownModel) -> list[str]:
-    """The downloadable entries with the same upstream, by name in the catalogue's order; its own may be among them."""
-    return [other.name for other in KNOWN.values() if other.upstream == model.upstream and other.published]

@@ -23,7 +23,6 @@ class OnnxEmbedder:
     """
 
     def __init__(self, weights: Weights) -> None:
-        """Load the model of these files; raises a `WeightsError` where one cannot be loaded."""
         self.model = weights.model.name
         self.dimensions = weights.model.dimensions
         self._pooling: Pooling = weights.model.pooling
@@ -68,7 +67,6 @@ class OnnxReranker:
     """
 
     def __init__(self, weights: Weights) -> None:
-        """Load the model of these files; raises a `WeightsError` where one cannot be loaded."""
         self.model = weights.model.name
         self._graph = TextGraph(weights)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loopwright.errors import WeightsError, unknown_name_message
-from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Role, WeightFile, pullable_builds
+from loopwright.models.embedded.catalogue import KNOWN, KnownModel, Role, WeightFile
 
 logger = logging.getLogger("loopwright.models")
 
@@ -140,7 +140,7 @@ def missing_message(model: KnownModel) -> str:
     by_hand = f"put {names} into {weights_folder() / model.name} (or set {FOLDER_VARIABLE})"
     if model.published:
         return f"{model.name} is not on this machine: run 'loopwright models pull {model.name}', or {by_hand}."
-    builds = pullable_builds(model)
+    builds = [other.name for other in KNOWN.values() if other.upstream == model.upstream and other.published]
     other = f", or run 'loopwright models pull {builds[0]}' for another build of it" if builds else ""
     return f"{model.name} cannot be downloaded, since no publisher has this build: {by_hand}{other}."
 

@@ -35,14 +35,6 @@ class TextGraph:
     """
 
     def __init__(self, weights: Weights) -> None:
-        """Load the graph and the tokenizer.
-
-        Args:
-            weights: The files.
-
-        Raises:
-            WeightsError: If a file cannot be loaded.
-        """
         self._tokenizer = _open_tokenizer(weights)
         self._longest = weights.model.max_tokens * _LONGEST_TOKEN
         self._session = _open_session(weights)

@@ -15,12 +15,11 @@ _ALONE = "alone"
 
 
 class LocalJobs:
-    """`Jobs` within one process; its methods say only what the protocol does not."""
+    """`Jobs` within one process, so `most` go on at once; its methods say only what the protocol does not."""
 
     shared = False
 
     def __init__(self, most: int) -> None:
-        """Begin empty; so many may go on at once."""
         self._most = most
         self._count = 0
         self._on: dict[str, tuple[Job, str]] = {}

@@ -8,14 +8,14 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StringConstraints
 
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, frames, waited
-from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, plain_json, shown_run
+from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, ended_well, plain_json
 from loopwright.server.context import Context, Here
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import Problem
@@ -24,7 +24,7 @@ from loopwright.workflows.user_graph import UserGraph
 
 router = APIRouter(include_in_schema=False)
 
-ThreadId = Annotated[str, Path(pattern=THREAD_ID)]
+ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
 NAMESPACE = uuid.UUID("6f1c3a52-0a39-4a0f-9d53-8f6a5a7d9a10")
 """What clients call an id is made of the workflow's name in this one."""
 STARTED = datetime.now(UTC)
@@ -34,7 +34,7 @@ STARTED = datetime.now(UTC)
 class NewThread(BaseModel):
     """A thread that a client asks for."""
 
-    thread_id: Annotated[str, Field(pattern=THREAD_ID)] | None = None
+    thread_id: ThreadId | None = None
     metadata: Given | None = None
     if_exists: Literal["raise", "do_nothing"] = "raise"
 
@@ -43,12 +43,6 @@ class Place(BaseModel):
     """A checkpoint, as clients name it."""
 
     checkpoint_id: str | None = None
-
-
-class AtCheckpoint(BaseModel):
-    """Which state is wanted."""
-
-    checkpoint: Place
 
 
 class History(BaseModel):
@@ -245,9 +239,11 @@ async def get_state(thread_id: ThreadId, threads: AllThreads) -> dict[str, Any]:
 
 
 @router.post("/threads/{thread_id}/state/checkpoint")
-async def get_state_at(thread_id: ThreadId, asked: AtCheckpoint, threads: AllThreads) -> dict[str, Any]:
+async def get_state_at(
+    thread_id: ThreadId, checkpoint: Annotated[Place, Body(embed=True)], threads: AllThreads
+) -> dict[str, Any]:
     """Its state at a checkpoint."""
-    return await threads.state(thread_id, asked.checkpoint.checkpoint_id)
+    return await threads.state(thread_id, checkpoint.checkpoint_id)
 
 
 @router.get("/threads/{thread_id}/state/{checkpoint_id}")
@@ -321,7 +317,16 @@ async def _turn(thread_id: str, run_id: str, threads: Threads) -> RunRecord:
 
 
 def _shown(threads: Threads, record: RunRecord, thread_id: str) -> dict[str, Any]:
-    return shown_run(record, thread_id, _assistant_id(threads.context.workflow(record.workflow)))
+    assistant_id = _assistant_id(threads.context.workflow(record.workflow))
+    statuses = {"queued": "pending", "running": "running", "failed": "error"}
+    return plain_json(
+        {
+            "run_id": record.id, "thread_id": thread_id, "assistant_id": assistant_id, "created_at": record.started_at,
+            "updated_at": record.ended_at or record.started_at, "metadata": {}, "kwargs": {},
+            "status": "success" if ended_well(record) else statuses.get(record.status, "interrupted"),
+            "multitask_strategy": "enqueue",
+        }
+    )  # fmt: skip
 
 
 # Runs
@@ -341,22 +346,10 @@ async def _begun(asked: NewRun, thread_id: str | None, threads: Threads) -> tupl
     )
 
 
-async def _streamed(asked: NewRun, thread_id: str | None, threads: Threads) -> Response:
-    run, before = await _begun(asked, thread_id, threads)
-    modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
-    stream = frames(threads, run, modes, after=before, cancel=asked.on_disconnect == "cancel")
-    return _streaming(stream, run, thread_id)
-
-
 def _streaming(stream: AsyncGenerator[bytes], record: RunRecord, thread_id: str | None) -> Response:
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": record.id}
     headers["Content-Location"] = f"/threads/{thread_id}/runs/{record.id}" if thread_id else f"/runs/{record.id}"
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
-
-
-async def _waited(asked: NewRun, thread_id: str | None, threads: Threads) -> Response:
-    run, _before = await _begun(asked, thread_id, threads)
-    return _ended(run, thread_id, threads, cancel=asked.on_disconnect == "cancel")
 
 
 def _ended(run: RunRecord, thread_id: str | None, threads: Threads, *, cancel: bool = False) -> Response:
@@ -392,24 +385,28 @@ async def create_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads) ->
 
 
 @router.post("/threads/{thread_id}/runs/stream")
-async def stream_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads) -> Response:
+async def stream_run(asked: NewRun, threads: AllThreads, thread_id: ThreadId | None = None) -> Response:
     """Run the thread, and send what happens as it happens."""
-    return await _streamed(asked, thread_id, threads)
+    run, before = await _begun(asked, thread_id, threads)
+    modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
+    stream = frames(threads, run, modes, after=before, cancel=asked.on_disconnect == "cancel")
+    return _streaming(stream, run, thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/wait")
-async def wait_for_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads) -> Response:
+async def wait_for_run(asked: NewRun, threads: AllThreads, thread_id: ThreadId | None = None) -> Response:
     """Run the thread, and answer with its state."""
-    return await _waited(asked, thread_id, threads)
+    run, _before = await _begun(asked, thread_id, threads)
+    return _ended(run, thread_id, threads, cancel=asked.on_disconnect == "cancel")
 
 
 @router.post("/runs/stream")
 async def stream_stateless(asked: NewRun, threads: AllThreads) -> Response:
     """Run without a thread, and send what happens as it happens."""
-    return await _streamed(asked, None, threads)
+    return await stream_run(asked, threads)
 
 
 @router.post("/runs/wait")
 async def wait_stateless(asked: NewRun, threads: AllThreads) -> Response:
     """Run without a thread, and answer with the state."""
-    return await _waited(asked, None, threads)
+    return await wait_for_run(asked, threads)

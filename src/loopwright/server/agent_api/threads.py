@@ -53,7 +53,6 @@ class Threads:
     """The threads of one server. Belongs to one event loop."""
 
     def __init__(self, context: Context) -> None:
-        """Know of none."""
         self.context = context
         """What all routes share."""
         self._created: dict[str, tuple[datetime, dict[str, Any]]] = {}
@@ -314,19 +313,6 @@ class Threads:
 def ended_well(record: RunRecord) -> bool:
     """Whether a run ended as it should, or stopped where it was to."""
     return record.status in ("finished", "waiting") or record.error_type == PAUSED
-
-
-def shown_run(record: RunRecord, thread_id: str, assistant_id: str) -> dict[str, Any]:
-    """A run, as clients see it."""
-    statuses = {"queued": "pending", "running": "running", "failed": "error", "cancelled": "interrupted"}
-    return plain_json(
-        {
-            "run_id": record.id, "thread_id": thread_id, "assistant_id": assistant_id, "created_at": record.started_at,
-            "updated_at": record.ended_at or record.started_at, "metadata": {}, "kwargs": {},
-            "status": "success" if ended_well(record) else statuses.get(record.status, "interrupted"),
-            "multitask_strategy": "enqueue",
-        }
-    )  # fmt: skip
 
 
 def asked_of(record: RunRecord) -> list[dict[str, Any]]:

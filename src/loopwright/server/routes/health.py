@@ -47,11 +47,6 @@ class StoreProbe:
     """Looks at the stores, one look at a time: a store that hangs must not tie up a thread with each probe."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
-        """Look at nothing yet.
-
-        Args:
-            patience: Seconds that the store has to answer.
-        """
         self._patience = patience
         self._look: asyncio.Task[int | None] | None = None
 

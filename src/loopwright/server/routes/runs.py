@@ -14,15 +14,7 @@ from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import UnknownRun
 from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.reproducing import test_of
-from loopwright.runs.schemas import (
-    MOST_TAGS,
-    LoggedEvent,
-    Order,
-    RunFilter,
-    RunPage,
-    RunRecord,
-    Tag,
-)
+from loopwright.runs.schemas import MOST_TAGS, LoggedEvent, Order, RunFilter, RunPage, RunRecord, Tag
 from loopwright.runs.states import CheckpointView, logged
 from loopwright.runs.store.history import RunStore
 from loopwright.server.answering import begin_once

@@ -20,10 +20,7 @@ CONTENT: dict[int | str, dict[str, Any]] = {
     },
     404: PROBLEM,
 }
-HARMLESS = {
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cache-Control": "private, max-age=3600",
-}
+HARMLESS = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=3600"}
 """What keeps a browser from running anything that a file holds."""
 
 
@@ -36,7 +33,8 @@ async def upload(file: UploadFile, context: Here) -> Upload:
 @router.get("/uploads/{upload_id}", operation_id="get_upload", response_class=FileResponse, responses=CONTENT)
 async def get_upload(upload_id: str, context: Here) -> FileResponse:
     """Give a file back, or one of the pictures that ship with a workflow."""
-    if sample := context.samples.get(upload_id):
+    samples = {name: path for hosted in context.hub.workflows.values() for name, path in hosted.samples.items()}
+    if sample := samples.get(upload_id):
         return FileResponse(sample, filename=sample.name, content_disposition_type="inline", headers=HARMLESS)
     about, path = context.uploads.find(upload_id)
     # Only a picture that was decoded here is for showing.
