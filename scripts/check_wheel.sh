@@ -4,14 +4,17 @@ set -euo pipefail
 wheel=$(realpath "$1")
 uv=$(realpath .venv/bin/uv)
 lock=$(realpath requirements.lock)
-image=$(.venv/bin/python -c 'import skimage, pathlib; print(pathlib.Path(skimage.__file__).parent / "data" / "coffee.png")')
+site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX="${PYTHONPYCACHEPREFIX:-$PWD/.venv/pycache}"
+# What was compiled of a package for .venv holds for the same files here; what was not would be compiled again for each.
+compiled=$PYTHONPYCACHEPREFIX$place/env/lib/$(basename "$(dirname "$site")")
+mkdir -p "$compiled" "$PYTHONPYCACHEPREFIX$site"
+ln -s "$PYTHONPYCACHEPREFIX$site" "$compiled/site-packages"
+trap 'rm -rf "$place" "$PYTHONPYCACHEPREFIX$place"' EXIT
 cd "$place"
 export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-1}"
-# The commands below start Python again and again.
-unset PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX=$place/pycache
 "$uv" venv --quiet env
 "$uv" pip install --quiet --python env/bin/python -c "$lock" "loopwright[assistant,diagram,iqa,server] @ file://$wheel"
 env/bin/loopwright graph show iqa --format png --out graph.png
@@ -32,13 +35,12 @@ echo "app = graph.compile()" >>loose.py
 # As a stranger does, with nothing installed; the wheel's folder stands for the index on which it will be.
 uvx=("$uv" tool run --isolated --quiet --find-links "$(dirname "$wheel")" --constraints "$lock")
 ("${uvx[@]}" loopwright check loose.py || test $? = 1) | grep "^unbounded loose.py" >/dev/null
-env/bin/loopwright iqa assess "$image" | grep "path: planner > executor > summarizer" >/dev/null
-env/bin/loopwright assistant ask "Which keynotes are there?" --json >chat.json
-env/bin/python -c 'import json; assert json.load(open("chat.json"))["referenced_ids"]'
+env/bin/loopwright iqa assess "$site/skimage/data/coffee.png" | grep "path: planner > executor > summarizer" >/dev/null
+env/bin/loopwright assistant ask "Which keynotes are there?" --json | grep '"sessions:' >/dev/null
 
 env/bin/loopwright serve --port 0 --data served >served.log 2>&1 &
 server=$!
-trap 'kill $server 2>/dev/null || true; rm -rf "$place"' EXIT
+trap 'kill $server 2>/dev/null || true; rm -rf "$place" "$PYTHONPYCACHEPREFIX$place"' EXIT
 cat >ask.py <<'PYTHON'
 import json
 import re
