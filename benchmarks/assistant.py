@@ -18,14 +18,13 @@ import json
 import logging
 import tempfile
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from assistant_tables import Ingest, Measured, cost_section, gains_section, ingest_section, recall_section
+from assistant_tables import Ingest, Measured, gains_section, ingest_section, recall_section
 from assistant_ways import Variant, Way, compare, opened
-from common import machine, write
+from common import arguments, finish, machine
 from labelled import assistant_questions, judged_tables, rows_of
 from rag_peers import DEPTH, Peers, Rankings, measure_peers
 
@@ -162,31 +161,26 @@ def report(labels: Path, schedule: Path, stands: Path | None, quick: bool, kept:
                 sections[0] += f"\n- not measured: all that needs weights: {why}"
             sections += [
                 gains_section(measured),
-                cost_section(measured),
                 ingest_section(conference.ingest, len(conference.catalogue.records)),
             ]
     packages = {**peers.versions, **{name: version(name) for name in ("numpy", "onnxruntime")}}
     listed = ", ".join(f"{name} {number}" for name, number in packages.items())
     sections.append(
-        f"{labels.name} on {schedule.name}. {machine()}, {listed}; {datetime.now(UTC):%Y-%m-%d}. Shares and their "
-        "differences in percent with 95 % bootstrap intervals over questions; wall time"
-        f"{'; a short run' if quick else ''}."
+        f"{labels.name} on {schedule.name}. {machine()}, {listed}. Shares and their differences in percent with 95 % "
+        f"bootstrap intervals over questions; wall time{'; a short run' if quick else ''}."
     )
     return f"Conference assistant: {info.title if info else schedule.name}", "\n\n".join(sections)
 
 
 if __name__ == "__main__":
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--labels", type=Path, default=LABELS, help="JSONL: id, question, relevant, kind, now")
     parser.add_argument("--schedule", type=Path, help="the schedule; by default that of FOSDEM 2025, with its stands")
     parser.add_argument("--stands", type=Path, help="the exhibitors")
     parser.add_argument("--store", type=Path, help="keeps the conference and its vectors in this SQLite file")
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
     parser.add_argument("--quick", action="store_true", help="a short run")
     given = parser.parse_args()
     if given.schedule is None:
         given.schedule, given.stands = FOSDEM / "schedule-2025.xml", given.stands or FOSDEM / "stands.json"
     title, section = report(given.labels, given.schedule, given.stands, given.quick, given.store)
-    print(section)
-    if given.write:
-        write(title, section)
+    finish(title, section, given.write)

@@ -2,8 +2,9 @@
 
     python benchmarks/assistant_load.py [--write] [--chats 50] [--streams 500] [--schedule FILE]
 
-The server is `loopwright serve` with the real assistant and without a model, in a process of its own; this process is
-all of its clients, over HTTP. Each chat is timed from its request to its first event and to the first piece of its
+The server is the one of `loopwright serve` with the real assistant and without a model, in a process of its own, but
+that it works on 1,000 runs at a time instead of 100 and limits no client's requests. This process is all of its
+clients, over HTTP. Each chat is timed from its request to its first event and to the first piece of its
 answer. All chats are asked at the same instant, so that they share the processor, and then over some seconds; last come
 so many that their streams are open together. Of every stream each id is compared with the one that must follow, so that
 a lost, a doubled and a misplaced event all end the benchmark. Runs that last longer are streamed in `server_load.py`.
@@ -15,13 +16,13 @@ import asyncio
 import json
 import statistics
 import time
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 from assistant_servers import Watched, serve_chats, server
-from common import machine, write
+from common import arguments, finish, machine
 
 TITLE = "The assistant's server under load"
 ROUNDS = 4
@@ -144,24 +145,20 @@ def report(given: Namespace) -> str:
         ]
     conference = Path(given.schedule).name if given.schedule else "the sample conference"
     about = (
-        f"{machine()}; `loopwright serve` and its clients on loopback, a process each, on the same CPUs, over "
-        f"{conference}, without a model."
+        f"{machine()}; the server (1,000 runs at a time, no limits on requests) and its clients on loopback, a process "
+        f"each, on the same CPUs, over {conference}, without a model."
     )
     return "\n\n".join([*tables, about])
 
 
 def main() -> None:
     """Measure, print, and write if asked to."""
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
+    parser = arguments(__doc__)
     parser.add_argument("--chats", type=int, default=50)
     parser.add_argument("--streams", type=int, default=500)
     parser.add_argument("--schedule", help="the conference's schedule; by default the sample conference")
     given = parser.parse_args()
-    section = report(given)
-    print(section)
-    if given.write:
-        write(TITLE, section)
+    finish(TITLE, report(given), given.write)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The server that `assistant_load.py` loads, in a process of its own."""
+"""Servers in processes of their own, as `assistant_load.py` and `server_load.py` need them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def serve_chats(ready: Connection, schedule: str | None) -> None:
-    """`loopwright serve` with the assistant and its conference in memory, until it is killed."""
+    """The assistant and its conference in memory, until it is killed; all requests are worked on at the same time."""
     from loopwright.retrieval.stores import open_store
     from loopwright.server.serving import Serving, serve
     from loopwright.server.settings import ServerSettings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -141,19 +140,6 @@ def recall_gain(compared: Comparison, way: Way) -> float | None:
 def gained(comparisons: Collection[Comparison], way: Way) -> Figure:
     """The same as a mean."""
     return mean_figure([recall_gain(compared, way) for compared in comparisons])
-
-
-def cost_section(measured: Measured) -> str:
-    """What each way costs."""
-    rows = ["| one question at a time | passes | queries | ms, p50 | p95 |", "|---" * 5 + "|"]
-    for weights, comparisons in measured.items():
-        for way, name in WAYS.items():
-            variants: list[Variant] = [compared[way] for compared in comparisons.values()]
-            cuts = statistics.quantiles([each.seconds * 1000 for each in variants], n=20, method="inclusive")
-            passes = statistics.fmean(each.passes for each in variants)
-            queries = statistics.fmean(each.queries for each in variants)
-            rows.append(f"| ours{weights}, {name} | {passes:.2f} | {queries:.2f} | {cuts[9]:.1f} | {cuts[18]:.1f} |")
-    return "\n".join(rows)
 
 
 def ingest_section(took: Ingest, records: int) -> str:

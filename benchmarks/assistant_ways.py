@@ -32,15 +32,13 @@ Way = Literal["none", "mechanical", "reflection", "wide"]
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """What one way of answering brings and costs."""
+    """What one way of answering brings."""
 
     status: str
     cited: Sequence[str] = ()
     recall: float | None = None
     ndcg: float | None = None
     passes: int = 0
-    queries: int = 0
-    seconds: float = 0.0
     error: str | None = None
 
 
@@ -91,8 +89,6 @@ def _measured(result: ChatResult | NodeFailed, relevant: Sequence[str], tables: 
         recall=recall_at(ranked, relevant, PLACES),
         ndcg=ndcg_at(ranked, relevant, PLACES),
         passes=result.retry_count + 1,
-        queries=len(result.queries),
-        seconds=result.seconds,
         error=result.error,
     )
 

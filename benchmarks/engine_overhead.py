@@ -132,4 +132,4 @@ def report(repetitions: int = REPETITIONS) -> str:
 
 
 if __name__ == "__main__":
-    main(TITLE, __doc__, REPETITIONS, report)
+    main(TITLE, __doc__, report, REPETITIONS)

@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from common import machine, main_of_sizes
+from common import machine, main
 from hosts import Hosts, begin, ended, hosts, log, record, until, whole
 from postgres import separate
 
@@ -261,10 +261,10 @@ def report(size: Size) -> str:
         )
     table = "\n".join(f"| {what} | {goal} | {measured} |" for what, goal, measured in rows)
     return (
-        f"`python benchmarks/hosts.py`, {machine()}; servers, workers and PostgreSQL (fsync on) on this one "
-        f"machine, each a process of its own.\n\n| | goal | measured |\n|---|---|---|\n{table}"
+        f"| | goal | measured |\n|---|---|---|\n{table}\n\n{machine()}; servers, workers and PostgreSQL (fsync on) on "
+        "this one machine, each a process of its own."
     )
 
 
 if __name__ == "__main__":
-    main_of_sizes(TITLE, __doc__, FULL, QUICK, report)
+    main(TITLE, __doc__, report, FULL, QUICK)

@@ -19,12 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
 import cv2
 import numpy as np
-from common import machine, write
+from common import arguments, finish, machine
 
 from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY, Progress, run_batch
 
@@ -148,15 +147,11 @@ def report(images: int, more: int, repetitions: int) -> str:
 
 
 if __name__ == "__main__":
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
+    parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="few images")
     parser.add_argument("--by-hand", nargs=3, metavar=("FOLDER", "PART", "OUT"), help="be one of the two processes")
     given = parser.parse_args()
     if given.by_hand:
         by_hand(Path(given.by_hand[0]), int(given.by_hand[1]), Path(given.by_hand[2]))
     else:
-        section = report(60, 200, 1) if given.quick else report(400, 10_000, 3)
-        print(section)
-        if given.write:
-            write(TITLE, section)
+        finish(TITLE, report(60, 200, 1) if given.quick else report(400, 10_000, 3), given.write)

@@ -1,10 +1,15 @@
 """Multiple-choice questions about image quality with known answers, in the form of AgenticIQA-Eval.
 
-    python benchmarks/iqa_questions.py FOLDER [--count 80] [--seed 0] [--config FILE]
+    python benchmarks/iqa_questions.py FOLDER [--count 90] [--seed 0] [--config FILE] [--write]
 
-They are made of the pristine images of the folder, as many of each kind: which plan a user's question needs (put to the
-planner alone), which distortion an image has, how severe, worse or the same, and which tool suits it (put to the whole
-workflow by ``loopwright evaluate``), and which answer follows from evidence (put to the summarizer alone).
+They are made of the pristine images of the folder, as many of each kind, and are only as good as their keys:
+
+- distortion, put to the whole workflow: which distortion an image has, how severe, worse or the same. The key is what
+  ``examples/distort.py`` did to the image, at levels that are not near the border of two words.
+- planner, put to the planner alone: which plan a question needs. The key is written by hand beside the question, by
+  those who wrote the planner: it says whether something broke.
+- summarizer, put to the summarizer alone: which answer follows from evidence that is written down, in the product's own
+  words. This too says whether something broke.
 """
 
 from __future__ import annotations
@@ -14,14 +19,14 @@ import random
 import string
 import sys
 import tempfile
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))  # known distortions
 
-from iqa_mcq.forms import DISTORTION, KINDS, PLANNER, SUMMARIZER
+from common import arguments, finish, machine
+from iqa_mcq.forms import KINDS, PLANNER, SUMMARIZER
 from iqa_mcq.forms import Question as Choice
-from iqa_mcq.images import distortion_question, tool_question
+from iqa_mcq.images import distortion_question
 from iqa_mcq.plans import what_the_plan_says
 from iqa_mcq.stages import planner_question, summarizer_question
 from PIL import Image
@@ -37,6 +42,8 @@ from loopwright.workflows.iqa.nodes import planner_node, summarizer_node
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.workflow import IQAWorkflow, initial_state
+
+TITLE = "Multiple-choice questions about images"
 
 
 def options_of(choice: Choice) -> dict[str, str]:
@@ -97,8 +104,7 @@ def made(number: int, pristine: Path, out: Path, chance: random.Random) -> tuple
     if kind == PLANNER:
         referenced = chance.random() < 0.5
         return planner_question(turn, chance, referenced=referenced), pristine, pristine if referenced else None
-    make = distortion_question if kind == DISTORTION else tool_question
-    illustrated = make(turn, load_image(pristine).rgb, chance)
+    illustrated = distortion_question(turn, load_image(pristine).rgb, chance)
     image = out / f"{number:05d}.png"
     Image.fromarray(illustrated.image).save(image)
     return illustrated.question, image, pristine if illustrated.referenced else None
@@ -133,14 +139,16 @@ def report(folder: Path, count: int, seed: int, config: IQAConfig) -> str:
     for kind in KINDS:
         figure, guessed = mean_figure(right[kind]), mean_figure(chances[kind]).value or 0.0
         rows.append(f"| {kind} | {figure.n} | {shown('accuracy', figure)} | {guessed * 100:.0f} |")
-    return "\n".join(rows)
+    return "\n".join(
+        [*rows, "", f"{machine()}. Percent with 95 % bootstrap intervals; the keys: the head of the file."]
+    )
 
 
 if __name__ == "__main__":
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=Path, help="pristine images")
-    parser.add_argument("--count", type=int, default=80, help="how many questions, as many of each kind")
+    parser.add_argument("--count", type=int, default=90, help="how many questions, as many of each kind")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same questions")
     parser.add_argument("--config", type=Path, help="a YAML file")
     given = parser.parse_args()
-    print(report(given.folder, given.count, given.seed, IQAConfig.load(given.config)))
+    finish(TITLE, report(given.folder, given.count, given.seed, IQAConfig.load(given.config)), given.write)

@@ -16,10 +16,9 @@ import statistics
 import subprocess
 import tempfile
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
-from common import machine, write
+from common import arguments, finish, machine
 from iqa_batch import make_images
 
 TITLE = "Batches of images on Ray"
@@ -133,8 +132,7 @@ def report(images: int, pairs: int, jobs: int) -> str:
 
 
 if __name__ == "__main__":
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
+    parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="few images")
     parser.add_argument("--drive", nargs="+", help="be one of the batches")
     given = parser.parse_args()
@@ -142,7 +140,4 @@ if __name__ == "__main__":
         what, *more = given.drive
         print(json.dumps(idle(int(more[0])) if what == "idle" else drive(what, Path(more[0]), Path(more[1]))))
     else:
-        section = report(100, 1, 2_000) if given.quick else report(600, 3, 20_000)
-        print(section)
-        if given.write:
-            write(TITLE, section)
+        finish(TITLE, report(100, 1, 2_000) if given.quick else report(600, 3, 20_000), given.write)

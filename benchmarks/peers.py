@@ -26,11 +26,11 @@ from typing import Any
 
 from common import machine, main
 
-from loopwright import engine
-
 TITLE = "The same loop in other frameworks"
 PASSES = 200
 REPETITIONS = 15
+TARGET = 1.15
+"""The most that events or a run budget may take, in times of the same loop without."""
 PATIENCE = 120.0
 """Seconds that a worker may take for one answer."""
 WORKERS = Path(__file__).with_name("peers")
@@ -62,22 +62,20 @@ PEERS = {
 }
 """Worker -> the package that it needs; the one table of versions."""
 
-PLAIN, ASYNC, THIRD, BOUNDED = "LangGraph", "LangGraph, async", "LangGraph, a third node", "Loopwright"
+PLAIN, BY_HAND, ASYNC, BOUNDED = "LangGraph", "LangGraph, counter by hand", "LangGraph, async", "Loopwright"
 STREAMED, EVENTS, BUDGET = "LangGraph, streams read", "Loopwright, events read", "Loopwright, run budget"
 OURS = {
     PLAIN: ("langgraph_loop.py", "plain"),
-    "LangGraph, counter by hand": ("langgraph_loop.py", "by-hand"),
-    THIRD: ("langgraph_loop.py", "third-node"),
+    BY_HAND: ("langgraph_loop.py", "by-hand"),
+    "LangGraph, a third node": ("langgraph_loop.py", "third-node"),
     BOUNDED: ("loopwright_loop.py", "bounded"),
     STREAMED: ("langgraph_loop.py", "streams"),
     EVENTS: ("loopwright_loop.py", "events"),
+    BUDGET: ("loopwright_loop.py", "budget"),
     ASYNC: ("langgraph_loop.py", "async"),
     "Loopwright, async": ("loopwright_loop.py", "async"),
 }
 """Variant -> its worker and its name there; they run in this environment."""
-if hasattr(engine, "Budget"):
-    OURS[BUDGET] = ("loopwright_loop.py", "budget")
-
 THEIRS = {
     "pydantic_graph_loop.py": "pydantic-graph, async, counter by hand",
     "burr_loop.py": "Burr, condition by hand",
@@ -289,25 +287,16 @@ def _speed(workers: dict[str, Worker]) -> str:
 
 
 def _verdicts(workers: dict[str, Worker]) -> str:
-    found: list[tuple[str, float, float]] = []
-    if {THIRD, BOUNDED} <= workers.keys():
-        plain = workers[PLAIN]
-        nodes, gates = (
-            statistics.median(mine - its for mine, its in zip(workers[name].cpu, plain.cpu, strict=True))
-            for name in (THIRD, BOUNDED)
-        )
-        found.append(("what a bound adds to a pass, in plain node steps that count", gates / nodes, 1.0))
+    lines: list[str] = []
     for name in (EVENTS, BUDGET):
         if {name, BOUNDED} <= workers.keys():
-            found.append((f"{name}, against Loopwright without", workers[name].times(workers[BOUNDED]), 1.15))
-    lines = [
-        f"- {what}: {value:.2f} against a target of at most {target:.2f}: {'met' if value <= target else 'missed'}"
-        for what, value, target in found
-    ]
+            ratio = workers[name].times(workers[BOUNDED])
+            met = "met" if ratio <= TARGET else "missed"
+            lines.append(f"- {name}, against Loopwright without: {ratio:.2f}, at most {TARGET:.2f} is wanted: {met}")
     if {EVENTS, STREAMED} <= workers.keys():
         ratio = workers[EVENTS].times(workers[STREAMED])
-        lines.append(f"- events, against plain LangGraph whose same streams are read: {ratio:.2f}")
-    return "\n".join(lines) or "- the variants that the targets compare were not measured"
+        lines.append(f"- events, against plain LangGraph of which tasks, values and updates are streamed: {ratio:.2f}")
+    return "\n".join([*lines, "- what a pass costs in steps of a plain node is measured by `engine_overhead.py`"])
 
 
 def _behaviour(workers: dict[str, Worker]) -> str:
@@ -315,9 +304,10 @@ def _behaviour(workers: dict[str, Worker]) -> str:
         "| when the bound is reached | | nobody bounds it by hand | worst case known before the run |",
         "|---|---|---|---|",
     ]
-    for name, worker in workers.items():
-        told = worker.about
-        rows.append(f"| {name} | {told['outcome']} | {told['alone'] or '-'} | {told['worst_case']} |")
+    for name in (PLAIN, BY_HAND, BOUNDED, *THEIRS.values()):
+        if name in workers:
+            told = workers[name].about
+            rows.append(f"| {name} | {told['outcome']} | {told['alone'] or '-'} | {told['worst_case']} |")
     return "\n".join(rows)
 
 
@@ -326,10 +316,9 @@ def _packages() -> str:
     here = version("langgraph")
     day = LANGGRAPH.released if here == LANGGRAPH.version else "-"
     listed = [Package("langgraph", here, day, LANGGRAPH.licence), *PEERS.values()]
-    rows = ["| package | version | released | licence |", "|---|---|---|---|"]
-    rows += [f"| {package.name} | {package.version} | {package.released} | {package.licence} |" for package in listed]
-    return "\n".join([*rows, f"| loopwright | {version('loopwright')} | - | Apache-2.0 |"])
+    told = [f"{package.name} {package.version} ({package.released}, {package.licence})" for package in listed]
+    return f"Versions, released, licence: {', '.join(told)}, loopwright {version('loopwright')}."
 
 
 if __name__ == "__main__":
-    main(TITLE, __doc__, REPETITIONS, report)
+    main(TITLE, __doc__, report, REPETITIONS)

@@ -15,17 +15,14 @@ from __future__ import annotations
 import json
 import logging
 import random
-import resource
 import statistics
 import tempfile
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from common import machine, write
+from common import arguments, finish, machine
 from labelled import rag_questions, rows_of
 from rag_peers import DEPTH, Peers, Rankings, measure_peers
 
@@ -187,10 +184,10 @@ def synthetic(path: Path, count: int) -> None:
 
 
 def latency_section(questions: Sequence[str], sizes: Sequence[int], folder: Path) -> str:
-    """How long retrieval alone takes, and how long and in how much memory the passages were ingested."""
+    """How long retrieval alone takes, and how long it took to ingest the passages."""
     rows = [
-        "| retrieval without weights | ms, p50 | p95 | first, s | target of p95 | | ingest, s | peak memory, MB |",
-        "|---|---|---|---|---|---|---|---|",
+        "| retrieval without weights | ms, p50 | p95 | first, s | target of p95 | | ingest, s |",
+        "|---|---|---|---|---|---|---|",
     ]
     for size in sizes:
         path = folder / f"synthetic-{size}.jsonl"
@@ -204,10 +201,9 @@ def latency_section(questions: Sequence[str], sizes: Sequence[int], folder: Path
             first, *times = latencies(retriever, ["warm up", *questions])
         cuts = statistics.quantiles([seconds * 1000 for seconds in times], n=20, method="inclusive")
         met = "met" if cuts[18] <= TARGETS[size] else "missed"
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         rows.append(
             f"| {passages:,} passages | {cuts[9]:.1f} | {cuts[18]:.1f} | {first:.2f} | {TARGETS[size]:.0f} ms | {met} "
-            f"| {ingested:.1f} | {memory:.0f} |"
+            f"| {ingested:.1f} |"
         )
     return "\n".join(rows)
 
@@ -252,18 +248,14 @@ def report(quick: bool) -> str:
     packages = {**tables[0][1].versions, **{name: version(name) for name in ("numpy", "sqlalchemy", "onnxruntime")}}
     listed = ", ".join(f"{name} {number}" for name, number in packages.items())
     sections.append(
-        f"{machine()}, {listed}; {datetime.now(UTC):%Y-%m-%d}. Shares in percent with 95 % bootstrap intervals over "
-        f"questions; seconds and milliseconds of wall time{'; a short run' if quick else ''}."
+        f"{machine()}, {listed}. Shares in percent with 95 % bootstrap intervals over questions; seconds and "
+        f"milliseconds of wall time{'; a short run' if quick else ''}."
     )
     return "\n\n".join(sections)
 
 
 if __name__ == "__main__":
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
+    parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="a short run")
     given = parser.parse_args()
-    section = report(given.quick)
-    print(section)
-    if given.write:
-        write(TITLE, section)
+    finish(TITLE, report(given.quick), given.write)

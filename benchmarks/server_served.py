@@ -59,32 +59,14 @@ def ticker() -> Workflow:
     return UserGraph("ticker", bounded(graph, loops=[again]))
 
 
-def samples() -> list[Workflow]:
-    """The package's workflows on their samples, without a model."""
-    from loopwright.workflows.assistant.config import AssistantConfig
-    from loopwright.workflows.assistant.services import Services as AssistantServices
-    from loopwright.workflows.assistant.sources.sample import sample_store
-    from loopwright.workflows.assistant.workflow import AssistantWorkflow
-    from loopwright.workflows.iqa.services import Services as IqaServices
-    from loopwright.workflows.iqa.workflow import IQAWorkflow
-    from loopwright.workflows.rag.config import RAGConfig
-    from loopwright.workflows.rag.services import Services as RagServices
-    from loopwright.workflows.rag.sources.sample import sample_store as town
-    from loopwright.workflows.rag.workflow import RagWorkflow
-
-    assistant = AssistantWorkflow(AssistantServices.of(AssistantConfig(), sample_store()))
-    return [assistant, RagWorkflow(RagServices.of(RAGConfig(), town())), IQAWorkflow(IqaServices())]
-
-
-def serve_history(ready: Connection, folder: str, workflows: str) -> None:
-    """A server whose history is in a folder, until it is killed; it serves the ticker or the samples."""
+def serve_history(ready: Connection, folder: str) -> None:
+    """A server of the ticker whose history is in a folder, until it is killed; no run waits for another one's end."""
     from loopwright.server.serving import Serving, serve
     from loopwright.server.settings import ServerSettings
 
     settings = ServerSettings(data=Path(folder), reads_per_minute=0, starts_per_minute=0)
-    served = [ticker()] if workflows == "ticker" else samples()
     serve(
-        Serving(workflows=served, settings=settings),
+        Serving(workflows=[ticker()], settings=settings, max_running=1000),
         port=0,
         started=lambda address: ready.send(int(address.rpartition(":")[2])),
     )

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-PLANNER, DISTORTION, TOOL, SUMMARIZER = "planner", "distortion", "tool", "summarizer"
-KINDS = (PLANNER, DISTORTION, TOOL, SUMMARIZER)
+PLANNER, DISTORTION, SUMMARIZER = "planner", "distortion", "summarizer"
+KINDS = (PLANNER, DISTORTION, SUMMARIZER)
 """What questions test."""
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 5
 

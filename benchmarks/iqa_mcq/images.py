@@ -1,4 +1,4 @@
-"""Questions about distorted images: which distortion, how severe, better or worse, and which tool suits."""
+"""Questions about distorted images: which distortion, how severe, better or worse."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from distort import LEVELS, distort
 
-from iqa_mcq.forms import DISTORTION, FEWEST_OPTIONS, TOOL, Question, question
+from iqa_mcq.forms import DISTORTION, FEWEST_OPTIONS, Question, question
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.distortions import Severity, in_words, kind_of
 from loopwright.workflows.iqa.measuring.features import Rgb
-from loopwright.workflows.iqa.schemas import ReferenceMode
-from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 
 LOOK_ALIKE = (
     frozenset({"gaussian blur", "motion blur", "jpeg2000", "pixelation"}),
@@ -63,33 +61,6 @@ def distortion_question(number: int, pristine: Rgb, chance: random.Random) -> Il
     if form == 1:
         return _which(pristine, chance, VISIBLE_ALONE, referenced=False)
     return _how_severe(pristine, chance) if form == 2 else _worse(pristine, chance)
-
-
-def tool_question(number: int, pristine: Rgb, chance: random.Random) -> Illustrated:
-    """Which tool suits a distortion, with (even numbers) or without a reference.
-
-    With one, the right tool compares, and agrees with people on that kind of distortion (`Tool.strengths`); the wrong
-    ones do not agree on it, or do not compare. Without one, the right tool needs none, and the wrong ones cannot run.
-
-    Args:
-        number: Even: with a reference.
-        pristine: The pristine image.
-        chance: Chooses the distortion and the options.
-    """
-    referenced = number % 2 == 0
-    able = [tool for tool in all_tools() if (tool.reference is ReferenceMode.FULL) is referenced]
-    names = [name for name in LEVELS if any(kind_of(name) in tool.strengths for tool in able)]
-    name, image, notes = _distorted(pristine, chance, names, (3, 4, 5))
-    strong = [tool for tool in able if kind_of(name) in tool.strengths]
-    wrong = [tool.name for tool in all_tools() if tool not in (strong if referenced else able)]
-    there = "its reference is given" if referenced else "there is no reference"
-    stem = f"This image suffers from {in_words(name)}, and {there}. Which tool suits best?"
-    made = question(TOOL, stem, _pick(strong, chance), wrong, chance, notes=notes)
-    return Illustrated(made, image, referenced)
-
-
-def _pick(tools: list[Tool], chance: random.Random) -> str:
-    return chance.choice(tools).name
 
 
 def _distorted(

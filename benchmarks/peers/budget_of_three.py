@@ -10,7 +10,6 @@ import importlib
 import json
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 SCENARIO = {"name": "a model that asks nine times", "tool_definitions": [{"name": "get_weather"}]}
@@ -83,5 +82,4 @@ def theirs(name: str, url: str, budget: int) -> dict[str, Any]:
 if __name__ == "__main__":
     what, url, budget = sys.argv[1], sys.argv[2], int(sys.argv[3])
     told = OURS[what](url, budget) if what in OURS else theirs(what, url, budget)
-    told["langgraph"] = version("langgraph") if what in OURS else ""
     print(json.dumps(told))

@@ -11,7 +11,7 @@ from typing import Any
 
 from answering import answer
 from langgraph.graph import StateGraph
-from langgraph_loop import INPUT, PASSES, async_a, async_b, build
+from langgraph_loop import INPUT, PASSES, async_a, async_again, async_b, build
 
 from loopwright import engine
 from loopwright.engine import BoundedGraph, Loop, bounded
@@ -51,7 +51,9 @@ def with_budget() -> None:
 
 VARIANTS: dict[str, Callable[[], None]] = {
     "bounded": lambda: measured(lambda graph: graph.invoke(INPUT)["stop_reason"]),
-    "async": lambda: measured(lambda graph: asyncio.run(graph.ainvoke(INPUT))["stop_reason"], build(async_a, async_b)),
+    "async": lambda: measured(
+        lambda graph: asyncio.run(graph.ainvoke(INPUT))["stop_reason"], build(async_a, async_b, async_again)
+    ),
     "events": lambda: measured(with_events),
     "budget": with_budget,
 }
