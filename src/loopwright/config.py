@@ -228,7 +228,8 @@ def first_problem(error: ValidationError) -> str:
     # A whole section can hold an API key, and a key's place can hold another.
     shown = "" if isinstance(given, (Mapping, list, tuple)) or "key" in key else f" is {given!r}"
     said = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")  # of a validator's own
-    return f"{key}{shown}: {said[:1].lower()}{said[1:]}"
+    word = said.partition(" ")[0]  # "OPENAI_BASE_URL must be", "PostgreSQL is"
+    return f"{key}{shown}: {word.lower() if word.istitle() else word}{said[len(word) :]}"
 
 
 @cache

@@ -26,6 +26,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from pydantic_core import to_jsonable_python
 
 import loopwright
 from loopwright.check.report import as_json
@@ -176,7 +177,9 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
     if failed:
         content.append(TextContent(text=f"failed: {outcome.error}"))
     return CallToolResult(
-        content=[*content], structured_content=outcome.model_dump(mode="json", fallback=str), is_error=failed
+        content=[*content],
+        structured_content=to_jsonable_python(outcome.model_dump(), fallback=str, bytes_mode="base64"),
+        is_error=failed,
     )
 
 

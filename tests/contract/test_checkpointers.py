@@ -319,17 +319,6 @@ async def test_what_has_no_number_is_let_through_and_an_id_that_is_used_again_be
         await two_steps(saver, nothing).ainvoke({"log": []}, attempt(0), durability="sync")
 
 
-async def test_nothing_is_left_of_the_attempts_of_a_run_that_is_deleted(spec: str) -> None:
-    async with aopen_checkpointer(spec) as saver:
-        for thread in "tu":
-            await fence(saver, thread, 3)
-        await saver.adelete_thread("t")
-        cursor = saver._cursor if "postgres" in spec else saver.cursor  # type: ignore[attr-defined]
-        with cursor() as rows:
-            (row,) = rows.execute("SELECT thread_id FROM loopwright_attempts")
-        assert "u" in (row.values() if isinstance(row, dict) else row)
-
-
 async def test_attempts_that_begin_at_once_leave_the_newest(spec: str) -> None:
     async with aopen_checkpointer(spec) as one, aopen_checkpointer(spec) as two:
         await asyncio.gather(*(fence(saver, "t", epoch) for epoch in range(1, 9) for saver in (one, two)))

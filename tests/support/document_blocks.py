@@ -286,7 +286,8 @@ DATA: dict[str, Callable[[str], object]] = {
 
 def environment(folder: Path) -> dict[str, str]:
     """What a program runs in: an empty home, no colours, wide lines."""
-    left_out = {"LOOPWRIGHT_TOKEN", "PYTEST_ADDOPTS", "FORCE_COLOR"}
+    # Unbuffered, a line is two writes, between which another program's may come.
+    left_out = {"LOOPWRIGHT_TOKEN", "PYTEST_ADDOPTS", "FORCE_COLOR", "PYTHONUNBUFFERED"}
     kept = {key: value for key, value in os.environ.items() if key not in left_out}
     return kept | {
         "HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "home/.cache"), "BROWSER": "true", "COLUMNS": "120",

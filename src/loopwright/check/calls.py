@@ -341,7 +341,7 @@ class Calls(ABC):
         if isinstance(value, list | dict):
             return self._of_container(value, name, given)
         if value.compiled:
-            return _of_compiled(value, name, given)
+            return _of_compiled(value, name, given, chained=not hasattr(getattr(node.func, "value", None), "id"))
         if name == "compile":
             value.graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"
             return GraphValue(value.graph, compiled=True)
@@ -423,12 +423,13 @@ class Calls(ABC):
         return [*held, *(self._owner.names.values() if main else ())] if unseen else owner
 
 
-def _of_compiled(value: GraphValue, name: str, given: Arguments) -> Any:
-    """What a method of a compiled graph returns."""
+def _of_compiled(value: GraphValue, name: str, given: Arguments, *, chained: bool) -> Any:
+    """What a method of a compiled graph returns: of one that has a name already, it is the limit of a copy."""
     if name == "with_config":
         config = given.take(0, "config")
         limit = config.get("recursion_limit") if isinstance(config, dict) else given.take(None, "recursion_limit")
-        value.graph.steps = limit if isinstance(limit, int) else value.graph.steps
+        if isinstance(limit, int) and (chained or value.graph.steps is None):
+            value.graph.steps = limit
     if name.startswith("attach_"):
         value.graph.refuse(given.place, f"{name}() changes the compiled graph")
     return value if name in ("with_config", "with_retry") else UNKNOWN

@@ -13,7 +13,7 @@ from typing import Any
 
 from loopwright.check.calls import WORK
 from loopwright.check.found import FoundGraph, Place
-from loopwright.check.project import NOTEBOOK, Project
+from loopwright.check.project import Project
 from loopwright.check.proving import Finding, Verdict, prove
 from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import MAKERS, ClassValue, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
@@ -241,7 +241,7 @@ class Checker:
             return None  # the same graph again, as another function or file makes it
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
-        exact = graph.owner.name == "" and path.suffix != NOTEBOOK
+        exact = graph.owner.name == "" and path.suffix == ".py"
         kept = [
             replace(
                 finding,

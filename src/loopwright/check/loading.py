@@ -23,6 +23,7 @@ from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.found import Place
 from loopwright.check.project import NOTEBOOK, SourceFile, package_root
 from loopwright.check.proving import WHOLE, Finding, cycle_finding, suggested
+from loopwright.check.reader import asks_for_main
 from loopwright.check.targets import split_target
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
@@ -35,7 +36,7 @@ from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
 
-_BEFORE, _ROOTS = frozenset(sys.modules), dict[Path, None]()
+_BEFORE, _PATH, _ROOTS, _LOADED = frozenset(sys.modules), frozenset(sys.path), dict[Path, None](), set[str]()
 """The modules that no check has imported, and the folders that checked ones lie in, the last one last."""
 
 
@@ -113,9 +114,19 @@ def _from_file(path: Path) -> ModuleType:
             file = file_of(sys.modules[each])
             if file.startswith(LIBRARIES):
                 continue
-            if root != next((folder for folder in Path(file).parents if folder in _ROOTS), root):  # the nearest one
+            roots = {*_ROOTS, Path.cwd()} if each in _LOADED else _ROOTS
+            near = (folder for folder in Path(file).parents if folder in roots)
+            if root != next(near, root):  # the nearest one
                 del sys.modules[each]
     _look_first_in(root)
+    known = frozenset(sys.modules)
+    try:
+        return _executed(path, name)
+    finally:
+        _LOADED.update(sys.modules.keys() - known)
+
+
+def _executed(path: Path, name: str) -> ModuleType:
     if "." in name:  # in a package, whose relative imports must work
         return _tried(partial(importlib.import_module, name), f"cannot import {path}")
     names = chain([name], (f"{name}_{number}" for number in count(2)))  # two folders may each have a ``graph.py``
@@ -148,7 +159,8 @@ def _root_and_name(path: Path) -> tuple[Path, str]:
 
 def _look_first_in(folder: Path) -> None:
     # What lies here is found as ``python -m`` finds it: a project imports its own folders from its root.
-    sys.path[:] = dict.fromkeys((str(folder), *sys.path, str(Path.cwd())))
+    others = (each for each in sys.path if each in _PATH or Path(each) not in _ROOTS)
+    sys.path[:] = dict.fromkeys((str(folder), *others, str(Path.cwd())))
 
 
 def _tried(call: Callable[[], T], failure: str) -> T:
@@ -223,8 +235,14 @@ def _place_of(target: str) -> Place:
     file = Path(place) if place.endswith(".py") else Path(getattr(module, "__file__", None) or place)
     line, path = 1, file.resolve()
     if file.is_file():
-        nodes = own_nodes(SourceFile(path).tree)
-        line = max((getattr(node, "lineno", 1) for node in nodes if _names_it(node, name)), default=1)
+        tree = SourceFile(path).tree
+        mains = [each for each in tree.body if isinstance(each, ast.If) and asks_for_main(each.test)]
+        # What an import does not run, and names within a comprehension, give the graph none.
+        apart = {id(node) for each in mains for line in each.body for node in ast.walk(line)}
+        inside = (each.target for each in own_nodes(tree) if isinstance(each, ast.comprehension))
+        apart |= {id(node) for target in inside for node in ast.walk(target)}
+        nodes = (node for node in own_nodes(tree) if id(node) not in apart and _names_it(node, name))
+        line = max((getattr(node, "lineno", 1) for node in nodes), default=1)
     return Place(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else file, line, line)
 
 

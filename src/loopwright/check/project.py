@@ -60,7 +60,12 @@ class SourceFile:
 
     def _notebook(self) -> str:
         lines: list[str] = []
-        for number, cell in enumerate(json.loads(self.path.read_text(encoding="utf-8"))["cells"], 1):
+        book = json.loads(self.path.read_text(encoding="utf-8"))
+        about = book.get("metadata", {})
+        language = about.get("language_info", {}).get("name") or about.get("kernelspec", {}).get("language") or "python"
+        if "python" not in language.lower():
+            return ""
+        for number, cell in enumerate(book["cells"], 1):
             self.cells.append(len(lines) + 1)
             if cell["cell_type"] == "code":
                 plain = _without_magic("".join(cell["source"]).removesuffix("\n").split("\n"))
@@ -201,8 +206,8 @@ class Project:
         relative, importer = not importer.is_absolute(), whole(importer)
         parts = module.split(".") if module else []
         own = (*parts[:1],)
-        named = (at.parent for at in importer.parents if at.name in own)  # a package's own name, checked from inside it
-        starts = [*importer.parents][level - 1 : level] if level else [*self._starts(importer), *named]
+        around = [*self._starts(importer), *_named("".join(own), importer)]
+        starts = [*importer.parents][level - 1 : level] if level else around
         for start in starts:
             # Of an environment a package's own files are read, and not all that is installed beside it.
             if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
@@ -225,7 +230,13 @@ class Project:
     def has(self, module: str, importer: Path) -> bool:
         """Whether a package or module of that name lies where a file's imports are looked for."""
         top = module.partition(".")[0]
-        return any(os.path.isdir(at / top) or os.path.isfile(at / f"{top}.py") for at in self._starts(importer))
+        starts = (*self._starts(importer), *_named(top, importer))
+        return any(os.path.isdir(at / top) or os.path.isfile(at / f"{top}.py") for at in starts)
+
+
+def _named(name: str, importer: Path) -> list[Path]:
+    """The folders around a package of that name, in which the importer lies: its own name, checked from inside it."""
+    return [at.parent for at in whole(importer).parents if name and at.name == name]
 
 
 def package_root(path: Path) -> Path:
@@ -238,4 +249,6 @@ def package_root(path: Path) -> Path:
 
 def whole(path: Path) -> Path:
     """A path from its root on: of a relative one, not all folders around are known, and one file has one key."""
+    if ".." in path.parts:  # behind a link that is another folder than the text says
+        path = Path(os.path.realpath(path.parent), path.name)
     return Path(os.path.abspath(path))

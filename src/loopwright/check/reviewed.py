@@ -8,7 +8,7 @@ from typing import Any
 from loopwright.check.loading import load_graphs
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.certificate import FIGURES, Certificate, Witness
-from loopwright.engine.proof.checker import check_certificate
+from loopwright.engine.proof.checker import TRUSTED, check_certificate
 from loopwright.engine.proof.graph import AS_DECLARED
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError
@@ -64,7 +64,7 @@ def check_reviewed(target: str, file: Path) -> list[str]:
     now = verify(graph)
     worse = changes(reviewed, now)
     if isinstance(graph, BoundedGraph):
-        objections = (each for each in check_certificate(graph, now) if "not checked: " not in each)
+        objections = (each for each in check_certificate(graph, now) if TRUSTED not in each)
         worse += [f"the proof does not hold: {objection}" for objection in objections]
     return worse
 
@@ -97,12 +97,20 @@ def changes(reviewed: Certificate, now: Certificate, where: str = "") -> list[st
         if old is not None and (new is None or new > old * (1 + 1e-9)):  # seconds are sums of fractions
             said = "an unknown number of" if new is None else f"up to {new:,}"
             found.append(f"{where or 'a run'} takes {said} {what}, reviewed were {old:,}")
-    # Of graphs inside, the certificate around says it too.
-    unproven = (each for each in now.assumptions if each == AS_DECLARED or each.endswith("not counted here"))
-    found += [f"it now rests on: {each}" for each in unproven if not where and each not in reviewed.assumptions]
+    if not where:  # of graphs inside, the certificate around says it too
+        known = _unproven(reviewed)
+        found += [f"it now rests on: {each}" for what, (more, each) in _unproven(now).items()
+                  if more > known.get(what, (0, ""))[0]]  # fmt: skip
     for node, inner in after.inner.items():
         if node in before.inner:
             found += changes(before.inner[node], inner, f"{where}{node}/")
         else:
             found.append(f"the graph {where}{node} is new, and was not reviewed")
     return found
+
+
+def _unproven(certificate: Certificate) -> dict[str, tuple[int, str]]:
+    """What a certificate rests on that can grow: what it is -> how much of it, and how it is said."""
+    called = (each.rpartition(" calls ") for each in certificate.assumptions if each.endswith("not counted here"))
+    found = {node: (int(rest.split()[0]), f"{node} calls {rest}") for node, _, rest in called}
+    return found | ({"": (1, AS_DECLARED)} if AS_DECLARED in certificate.assumptions else {})

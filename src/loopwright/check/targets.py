@@ -67,7 +67,9 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     if alone and outcome.empty:
         place = outcome.empty.pop()
         made = f"{place}:build_graph{'' if import_them else '; --import looks for graphs that other code makes'}"
-        outcome.errors.append(f"{place} holds no LangGraph graph; name a function that makes one: {made}")
+        imported = place.endswith(".py") or not os.path.isfile(place)
+        advice = f"; name a function that makes one: {made}" if imported else ""
+        outcome.errors.append(f"{place} holds no LangGraph graph{advice}")
     return outcome
 
 

@@ -84,12 +84,6 @@ class KeptPostgresSaver(Archive, PostgresSaver):
         with self._cursor() as cursor:
             cursor.execute(BEGIN.encode(), [thread_id, epoch])
 
-    def delete_thread(self, thread_id: str) -> None:
-        """Delete a run."""
-        PostgresSaver.delete_thread(self, thread_id)
-        with self._cursor() as cursor:
-            cursor.execute(f"DELETE FROM {TABLE} WHERE thread_id = %s".encode(), [str(thread_id)])
-
 
 class _Apart:
     """A plain value that LangGraph's saver is not to write as JSON."""
@@ -127,11 +121,11 @@ def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSav
         yield saver
 
 
-def pool_at(address: PostgresAddress) -> ConnectionPool[Any]:
+def pool_at(address: PostgresAddress, wait: float = _WAIT) -> ConnectionPool[Any]:
     """One connection, made anew where it is lost: a saver, or a store, does one thing at a time. It is not open yet."""
     return ConnectionPool(
         kwargs=address.libpq() | _HOW, configure=partial(address.configure, idle=STANDSTILL),
-        check=ConnectionPool.check_connection, min_size=1, max_size=1, timeout=_WAIT, open=False,
+        check=ConnectionPool.check_connection, min_size=1, max_size=1, timeout=wait, open=False,
     )  # fmt: skip
 
 
@@ -145,7 +139,8 @@ def prepared(url: str) -> PostgresAddress:
     address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
     try:
         with connected(address) as connection:
-            if not _is_prepared(connection, address):
+            kept = _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is not None
+            if not (kept and is_made(connection, address, "checkpoint_migrations", PostgresSaver)):
                 make_tables(connection, address, PostgresSaver(connection).setup)
                 # Several statements at once; last: it says that all is there.
                 connection.execute(POSTGRES.encode(), prepare=False)
@@ -157,11 +152,12 @@ def prepared(url: str) -> PostgresAddress:
     return address
 
 
-def _is_prepared(connection: psycopg.Connection[Any], address: PostgresAddress) -> bool:
-    if _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is None:
+def is_made(connection: psycopg.Connection[Any], address: PostgresAddress, versions: str, kind: Any) -> bool:
+    """Whether the tables of a class of LangGraph's are there as it wants them; who may make none can use them then."""
+    if _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{versions}") is None:
         return False
-    newest = _one(connection, "SELECT max(v) FROM checkpoint_migrations")
-    return newest is not None and newest >= len(PostgresSaver.MIGRATIONS) - 1
+    newest = _one(connection, f"SELECT max(v) FROM {versions}")
+    return newest is not None and newest >= len(kind.MIGRATIONS) - 1
 
 
 @contextlib.contextmanager

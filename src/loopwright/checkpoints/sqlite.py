@@ -20,7 +20,6 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from loopwright.checkpoints.archive import BEGIN, SQLITE, Archive
-from loopwright.checkpoints.archive import TABLE as ATTEMPTS
 from loopwright.errors import CheckpointError
 
 TABLE = "loopwright_values"
@@ -120,8 +119,7 @@ class KeptSqliteSaver(Archive, SqliteSaver):
     def delete_thread(self, thread_id: str) -> None:
         """Delete a run."""
         with self.lock:
-            for table in (TABLE, ATTEMPTS):
-                self.conn.execute(f"DELETE FROM {table} WHERE thread_id = ?", [str(thread_id)])
+            self.conn.execute(f"DELETE FROM {TABLE} WHERE thread_id = ?", [str(thread_id)])
             SqliteSaver.delete_thread(self, str(thread_id))
         self._there.clear()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
+from pydantic_core import to_jsonable_python
 from typer.core import TyperCommand, TyperGroup
 
 from loopwright.cli.words import AsJson, ConfigFile, visible
@@ -234,7 +235,7 @@ def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_
     if as_json:
         told = {
             "workflow": workflow.name,
-            **outcome.model_dump(mode="json", fallback=str),
+            **to_jsonable_python(outcome.model_dump(), fallback=str, bytes_mode="base64"),
             "stop_reason": stop,
             "path": result.path,
             "seconds": result.seconds,

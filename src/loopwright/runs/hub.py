@@ -33,7 +33,7 @@ from loopwright.errors import (
     UnknownNameError,
 )
 from loopwright.runs.checkpoints import before_pass, without_passes
-from loopwright.runs.driving import Drive
+from loopwright.runs.driving import PAUSED, Drive
 from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
@@ -512,7 +512,7 @@ def _require_fitting(record: RunRecord, answer: Any) -> None:
     named = cast("dict[str, Any]", answer) if isinstance(answer, dict) and all(map(QUESTION.fullmatch, answer)) else {}
     if unknown := [*named.keys() - asked]:
         raise InputError(f"run {record.id!r} asks no question {unknown[0]!r} now: look at what it asks")
-    if answer is not None and not asked:
+    if answer is not None and not asked and record.error_type != PAUSED:
         raise InputError(f"run {record.id!r} waits for no answer; forked at its last checkpoint, it asks again")
     if len(asked) > 1 and answer is not None and not named:
         raise InputError(f"run {record.id!r} asks {len(asked)} questions: answer with a mapping of their ids to values")

@@ -191,7 +191,7 @@ class Launcher(RunReader):
             **about: The ``kind`` of its `Parent`, and what belongs to that.
         """
         hosted, saved = self.hosted(origin.workflow), await self.saved(origin, checkpoint_id)
-        hosted.require_no_path(given or ())
+        hosted.require_no_path(given or {})
         # A turn begins with new books.
         taken = {} if about["kind"] == "turn" else await self.store.aside(self._taken_over, origin, saved)
         step = int(saved.metadata.get("step", -1))

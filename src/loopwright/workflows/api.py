@@ -8,14 +8,16 @@ from the input; `loopwright.workflows.registry` finds the class by an entry poin
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self, cast
 
 from langchain_core.messages import AIMessage
@@ -92,6 +94,22 @@ def path_fields(model: type[BaseModel]) -> frozenset[str]:
                 parts += {str(of) for key, of in schema.get("$defs", {}).items() if f"/{key}'" in said} - {*parts}
             found += [name for said in parts if _PATH.search(said)]
     return frozenset(found)
+
+
+def _names_path(value: Any, default: Any = None) -> bool:
+    """Whether a value holds a path that somebody gave; what stands there by default is nobody's word."""
+    if isinstance(value, PurePath):
+        return value != default
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields
+        given = ((name, fields[name].default) for name in value.model_fields_set & fields.keys())
+        return any(_names_path(getattr(value, name), getattr(default, name, usual)) for name, usual in given)
+    if dataclasses.is_dataclass(value):
+        return any(_names_path(each) for each in vars(value).values())
+    if isinstance(value, Mapping):
+        return any(_names_path(each) for each in cast("Mapping[Any, Any]", value).values())
+    parts = cast("Iterable[Any]", value) if isinstance(value, list | tuple | set | frozenset) else ()
+    return any(map(_names_path, parts))
 
 
 class WorkflowInput(Frozen):
@@ -348,9 +366,9 @@ class Workflow(ABC, Generic[S]):
             raise TypeError(
                 f"the input of {self.name!r} holds a file in a list or section: give each a field of its own"
             )
-        self.title = self.title or caption(self.name.replace("-", " "))
-        self._paths = path_fields(self.Input)
-        self.places = self.places or files | self._paths
+        if self.name and not self.title:
+            self.title = caption(self.name.replace("-", " "))
+        self.places = (self.places or files) | path_fields(self.Input)
         self._graphs = lru_cache(MOST_GRAPHS)(self._made)
         self._making = threading.Lock()
 
@@ -359,9 +377,11 @@ class Workflow(ABC, Generic[S]):
         super().__init_subclass__(**options)
         if "nodes" in cls.__dict__ and "model_nodes" not in cls.__dict__:
             cls.model_nodes = tuple(node for node, info in cls.nodes.items() if info.has_llm)
-        if cls.model_nodes not in ((), cls.Config.model_nodes):
-            cls.Config = type("Config", (cls.Config,), {"model_nodes": cls.model_nodes, "__module__": __name__})
-        if cls.__dict__.get("state_schema") and "allow" not in cls.__dict__:
+        if not {*cls.model_nodes} <= {*cls.Config.model_nodes}:
+            nodes = tuple(dict.fromkeys((*cls.Config.model_nodes, *cls.model_nodes)))
+            cls.Config = type("Config", (cls.Config,), {"model_nodes": nodes, "__module__": __name__})
+        new = cls.allow is None or "state_schema" in cls.__dict__
+        if cls.state_schema and "allow" not in cls.__dict__ and new:
             cls.allow = (*(cls.allow or ()), cls.state_schema)
 
     @classmethod
@@ -481,10 +501,14 @@ class Workflow(ABC, Generic[S]):
             said = "; ".join(problem_lines(error))
             raise InputError(f"the input of {self.name!r} does not fit: {said}. It takes: {known}.") from None
 
-    def require_no_path(self, given: Iterable[str]) -> None:
-        """Raise an `InputError` if a client gives one of the fields that hold a path of this machine."""
-        if paths := sorted(self._paths.intersection(given)):
-            raise InputError(f"{paths[0]} is a path of the machine that serves: give it on the command line")
+    def require_no_path(self, given: Mapping[str, Any]) -> None:
+        """Raise an `InputError` if a client gives a path of this machine, at any depth, other than the default."""
+        with suppress(ValidationError):  # who reads it says what is wrong with it
+            read = self.Input.model_validate(dict(given))
+            for name, field in type(read).model_fields.items():
+                if name in read.model_fields_set and _names_path(getattr(read, name), field.default):
+                    said = field.alias if field.alias in given else name
+                    raise InputError(f"{said} is a path of the machine that serves: give it on the command line")
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run.

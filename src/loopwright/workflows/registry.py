@@ -12,7 +12,6 @@ The name is what the command line, addresses and the configuration's section cal
 from __future__ import annotations
 
 import tomllib
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -130,10 +129,9 @@ def model_nodes() -> tuple[str, ...] | None:
         return None
 
 
-def sections() -> set[str]:
-    """The sections that the configurations of the installed workflows have, of those that can be imported."""
-    found: set[str] = set()
-    for name in names():
-        with suppress(ConfigError):
-            found.update(load(name).Config.model_fields)
-    return found
+def sections() -> set[str] | None:
+    """The sections that all installed workflows' configurations have; None if one of them cannot be imported."""
+    try:
+        return {section for name in names() for section in load(name).Config.model_fields}
+    except ConfigError:
+        return None

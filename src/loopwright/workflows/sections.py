@@ -33,7 +33,8 @@ class WorkflowConfig(EngineConfig):
         What is called as none of them may belong to several: only then are they imported.
         """
         called = frozenset(name.replace("-", "_") for name in registry.names())
-        return called.union(["pipeline.timeout"], () if called.issuperset(met) else registry.sections())
+        more = () if called.issuperset(met) else registry.sections()
+        return called.union(["pipeline.timeout"], met if more is None else more)
 
     @field_validator("models")
     @classmethod

@@ -94,6 +94,9 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         self.state_schema = compiled.builder.state_schema
         self.allow = (compiled.builder.state_schema, compiled.builder.input_schema)
 
+    def require_no_path(self, given: Mapping[str, Any]) -> None:
+        """Nothing: a graph that needs no class takes what its state says, paths too."""
+
     def build(self, services: Services[WorkflowConfig]) -> BoundedGraph:
         """Bound the graph, unless it is bounded already."""
         return self._graph if isinstance(self._graph, BoundedGraph) else bounded(self._graph, limit=self._limit)

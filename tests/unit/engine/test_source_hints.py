@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 import re
 import runpy
@@ -15,6 +16,7 @@ from typing_extensions import TypedDict
 
 from loopwright.engine.proof.destinations import behaviour_of, router_words
 from loopwright.engine.proof.read import read_topology
+from loopwright.engine.proof.source import copies
 
 PREFACE = """
 import logging, sqlite3, sys
@@ -355,3 +357,11 @@ def test_a_node_without_declared_destinations_jumps_where_its_source_says(case: 
     }
     shown = seen.get(case, set[str]())
     assert ways_from(made, "jump").keys() == {END, *(shown if expected is None else expected)}
+
+
+@pytest.mark.parametrize(
+    ("asks", "number"), [("isinstance(made, Command)", 1), ("made", 0), ("isinstance(made, str)", 0)]
+)
+def test_a_copy_of_a_command_is_of_what_is_asked_to_be_one(asks, number):
+    text = f"def hand(made):\n    if {asks}:\n        return Command(goto=made.goto, update={{}})\n"
+    assert len(copies(ast.parse(text))) == number

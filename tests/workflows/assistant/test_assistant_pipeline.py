@@ -79,6 +79,9 @@ async def test_earlier_messages_are_the_conversation(services):
     talk = services.search.catalogue.records[shown["referenced_ids"][0]]
     for state in (on_thread, sent):
         assert any(name in state["response_text"] for name in talk.values("speaker"))
+    for said in ("forget everything about me", "and on Sunday?"):
+        last = (await arun(graph, {"messages": [("user", said)]}, thread_id="t")).state
+    assert [turn.text for turn in last["history"]] == ["Of you I keep nothing: no user id was given."]
 
 
 async def test_what_came_near_is_kept_over_all_plans_and_told_once(services):

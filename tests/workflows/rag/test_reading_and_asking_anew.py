@@ -95,6 +95,8 @@ def test_a_chat_keeps_what_was_left_unsaid_and_its_own_words_say_more() -> None:
     assert words["marigold"].rarity < 1 < words["bergen"].rarity
     left_out = asked_words("Who besides Ada King worked on the Marigold?", lexicon_of(passages("Ada King.")))
     assert {"work", "marigold"} <= left_out.keys() and left_out.keys().isdisjoint({"ada", "king"})
+    kept = asked_words("What does the except clause do? What sets Paxos apart from Raft?", lexicon_of(passages("x")))
+    assert {"claus", "raft"} <= kept.keys()
 
 
 def test_models_see_headings_and_may_repeat_their_numbers() -> None:

@@ -14,6 +14,9 @@ from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.proof.certificate import Certificate
 
+TRUSTED = "not checked: that LangChain's own limits grant no more than"
+"""With what is said of a limit that is no gate's begins."""
+
 
 def check_certificate(graph: Any, certificate: Certificate) -> list[str]:
     """Objections, in plain words, to a certificate of what `bounded` returned; none if all its figures are proven."""
@@ -26,8 +29,9 @@ def check_certificate(graph: Any, certificate: Certificate) -> list[str]:
     inner: dict[str, Any] = {n: child for n, child in runnables.items() if isinstance(child, CompiledStateGraph)}
     if inner.keys() != witness.inner.keys():
         return [f"the graphs inside are {sorted(inner)}, not {sorted(witness.inner)}"]
-    if found := [f"{n}: {said}" for n, child in inner.items() for said in check_certificate(child, witness.inner[n])]:
-        return found
+    inside = [f"{n}: {said}" for n, child in inner.items() for said in check_certificate(child, witness.inner[n])]
+    if any(TRUSTED not in each for each in inside):
+        return inside
     scopes = {"run": 1}  # how often a loop of that scope begins to count
     while loose := [loop for loop in graph.loops if loop.scope in scopes and loop.name not in scopes]:
         scopes |= {loop.name: scopes[loop.scope] * loop.ceiling + loop.first_free + 1 for loop in loose}
@@ -60,7 +64,7 @@ def check_certificate(graph: Any, certificate: Certificate) -> list[str]:
         f"{name} is at least {least}, as far as is proven, not {said.get(name, 0)}"
         for name, least in proven.items()
         if (one := said.get(name, 0)) is not None and one * (1 + 1e-9) < least
-    ] + [f"not checked: that LangChain's own limits grant no more than {trusted}"] * bool(trusted)
+    ] + [*inside, *[f"{TRUSTED} {trusted}"] * bool(trusted)]
 
 
 def _onward(ways: Any, trusted: Any) -> Any:

@@ -44,8 +44,8 @@ from loopwright.engine.proof.source import (
     bound_once,
     command_words,
     commands_in,
+    copies,
     goes_to_parent,
-    is_copy,
     jumps_in,
     parent_words,
     returned_words,
@@ -137,15 +137,16 @@ def jumps_out(runnable: Any) -> bool:
 
 def _names_a_parent(reach: Reach) -> bool:
     return not reach.complete or any(
-        source is None or any(map(goes_to_parent, _made(commands_in(source.node, source.value), function)))
+        source is None or any(map(goes_to_parent, _made(commands_in, source, function)))
         for function in reach.mentioning
         for source in (_source(function, within=True),)
     )
 
 
-def _made(commands: list[ast.Call], function: Any) -> list[ast.Call]:
-    """Those that a function makes itself: what a library hands on comes from tools and nodes, which are read."""
-    return [each for each in commands if not is_copy(each)] if is_of_library(function) else commands
+def _made(reading: Callable[..., list[ast.Call]], source: Source, function: Any) -> list[ast.Call]:
+    """What a function makes itself: what a library hands on comes from tools and nodes, which are read."""
+    handed_on = copies(source.node) if is_of_library(function) else []
+    return [each for each in reading(source.node, source.value) if each not in handed_on]
 
 
 def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
@@ -163,7 +164,7 @@ def _behaviour(function: Any) -> Behaviour:
     words = command_words(*read)
     hands_on = False
     if is_of_library(function):
-        words = frozenset() if words is None and not _made(jumps_in(source.node, source.value), function) else words
+        words = frozenset() if words is None and not _made(jumps_in, source, function) else words
     else:
         # Who hands on what it is given may hand on a Send too.
         hands_on = _hands_on(source.node)

@@ -149,11 +149,29 @@ def goes_on_here(command: ast.Call) -> bool:
     return "goto" in keywords and not parent
 
 
-def is_copy(command: ast.Call) -> bool:
-    """Whether a Command goes wherever another one does: ``Command(goto=other.goto, graph=other.graph, update=...)``."""
-    keywords = {keyword.arg: keyword.value for keyword in command.keywords}
-    goes = [(name, keywords[name]) for name in ("goto", "graph") if name in keywords]
-    return None not in keywords and bool(goes) and all(getattr(value, "attr", "") == name for name, value in goes)
+def copies(function: ast.AST) -> list[ast.Call]:
+    """The calls that give what a function asks whether it is a Command another update: they go wherever that goes.
+
+    So does ``if isinstance(other, Command): return Command(goto=other.goto, graph=other.graph, update=...)``.
+    """
+    calls = _calls_in(function)
+    asked = {
+        ast.dump(call.args[0])
+        for call in calls
+        if getattr(call.func, "id", "") == "isinstance"
+        and len(call.args) == 2
+        and any(getattr(part, "id", getattr(part, "attr", "")) == "Command" for part in ast.walk(call.args[-1]))
+    }
+
+    def is_copy(call: ast.Call) -> bool:
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        goes = [(name, given[name]) for name in ("goto", "graph") if name in given]
+        return bool(goes) and all(
+            isinstance(value, ast.Attribute) and value.attr == name and ast.dump(value.value) in asked
+            for name, value in goes
+        )
+
+    return [call for call in calls if is_copy(call)]
 
 
 def goes_to_parent(command: ast.Call) -> bool:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
+from loopwright.database.values import storable
 from loopwright.errors import ConfigError, InputError, StoreError
 from loopwright.postgres import PostgresAddress, is_postgres
 from loopwright.workflows.assistant.schemas import Profile, Turn
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from langgraph.store.base import BaseStore
 
 _WAIT = 30.0
+_PATIENCE = 3.0
+"""Seconds for a database: less than a run waits for its memory, which can fail without failing an answer."""
 
 
 def open_memory(spec: str) -> Memory:
@@ -29,7 +32,7 @@ def open_memory(spec: str) -> Memory:
 
     Raises:
         ConfigError: If it is none of these.
-        StoreError: If the file or the database cannot be used.
+        StoreError: If the file cannot be used; a database is reached, and told of, at the first use.
     """
     kind, colon, place = spec.strip().partition(":")
     if kind == "memory" and not colon:
@@ -83,24 +86,32 @@ def _in_file(path: Path) -> Memory:
         except sqlite3.Error:
             connection.close()
             raise
-    return Memory(store, place, connection.close, lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+    return Memory(store, place, connection.close, deleted=lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
 
 
 def _in_postgres(url: str) -> Memory:
-    """Keep in a schema of PostgreSQL, for all servers and workers that name it."""
-    import psycopg
-    from langgraph.store.postgres import PostgresStore
+    """Keep in a schema of PostgreSQL, for all servers and workers that name it; it is reached at the first use."""
+    try:
+        import psycopg
+        from langgraph.store.postgres import PostgresStore
 
-    from loopwright.checkpoints.postgres import connected, make_tables, pool_at
+        from loopwright.checkpoints.postgres import connected, is_made, make_tables, pool_at
+    except ModuleNotFoundError as missing:
+        extra = "pip install 'loopwright[postgres]'"
+        raise ConfigError(f"a memory in PostgreSQL needs {missing.name}: {extra}") from missing
 
     address = PostgresAddress.parse(url, schema="loopwright_memory", holds="a memory")
     hint = f"See that the server runs and lets the user {address.user} make tables there."
+    pool = pool_at(address, _PATIENCE)
+
+    def prepare() -> None:
+        with connected(address) as connection:
+            if not is_made(connection, address, "store_migrations", PostgresStore):
+                make_tables(connection, address, PostgresStore(connection).setup)
+        pool.open()
+
     place = _Place(str(address).removeprefix("the memory "), hint, (psycopg.Error,))
-    with place.told(), connected(address) as connection:
-        make_tables(connection, address, PostgresStore(connection).setup)
-    pool = pool_at(address)
-    pool.open()
-    return Memory(PostgresStore(pool), place, pool.close)
+    return Memory(PostgresStore(pool), place, pool.close, prepare=prepare)
 
 
 MOST_TURNS = 200
@@ -121,10 +132,17 @@ class Memory:
     """
 
     def __init__(
-        self, store: BaseStore, place: _Place, close: Callable[[], object], deleted: Callable[[], object] = lambda: None
+        self,
+        store: BaseStore,
+        place: _Place,
+        close: Callable[[], object],
+        *,
+        prepare: Callable[[], object] | None = None,
+        deleted: Callable[[], object] = lambda: None,
     ) -> None:
-        """Keep in a store; see `open_memory`. `deleted` is called after each deletion."""
-        self._store, self._place, self._close, self._deleted = store, place, close, deleted
+        """Keep in a store; see `open_memory`. `prepare` is called before the first use, `deleted` after a deletion."""
+        self._store, self._place, self._close = store, place, close
+        self._prepare, self._deleted, self._wait = prepare, deleted, _PATIENCE if prepare else _WAIT
         # Turns are added, and profiles changed, by reading and writing.
         self._lock = threading.Lock()
 
@@ -144,7 +162,7 @@ class Memory:
 
         def changed(user_id: str) -> Profile:
             profile = change(self._profile(user_id))
-            self._store.put(_PROFILES, user_id, profile.model_dump(mode="json"))
+            self._store.put(_PROFILES, user_id, _storable(profile.model_dump(mode="json")))
             return profile
 
         return await self._run(changed, _named(user_id, "user_id"))
@@ -170,7 +188,7 @@ class Memory:
         """Add turns to a conversation; the first ones begin it. At most `MOST_TURNS` are kept."""
 
         def add(key: str) -> None:
-            whole = [*self._turns(key), *(turn.model_dump(mode="json") for turn in turns)]
+            whole = [*self._turns(key), *(_storable(turn.model_dump(mode="json")) for turn in turns)]
             self._store.put(_CONVERSATIONS, key, {"user_id": user_id, "turns": whole[-MOST_TURNS:]})
 
         await self._run(add, _key(conversation_id, user_id))
@@ -192,8 +210,17 @@ class Memory:
 
     async def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         def guarded() -> Any:
-            with self._lock, self._place.told():
-                return work(*arguments)
+            # Whoever waits for a database that is gone keeps a thread, which others need.
+            if not self._lock.acquire(timeout=self._wait):
+                raise StoreError(f"the memory {self._place.name} is busy: try again later", transient=True)
+            try:
+                with self._place.told():
+                    if self._prepare:
+                        self._prepare()
+                        self._prepare = None
+                    return work(*arguments)
+            finally:
+                self._lock.release()
 
         return await asyncio.to_thread(guarded)
 
@@ -208,6 +235,12 @@ class Memory:
     def _delete(self, namespace: tuple[str, ...], key: str) -> None:
         self._store.delete(namespace, key)
         self._deleted()
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _storable(each) for key, each in cast("dict[str, Any]", value).items()}
+    return [*map(_storable, value)] if isinstance(value, list) else storable(value) if isinstance(value, str) else value
 
 
 def _key(conversation_id: str, user_id: str | None) -> str:

@@ -79,7 +79,10 @@ async def aevaluate(
     """Ask without blocking the event loop; see `evaluate`."""
     folder = questions.parent if isinstance(questions, Path) else Path()
     if isinstance(questions, Path):
-        fields = dict.fromkeys((*workflow.input_schema["properties"], *workflow.Input.model_fields))
+        config = workflow.Input.model_config
+        by_name = config.get("populate_by_name") or config.get("validate_by_name")
+        named = workflow.Input.model_fields if by_name else ()
+        fields = dict.fromkeys((*workflow.input_schema["properties"], *named))
         questions = read_questions(questions, list(fields), workflow.expected, limit=limit)
     asker = _Asker(workflow, folder, at_once, on_progress)
     questions = questions[:limit]

@@ -42,8 +42,10 @@ def _nothing(_state: AssistantState, _services: Services) -> dict[str, Any]:
     return {}
 
 
-def _unknown(state: AssistantState, _services: Services) -> dict[str, Any]:
-    return {**fetching.fresh_state(), "profile": given_profile(state)}
+def _unknown(state: AssistantState, services: Services) -> dict[str, Any]:
+    kept = (state.get("user_context") or {}).get("conversation_id")
+    history = [] if kept else fetching.said_in(state, services, services.config.assistant.history_turns)
+    return {**fetching.fresh_state(), "profile": given_profile(state), "history": history}
 
 
 DECLARATIONS: tuple[NodeDeclaration, ...] = (

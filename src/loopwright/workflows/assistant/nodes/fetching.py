@@ -49,28 +49,32 @@ async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any
     if conversation := (state.get("user_context") or {}).get("conversation_id"):
         history = await services.memory.turns(conversation, most, user_id=user)
     else:
-        history = await asyncio.to_thread(_said, state, services, most)
+        history = await asyncio.to_thread(said_in, state, services, most)
     needed = forgets_all(question_of(state)) or _says_of_itself(question_of(state), services)
     return {**fresh_state(), "profile": profile, "profile_needs_update": needed, "history": history}
 
 
-def _said(state: AssistantState, services: Services, most: int) -> list[Turn]:
-    """The latest turns before the question, as the caller, or the thread, has them in ``messages``."""
+def said_in(state: AssistantState, services: Services, most: int) -> list[Turn]:
+    """The latest turns before the question, and after a wish to be forgotten, as ``messages`` has them."""
     spoken = [each for each in state.get("messages") or [] if each.type in _SPEAKERS]
     while spoken and spoken.pop().type != "human":
         pass
     spoken = spoken[max(0, len(spoken) - most) :]
-    records = [*services.search.catalogue.records] if any(each.type == "ai" for each in spoken) else []
+    wishes = (n for n, each in enumerate(spoken) if each.type == "human" and forgets_all(each.text))
+    spoken = spoken[max(wishes, default=-1) + 1 :]
+    cites = [each.type == "ai" and not _BRACKETS.isdisjoint(each.text) for each in spoken]
+    records = [*current(services.store).records] if any(cites) else []
     return [
         Turn(
             role=_SPEAKERS[each.type],
             text=each.text,
-            referenced_ids=referenced(each.text, records) if each.type == "ai" else (),
+            referenced_ids=referenced(each.text, records) if cited else (),
         )
-        for each in spoken
+        for each, cited in zip(spoken, cites, strict=True)
     ]
 
 
+_BRACKETS = frozenset("[【")
 _SPEAKERS: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
 
 

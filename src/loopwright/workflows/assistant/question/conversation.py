@@ -333,7 +333,8 @@ def _resumed(
         replaced |= TIMES - {"day"}
     if {"track", "type"} & replaced:
         replaced |= {"track", "type"}
-    kept = tuple(each for each in before.filters.include if each.slot not in replaced and each.slot != "record")
+    stays = () if "record" in replaced else before.filters.include  # who names one record asks for no other
+    kept = tuple(each for each in stays if each.slot not in replaced and each.slot != "record")
     if "day" in replaced:  # the present moment is one of today alone
         kept = tuple(each for each in kept if each.said not in BY_NOW)
     # What is denied now was wanted before: it goes, rather than stay as a second filter.

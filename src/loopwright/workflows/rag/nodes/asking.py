@@ -17,12 +17,16 @@ from loopwright.workflows.rag.question.rewriting import Step, widened
 from loopwright.workflows.rag.question.routing import direct_answer as answer_directly
 from loopwright.workflows.rag.question.routing import route_of, web_query
 from loopwright.workflows.rag.question.standalone import standalone_question
+from loopwright.workflows.rag.question.words import IN_PARENTHESES
 from loopwright.workflows.rag.reasons import asked_of, retries, unique, why_transformed
 from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 
 logger = logging.getLogger("loopwright.rag")
+
+_INHERITED = 8
+"""Names that a question takes over from those before it on a thread."""
 
 
 class Reading(BaseModel):
@@ -39,6 +43,8 @@ class Reading(BaseModel):
 def _before(state: GraphState) -> list[str]:
     """The question and answer before this one where it is the next on a thread."""
     asked, told = state.get("standalone"), state.get("generation")
+    if asked and (inherited := IN_PARENTHESES.search(asked)):  # which grows with each turn
+        asked = f"{asked[: inherited.start()]}({', '.join(inherited[1].split(', ')[:_INHERITED])})"
     return [asked, told.text] if asked and told else []
 
 

@@ -19,11 +19,13 @@ _ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
 _WORD_AND_NUMBER = re.compile(r"\b(?:([^\W\d_]{2,})(\d+)|(\d+) ?([^\W\d_]+))\b")
 # What ends a sentence, or leads to one; "(Ada King)" at the end is what is meant by a question of a chat.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?!\()")
-# What an answer is to leave out: a name, or one word.
+# What an answer is to leave out: a name, or where nothing else can be meant, one word.
+_NAME = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*"
 _LEFT_OUT = re.compile(
-    r"\b(?i:besides|apart from|aside from|other than|except(?: for)?|excluding|außer|hormis|à part|excepto|salvo)"
-    r" (?:(?:the|a|an|any|my|our) )?(?:[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*|[\w'’-]+)"
+    r"(?:\b(?:[Bb]esides|[Aa]part from|[Aa]side from|other than|except for|excluding|[Hh]ormis|à part|excepto)"
+    rf" (?:(?:the|a|an|any|my|our) )?(?:{_NAME}|[\w'’-]+)|\b(?:[Ee]xcept|[Aa]ußer|salvo) (?:the )?{_NAME})(?!\w)"
 )
+_SET_APART = re.compile(r"\b(?:sets?|tells?|told|keeps?)\b.{1,80}\bapart from\b", re.IGNORECASE)
 _ASIDE = 0.5
 _CORRECTED = 0.8
 _RELATED = 0.5
@@ -79,7 +81,7 @@ def asked_words(question: str, lexicon: Lexicon) -> Mapping[str, Asked]:
     Nor does what is not asked for, as "Ada King" in "who besides Ada King".
     """
     found: dict[str, Asked] = {}
-    rest = _LEFT_OUT.sub(" ", question)
+    rest = question if _SET_APART.search(question) else _LEFT_OUT.sub(" ", question)
     question = rest if informative_terms(rest) else question
     # Of a chat it is not sure what a question refers to: where it has words of its own, these say more.
     own = IN_PARENTHESES.sub("", question)
