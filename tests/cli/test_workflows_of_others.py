@@ -118,6 +118,8 @@ def test_sections_of_others_are_passed_over_whatever_they_are_called(others):
     configured = registry.load("assistant").Config
     for section in ("desk", "of_one_that_cannot_be_imported"):
         assert configured.load(None, {f"{section}.by": 1}) == configured.load()
+    with pytest.raises(ConfigError, match=r"unknown key 'langraph'\. Did you mean 'langgraph'"):
+        configured.load(None, {"langraph.max_iterations": 1})
 
 
 def test_an_outcome_may_hold_anything_and_no_answer(others, loopwright):

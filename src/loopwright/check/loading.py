@@ -36,8 +36,8 @@ from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
 
-_BEFORE, _PATH, _ROOTS, _LOADED = frozenset(sys.modules), frozenset(sys.path), dict[Path, None](), set[str]()
-"""The modules that no check has imported, and the folders that checked ones lie in, the last one last."""
+_BEFORE, _ROOTS, _LOADED = frozenset(sys.modules), dict[Path, None](), set[str]()
+"""The modules that no check has imported; the folders of checked graphs, the last one last; what came with them."""
 
 
 def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
@@ -115,8 +115,9 @@ def _from_file(path: Path) -> ModuleType:
             if file.startswith(LIBRARIES):
                 continue
             roots = {*_ROOTS, Path.cwd()} if each in _LOADED else _ROOTS
-            near = (folder for folder in Path(file).parents if folder in roots)
-            if root != next(near, root):  # the nearest one
+            near = next((folder for folder in Path(file).parents if folder in roots), root)
+            own = root / each.partition(".")[0]  # what the new root has under that name
+            if near != root and (near in _ROOTS or own.is_dir() or own.with_suffix(".py").is_file()):
                 del sys.modules[each]
     _look_first_in(root)
     known = frozenset(sys.modules)
@@ -158,9 +159,9 @@ def _root_and_name(path: Path) -> tuple[Path, str]:
 
 
 def _look_first_in(folder: Path) -> None:
-    # What lies here is found as ``python -m`` finds it: a project imports its own folders from its root.
-    others = (each for each in sys.path if each in _PATH or Path(each) not in _ROOTS)
-    sys.path[:] = dict.fromkeys((str(folder), *others, str(Path.cwd())))
+    # What lies here is found as ``python -m`` finds it: a project imports its own folders from its root. Graphs that
+    # were loaded before import from theirs as they run.
+    sys.path[:] = dict.fromkeys((str(folder), *sys.path, str(Path.cwd())))
 
 
 def _tried(call: Callable[[], T], failure: str) -> T:

@@ -229,9 +229,11 @@ class Project:
 
     def has(self, module: str, importer: Path) -> bool:
         """Whether a package or module of that name lies where a file's imports are looked for."""
-        top = module.partition(".")[0]
-        starts = (*self._starts(importer), *_named(top, importer))
-        return any(os.path.isdir(at / top) or os.path.isfile(at / f"{top}.py") for at in starts)
+        top, _, rest = module.partition(".")
+        # A folder that happens to be called like a package counts only if it holds what is imported.
+        inside = [at / top / rest.partition(".")[0] for at in _named(top, importer)] if "." in rest else []
+        places = (*(at / top for at in self._starts(importer)), *inside)
+        return any(os.path.isdir(at) or os.path.isfile(f"{at}.py") for at in places)
 
 
 def _named(name: str, importer: Path) -> list[Path]:

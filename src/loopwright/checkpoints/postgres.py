@@ -161,9 +161,10 @@ def is_made(connection: psycopg.Connection[Any], address: PostgresAddress, versi
 
 
 @contextlib.contextmanager
-def connected(address: PostgresAddress) -> Generator[psycopg.Connection[Any]]:
-    """A connection apart, to make tables by."""
-    with psycopg.connect(**address.libpq() | _HOW) as connection:
+def connected(address: PostgresAddress, wait: float = 10) -> Generator[psycopg.Connection[Any]]:
+    """A connection apart, to make tables by, which is waited for so many seconds."""
+    how: dict[str, Any] = {**address.libpq(), **_HOW, "connect_timeout": int(wait)}
+    with psycopg.connect(**how) as connection:
         address.configure(connection)
         yield connection
 
@@ -172,7 +173,10 @@ def make_tables(connection: psycopg.Connection[Any], address: PostgresAddress, s
     """Make a schema where it is missing, and the tables of one of LangGraph's savers or stores by its `setup`."""
     # Asked again and again: an index that LangGraph makes waits for every statement that runs, also for one that waits
     # for a lock. The lock ends with the connection.
+    until = time.monotonic() + _OUTAGE
     while not _one(connection, "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", f"{address.schema}.{TABLE}"):
+        if time.monotonic() > until:
+            raise psycopg.OperationalError("another process makes the tables, and does not end")
         time.sleep(0.05)
     address.make_schema(connection)
     setup()

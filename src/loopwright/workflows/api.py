@@ -13,7 +13,6 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -104,8 +103,9 @@ def _names_path(value: Any, default: Any = None) -> bool:
         fields = type(value).model_fields
         given = ((name, fields[name].default) for name in value.model_fields_set & fields.keys())
         return any(_names_path(getattr(value, name), getattr(default, name, usual)) for name, usual in given)
-    if dataclasses.is_dataclass(value):
-        return any(_names_path(each) for each in vars(value).values())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        every = ((each.name, each.default) for each in dataclasses.fields(value))
+        return any(_names_path(getattr(value, name), getattr(default, name, usual)) for name, usual in every)
     if isinstance(value, Mapping):
         return any(_names_path(each) for each in cast("Mapping[Any, Any]", value).values())
     parts = cast("Iterable[Any]", value) if isinstance(value, list | tuple | set | frozenset) else ()
@@ -368,7 +368,8 @@ class Workflow(ABC, Generic[S]):
             )
         if self.name and not self.title:
             self.title = caption(self.name.replace("-", " "))
-        self.places = (self.places or files) | path_fields(self.Input)
+        self._paths = path_fields(self.Input)
+        self.places = (self.places or files) | self._paths
         self._graphs = lru_cache(MOST_GRAPHS)(self._made)
         self._making = threading.Lock()
 
@@ -503,12 +504,19 @@ class Workflow(ABC, Generic[S]):
 
     def require_no_path(self, given: Mapping[str, Any]) -> None:
         """Raise an `InputError` if a client gives a path of this machine, at any depth, other than the default."""
-        with suppress(ValidationError):  # who reads it says what is wrong with it
+        refused = list[str]()
+        try:
             read = self.Input.model_validate(dict(given))
+        except ValidationError as error:  # what lies on this machine is told to nobody
+            refused += [str(each["loc"][0]) for each in error.errors() if {*each["loc"][:1]} & self._paths]
+        else:
             for name, field in type(read).model_fields.items():
-                if name in read.model_fields_set and _names_path(getattr(read, name), field.default):
-                    said = field.alias if field.alias in given else name
-                    raise InputError(f"{said} is a path of the machine that serves: give it on the command line")
+                value = getattr(read, name)
+                text = isinstance(value, str) and name in self._paths and value != field.default
+                if name in read.model_fields_set and (text or _names_path(value, field.default)):
+                    refused.append(field.alias if field.alias and field.alias in given else name)
+        if refused:
+            raise InputError(f"{refused[0]} is a path of the machine that serves: give it on the command line")
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run.

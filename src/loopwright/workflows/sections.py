@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
@@ -34,7 +35,10 @@ class WorkflowConfig(EngineConfig):
         """
         called = frozenset(name.replace("-", "_") for name in registry.names())
         more = () if called.issuperset(met) else registry.sections()
-        return called.union(["pipeline.timeout"], met if more is None else more)
+        if more is None:  # it may be of one that cannot be imported; what looks like ours is ours, mistyped
+            ours = [*cls.model_fields, *called]
+            more = [section for section in met if not get_close_matches(section, ours, 1, 0.75)]
+        return called.union(["pipeline.timeout"], more)
 
     @field_validator("models")
     @classmethod

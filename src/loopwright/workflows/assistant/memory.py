@@ -105,7 +105,7 @@ def _in_postgres(url: str) -> Memory:
     pool = pool_at(address, _PATIENCE)
 
     def prepare() -> None:
-        with connected(address) as connection:
+        with connected(address, _PATIENCE) as connection:
             if not is_made(connection, address, "store_migrations", PostgresStore):
                 make_tables(connection, address, PostgresStore(connection).setup)
         pool.open()

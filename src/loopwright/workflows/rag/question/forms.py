@@ -20,12 +20,18 @@ _WORD_AND_NUMBER = re.compile(r"\b(?:([^\W\d_]{2,})(\d+)|(\d+) ?([^\W\d_]+))\b")
 # What ends a sentence, or leads to one; "(Ada King)" at the end is what is meant by a question of a chat.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?!\()")
 # What an answer is to leave out: a name, or where nothing else can be meant, one word.
-_NAME = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*"
+_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+_TITLE = rf"(?:(?:{_CAPITAL}|Dr|Mr|Mrs|Ms|Prof|St)\. ?)*"
+_NAME = rf"{_TITLE}{_CAPITAL}[\w'’-]*(?: {_TITLE}{_CAPITAL}[\w'’-]*)*"
 _LEFT_OUT = re.compile(
-    r"(?:\b(?:[Bb]esides|[Aa]part from|[Aa]side from|other than|except for|excluding|[Hh]ormis|à part|excepto)"
-    rf" (?:(?:the|a|an|any|my|our) )?(?:{_NAME}|[\w'’-]+)|\b(?:[Ee]xcept|[Aa]ußer|salvo) (?:the )?{_NAME})(?!\w)"
+    r"(?:\b(?i:besides|apart from|aside from|other than|except for|excluding|hormis|à part|excepto)"
+    rf" (?:(?:the|a|an|any|my|our) )?(?:{_NAME}|[\w'’-]+)|\b(?i:except|außer|salvo) (?:the )?{_NAME})(?!\w)"
 )
-_SET_APART = re.compile(r"\b(?:sets?|tells?|told|keeps?)\b.{1,80}\bapart from\b", re.IGNORECASE)
+# "What sets Paxos apart from Raft?"
+_SET_APART = re.compile(
+    r"\b(?:what|that|to|can|could|you|we|I|do|does) (?:sets?|tells?|keeps?) (?!me\b|us\b)(?:[^\s,]+ ){1,6}apart from\b",
+    re.IGNORECASE,
+)
 _ASIDE = 0.5
 _CORRECTED = 0.8
 _RELATED = 0.5
