@@ -14,6 +14,7 @@ from job_engines import LEASE, Engine, a_job, claimed, job_engine, postgres_serv
 from procrastinate.exceptions import ConnectorException
 
 from loopwright.runs.jobs import shared
+from loopwright.workflows.runtime import cancel
 
 pytestmark = pytest.mark.parametrize("engine", ["procrastinate"], indirect=True)
 
@@ -23,8 +24,7 @@ async def test_who_beats_keeps_a_job_and_who_does_not_loses_it(engine: Engine) -
     await first.submit(a_job("a", answer="kept"))
     await claimed(first)
     assert await claimed(second, 3 * LEASE) is None, "it beats"
-    for task in first._tasks:  # its process is gone
-        task.cancel()
+    await cancel(first._tasks)  # its process is gone
     began = time.monotonic()
     job = await claimed(second)
     assert (job.run_id, job.answer) == ("a", "kept")
@@ -83,8 +83,7 @@ async def test_a_run_whose_worker_died_after_it_was_cancelled_is_only_ended(engi
     first, second = await engine.worker(), await engine.worker()
     await first.submit(a_job("a"))
     await claimed(first)
-    for task in first._tasks:
-        task.cancel()
+    await cancel(first._tasks)
     await second.cancel("a")
     job = await claimed(second)
     assert (job.run_id, job.cancelled) == ("a", True)
@@ -117,8 +116,7 @@ async def test_a_host_whose_clock_is_a_minute_ahead(engine: Engine, monkeypatch:
     await first.submit(a_job("a"))
     await first.give_back(await claimed(first))
     assert await claimed(second) is not None
-    for task in second._tasks:
-        task.cancel()
+    await cancel(second._tasks)
     assert (await claimed(first)).run_id == "a"
 
 
@@ -127,8 +125,7 @@ async def test_who_stands_still_while_it_holds_a_lock_loses_it(engine: Engine) -
     first, second = await engine.worker(), await engine.worker()
     await first.submit(a_job("a"))
     await claimed(first)
-    for task in first._tasks:
-        task.cancel()
+    await cancel(first._tasks)
     async with first._connector.pool.connection() as connection:
         key = f"{first._address.schema} rescue"
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
