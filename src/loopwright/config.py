@@ -17,7 +17,7 @@ from typing import Any, Self, Union, cast, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, field_validator, model_validator
 
-from loopwright.errors import ConfigError, unknown_name_message
+from loopwright.errors import ConfigError, own_words, unknown_name_message
 
 ENVIRONMENT_PREFIX = "LOOPWRIGHT_"
 """``LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS=3`` sets ``langgraph.max_iterations``; two underscores stand for the dot."""
@@ -227,7 +227,7 @@ def first_problem(error: ValidationError) -> str:
     key, given = ".".join(str(part) for part in first["loc"]), first.get("input")
     # A whole section can hold an API key, and a key's place can hold another.
     shown = "" if isinstance(given, (Mapping, list, tuple)) or "key" in key else f" is {given!r}"
-    said = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")  # of a validator's own
+    said = own_words(first["msg"])
     word = said.partition(" ")[0]  # "OPENAI_BASE_URL must be", "PostgreSQL is"
     return f"{key}{shown}: {word.lower() if word.istitle() else word}{said[len(word) :]}"
 

@@ -314,6 +314,11 @@ class PlannerError(InputError):
     """No valid plan could be made from the query."""
 
 
+def own_words(message: str) -> str:
+    """What a validator said, without the words that pydantic puts before it."""
+    return message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
 def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, which one was probably meant, and which there are.
 

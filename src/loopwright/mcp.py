@@ -26,7 +26,6 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from pydantic_core import to_jsonable_python
 
 import loopwright
 from loopwright.check.report import as_json
@@ -36,7 +35,7 @@ from loopwright.engine.events.reasons import stops_said
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
 from loopwright.engine.gate import is_engine_node
 from loopwright.errors import GraphError, InputError, LoopwrightError, NodeFailed
-from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
+from loopwright.workflows.api import Outcome, Run, Workflow, plain_json, upload_fields
 
 Context = ServerRequestContext[Any, Any]
 """What a tool knows of its caller, to whom it tells how far it is."""
@@ -176,11 +175,8 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
     failed = outcome.error is not None
     if failed:
         content.append(TextContent(text=f"failed: {outcome.error}"))
-    return CallToolResult(
-        content=[*content],
-        structured_content=to_jsonable_python(outcome.model_dump(), fallback=str, bytes_mode="base64"),
-        is_error=failed,
-    )
+    plain = plain_json(outcome.model_dump())
+    return CallToolResult(content=[*content], structured_content=plain, is_error=failed)
 
 
 def _progress(workflow: Workflow[Any], run: Run, event: RunEvent) -> Iterable[str]:

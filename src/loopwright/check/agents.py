@@ -99,8 +99,8 @@ def _limits(
             continue
         numbers = {key: options[key] for key in ("limit", "run_limit", "thread_limit") if options.get(key) is not None}
         own = name == "LoopMiddleware"  # which is made with no limit but one that bounds
-        said = {key: value if isinstance(value, int) else "..." for key, value in numbers.items()}
-        fits = [f"{key}={value}" for key, value in said.items() if own or value != "..."]
+        read = {key: value for key, value in numbers.items() if isinstance(value, int)}
+        fits = [f"{key}={read.get(key, '...')}" for key in numbers if own or key in read]
         behaviour = options.get("exit_behavior", "continue" if name.startswith("Tool") else "end")
         said = f"{name}({', '.join(fits)})"
         reasons = (

@@ -110,11 +110,12 @@ def _from_file(path: Path) -> ModuleType:
     if root != next(reversed(_ROOTS), None):  # another project may use the same names
         _ROOTS.pop(root, None)
         _ROOTS[root] = None
+        around = {*_ROOTS, Path.cwd()}
         for each in sys.modules.keys() - _BEFORE:
             file = file_of(sys.modules[each])
             if file.startswith(LIBRARIES):
                 continue
-            roots = {*_ROOTS, Path.cwd()} if each in _LOADED else _ROOTS
+            roots = around if each in _LOADED else _ROOTS
             near = next((folder for folder in Path(file).parents if folder in roots), root)
             own = root / each.partition(".")[0]  # what the new root has under that name
             if near != root and (near in _ROOTS or own.is_dir() or own.with_suffix(".py").is_file()):

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
-from pydantic_core import to_jsonable_python
 from typer.core import TyperCommand, TyperGroup
 
 from loopwright.cli.words import AsJson, ConfigFile, visible
@@ -231,11 +230,13 @@ async def _followed(workflow: Workflow[Any], run: Run, as_json: bool, **options:
 
 
 def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_json: bool) -> None:
+    from loopwright.workflows.api import plain_json
+
     stop, usage = result.state.get("stop_reason"), run.usage.total()
     if as_json:
         told = {
             "workflow": workflow.name,
-            **to_jsonable_python(outcome.model_dump(), fallback=str, bytes_mode="base64"),
+            **outcome.model_dump(),
             "stop_reason": stop,
             "path": result.path,
             "seconds": result.seconds,
@@ -243,8 +244,7 @@ def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_
             "tokens": usage.total_tokens,
             "cost": run.usage.cost(),
         }
-        told = json.loads(json.dumps(told, default=str), parse_constant=lambda _: None)  # JSON knows no infinity
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print(json.dumps(plain_json(told), indent=2, ensure_ascii=False))
         return
     if outcome.answer:
         print(visible(outcome.answer))

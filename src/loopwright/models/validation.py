@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from loopwright.errors import own_words
+
 MAX_LINES = 8
 """More lines than this do not help a model or a reader; the rest is counted."""
 
@@ -25,8 +27,7 @@ def problem_lines(error: ValidationError, *, show_input: bool = True) -> list[st
         # For a missing field or a rule of the whole object the input is the object itself, which says nothing new.
         given = problem["input"]
         shown = f" (got {repr(given)[:80]})" if show_input and not isinstance(given, (dict, list)) else ""
-        said = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")  # of a validator's own
-        lines.append(f"{path}: {said}{shown}")
+        lines.append(f"{path}: {own_words(problem['msg'])}{shown}")
     if len(problems) > MAX_LINES:
         lines.append(f"and {len(problems) - MAX_LINES} more")
     return lines

@@ -13,6 +13,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -310,6 +311,13 @@ def _same(value: Any, given: Any) -> bool:
         return bool(value == given)
     except Exception:  # arrays and tables compare item by item, with no one truth
         return value is given
+
+
+def plain_json(value: Any) -> Any:
+    """A value in plain JSON, chat messages as LangChain writes them; what cannot be said so as text."""
+    with suppress(ValueError):
+        return to_jsonable_python(value, fallback=str, bytes_mode="base64", inf_nan_mode="null")
+    return str(value)
 
 
 class Workflow(ABC, Generic[S]):

@@ -15,11 +15,11 @@ from pydantic import BaseModel, Field, StringConstraints
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, frames, waited
-from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, ended_well, plain_json
+from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, ended_well
 from loopwright.server.context import Context, Here
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import Problem
-from loopwright.workflows.api import RunChanges, Workflow
+from loopwright.workflows.api import RunChanges, Workflow, plain_json
 from loopwright.workflows.user_graph import UserGraph
 
 router = APIRouter(include_in_schema=False)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
-from pydantic_core import to_jsonable_python
 
 from loopwright.checkpoints.archive import EPOCH
 from loopwright.engine.gate import is_engine_node
@@ -28,7 +26,7 @@ from loopwright.runs.hub import UNCHANGED
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
 from loopwright.server.context import Context
 from loopwright.server.problems import Problem
-from loopwright.workflows.api import RunChanges
+from loopwright.workflows.api import RunChanges, plain_json
 
 Strategy = Literal["reject", "interrupt", "rollback", "enqueue"]
 """What becomes of a run that is asked for while another one of its thread goes on."""
@@ -318,13 +316,6 @@ def ended_well(record: RunRecord) -> bool:
 def asked_of(record: RunRecord) -> list[dict[str, Any]]:
     """What a run that waits asks."""
     return [{"value": each.value, "id": each.id} for each in record.asked]
-
-
-def plain_json(value: Any) -> Any:
-    """A value in plain JSON, chat messages as LangChain writes them; what cannot be said so as text."""
-    with suppress(ValueError):
-        return to_jsonable_python(value, fallback=str, bytes_mode="base64", inf_nan_mode="null")
-    return str(value)
 
 
 def _interrupt(asked: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from pydantic import (
 )
 
 import loopwright
-from loopwright.errors import InputError
+from loopwright.errors import InputError, own_words
 from loopwright.workflows.api import LONGEST_TEXT
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.schemas import NonEmpty
@@ -233,7 +233,7 @@ def _said(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         where = f"{first['loc'][0]}: " if first["loc"] else ""
-        return f"{where}{first['msg'].removeprefix('Value error, ')}"
+        return f"{where}{own_words(first['msg'])}"
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON object: {error.msg} at column {error.colno}"
     return f"not UTF-8: {error}" if isinstance(error, UnicodeDecodeError) else str(error)

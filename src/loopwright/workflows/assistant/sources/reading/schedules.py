@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import ValidationError
 
-from loopwright.errors import DocumentError
+from loopwright.errors import DocumentError, own_words
 from loopwright.retrieval.text import fold
 from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
@@ -216,7 +216,7 @@ def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
             **named, start=min(dates), end=max(dates), time_zone=read.zone.key, day_change=read.change
         )
     except ValidationError as error:
-        problem = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        problem = own_words(error.errors()[0]["msg"])
         raise DocumentError(str(path), f"the days of the conference are wrong: {problem}") from None
 
 
