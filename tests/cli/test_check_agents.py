@@ -293,6 +293,17 @@ COUNTED_INSIDE = {
         g.add_edge(START, "work")
         app = g.compile()
         """,
+    "as a list that a limit is made for, and one that runs out": """
+        ROUNDS = 3
+        def work(state): return {"said": [*state["said"], "a"], "todo": state["todo"][1:]}
+        def left(state): return len(state["todo"]) > 0
+        g = StateGraph(dict)
+        g.add_sequence([work, ("more", work)])
+        g.add_edge(START, "work")
+        g.add_conditional_edges("work", left, {True: "work", False: "more"})
+        g.add_conditional_edges("more", lambda state: "more" if len(state["said"]) < 2 * ROUNDS else END)
+        app = g.compile()
+        """,
     "by what a base class decides": """
         class Base:
             def bump(self, state): return {"tries": state.get("tries", 0) + 1}
@@ -323,6 +334,7 @@ RUNAWAYS = {
     ),
     "one of two values": ("return {'n': 0 if input() else state['n'] + 1}", "state['n'] > 3"),
     "a table": ("t = dict(state['t']); t[state['k']] = input(); return {'t': t}", "state['t'][state['k']] > 3"),
+    "nothing written": ("return {'a': input()}", "state['done']"),
     "a report": ("text = ''; " + "text += f'{state[1]}'; " * 40 + "return {'a': text}", "state['a']"),
 }
 """What only looks like an end: what a node does, and when it is over."""

@@ -36,7 +36,7 @@ from loopwright.check.values import (
     unknown,
 )
 from loopwright.engine.proof.changes import SHARED, changes_in
-from loopwright.engine.proof.source import COMMAND, LOOKING, SEND, UNKNOWN, Symbol, own_nodes, parameters, positional
+from loopwright.engine.proof.source import COMMAND, LOOKING, SEND, UNKNOWN, Symbol, parameters, positional, yields
 from loopwright.errors import GraphError
 
 DEEPEST = 12
@@ -385,8 +385,7 @@ class Calls(ABC):
         """
         node = function.node
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-        yields = any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node))
-        if deep or yields or node in self._following:
+        if deep or yields(node) or node in self._following:
             # What it may do to a builder that it is given or names is not known.
             if given:
                 for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):

@@ -20,6 +20,7 @@ from loopwright.engine.proof.source import (
     Function,
     Symbol,
     bindings,
+    every,
     own_nodes,
     parameters,
     returned_values,
@@ -88,14 +89,16 @@ def _asked(
             low, high = ([*_keys(side, function)] for side in (one, other))
             if [ways.get(key) for key in (*low, *high)] == [{ast.Add}, {ast.Sub}] and low:
                 yield f"interval from `{low[0]}` to `{high[0]}`", function
-        tests = [node for node in ast.walk(function.node) if isinstance(node, ast.If | ast.IfExp)]
-        for key, asking in {key: test for test in tests for key in _keys(test.test, function)}.items():
+        tests = {node.test: node for node in every(function.node) if isinstance(node, ast.If | ast.IfExp)}
+        yes_or_no = (ast.Compare, ast.UnaryOp, ast.BoolOp)  # a router may return it, for a path map of True and False
+        tests |= {value: None for value in returned_values(function.node) if isinstance(value, yes_or_no)}
+        for key, asking in {key: way for test, way in tests.items() for key in _keys(test, function)}.items():
             if key in counted and ways.get(key, {ast.Sub}) == {ast.Sub}:
                 yield f"counter `{key}`", function
             elif key in written and all(_is_rest(*each) for each in written[key]):
                 yield f"counter `len({key})`", function
-            elif key in written and not _goes_on(asking, cycle) and all(_is_raised(*each[1:]) for each in written[key]):
-                yield f"flag `{key}`", function
+            elif asking and key in written and all(_is_raised(*each[1:]) for each in written[key]):
+                yield from [] if _goes_on(asking, cycle) else [(f"flag `{key}`", function)]
 
 
 def _goes_on(node: ast.If | ast.IfExp, cycle: Sequence[str]) -> bool:
@@ -110,10 +113,10 @@ def _spent(
     filled: Set[str], deciding: dict[ast.AST, FunctionValue], working: dict[ast.AST, FunctionValue]
 ) -> Iterator[tuple[str, FunctionValue]]:
     """What comes to an end by itself, where no pass begins it anew: its name, and who asks."""
-    for function, node in ((each, node) for each in (deciding | working).values() for node in ast.walk(each.node)):
+    for function, node in ((each, node) for each in (deciding | working).values() for node in every(each.node)):
         match node:
             case ast.Call(func=ast.Name(id="next"), args=[taken, *default]) if _is_outside(taken, function):
-                ends = default or any(isinstance(each, ast.ExceptHandler) for each in ast.walk(function.node))
+                ends = default or any(isinstance(each, ast.ExceptHandler) for each in every(function.node))
                 if ends and not isinstance(function.around(taken), Made):  # itertools.count() has no end
                     yield f"iterator `{ast.unparse(taken)}`", function
             case ast.Compare() if function.node in deciding:
@@ -232,7 +235,7 @@ def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
         functions = [function for node in graph.nodes.values() for function in node.functions]
         given = [value for name, value, _ in _given(functions) if name == key]
-        calls = [node for function in functions for node in ast.walk(function.node) if isinstance(node, ast.Call)]
+        calls = [node for function in functions for node in every(function.node) if isinstance(node, ast.Call)]
         given += (node.args[1] for node in calls if len(node.args) == 2 and key == getattr(node.args[0], "value", ""))
         limit = max((int(_number(value) or 0) for value in given), default=0)
     return f"{limit + 1}" if limit else "..."
@@ -278,9 +281,7 @@ def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionV
 
 def _used(function: FunctionValue) -> Iterator[Any]:
     """What a function calls, and the methods and properties that it asks of its state and of objects around it."""
-    around = (value for scope in function.frame.scopes() for value in scope.names.values())
-    classes = [value for value in around if isinstance(value, ClassValue)]
-    for node in ast.walk(function.node):
+    for node in every(function.node):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name)):
                 order = function.bound.of.order() if isinstance(function.bound, InstanceValue) else ()
@@ -290,8 +291,9 @@ def _used(function: FunctionValue) -> Iterator[Any]:
             case ast.Attribute(value=owner, attr=name):
                 held, of_state = function.around(owner), getattr(owner, "id", "") == function.state
                 unknown = held is UNKNOWN and (of_state or _is_outside(owner, function))  # one of these, if any
-                others = classes if unknown and not hasattr(dict, name) else []
-                kinds = [held.of] if isinstance(held, InstanceValue) else others
+                scopes = [*function.frame.scopes()] if unknown and not hasattr(dict, name) else []
+                classes = [value for scope in scopes for value in scope.names.values() if isinstance(value, ClassValue)]
+                kinds = [held.of] if isinstance(held, InstanceValue) else classes
                 methods = (each for of in kinds if isinstance(each := of.find(name), FunctionValue))
                 yield from (each if of_state else replace(each, bound=held) for each in methods)
             case _:
@@ -300,7 +302,7 @@ def _used(function: FunctionValue) -> Iterator[Any]:
 
 def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What a function compares with what, both ways round."""
-    for node in ast.walk(function.node):
+    for node in every(function.node):
         if isinstance(node, ast.Compare):
             for op, one, other in zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False):
                 yield from ((one, other), (other, one)) if isinstance(op, _ORDER) else ()
@@ -309,6 +311,10 @@ def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
     """What a counter is compared with: a number, the state key that holds it, or None if that is neither."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
+        first, second = _limit(node.left, function), _limit(node.right, function)
+        if isinstance(first, int) and isinstance(second, int):
+            return first * second if isinstance(node.op, ast.Mult) else first + second
     known = node.value if isinstance(node, ast.Constant) else function.around(node)
     key = None if _is_length(node, function) else next(_keys(node, function, of=(function.state,)), None)
     return known if isinstance(known, int) else key
@@ -392,7 +398,7 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
 
 def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
     """What a name stands for that the patterns of ``match`` give a value."""
-    for node in (each for each in ast.walk(function) if isinstance(each, ast.Match)):
+    for node in (each for each in every(function) if isinstance(each, ast.Match)):
         for whole, pattern in ((case.pattern, each) for case in node.cases for each in ast.walk(case.pattern)):
             parts: Sequence[ast.expr] = [node.subject]
             inner: Sequence[ast.AST] = [pattern] if pattern is whole else []
@@ -408,14 +414,14 @@ def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
 
 def _index(key: str, function: FunctionValue) -> int:
     """The farthest item of a list that a function reads by its number: to ask whether it is there counts no passes."""
-    taken = (node for node in ast.walk(function.node) if isinstance(node, ast.Subscript))
+    taken = (node for node in every(function.node) if isinstance(node, ast.Subscript))
     parts = (part for node in taken if key in _keys(node.value, function) for part in ast.walk(node.slice))
     return max((int(abs(_number(part) or 0)) for part in parts), default=0)
 
 
 def _given(functions: Iterable[FunctionValue], outside: bool = False) -> Iterator[Given]:
     """What functions give to keys; with `outside`, only to objects and variables around them."""
-    for function, node in ((each, node) for each in functions for node in ast.walk(each.node)):
+    for function, node in ((each, node) for each in functions for node in every(each.node)):
         match node:
             case (
                 ast.AugAssign(target=held)
@@ -465,7 +471,7 @@ def _begins(key: str, value: ast.expr, function: FunctionValue) -> bool:
         and isinstance(node.test.ops[0], ast.NotIn | ast.Is)
         and key in (getattr(node.test.left, "value", ""), *_keys(node.test.left, function))
         and any(value in ast.walk(line) for line in node.body)
-        for node in ast.walk(function.node)
+        for node in every(function.node)
     )  # fmt: skip
 
 

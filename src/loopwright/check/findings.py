@@ -17,7 +17,7 @@ from loopwright.check.project import Project
 from loopwright.check.proving import Finding, Verdict, prove
 from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import MAKERS, ClassValue, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
-from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, reassigned_inside
+from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, every, reassigned_inside
 from loopwright.errors import GraphError
 
 _BUILDING = re.compile(
@@ -99,7 +99,7 @@ class Checker:
         for node, around in functions_in(source.tree, frame):
             if self._builds(node, path) and node not in self.reader.called - self.reader.handed:
                 read += ((node, *each) for each in self._read(node, around, frame, instances))
-        for node in [each for each in ast.walk(source.tree) if each in self.reader.classes]:
+        for node in [each for each in every(source.tree) if each in self.reader.classes]:
             read += ((node, *each) for each in self._inherited(self.reader.classes[node], instances))
         for node in source.tree.body:
             if isinstance(node, ast.If) and asks_for_main(node.test):

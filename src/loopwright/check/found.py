@@ -176,7 +176,7 @@ class FoundGraph:
 
     def all_edges(self) -> list[tuple[Edge, Place]]:
         """Every way that control can pass, as `loopwright.engine.proof.read` would find it in the living graph."""
-        anywhere, found = (*self.nodes, END), [*self.edges]
+        anywhere, found = {node: node for node in (*self.nodes, END)}, [*self.edges]
         for route in self.routes:
             named = dict.fromkeys((route.targets or {}).values())
             known = [(target, None) for target in named if route.declared or target in anywhere]

@@ -16,6 +16,7 @@ from sys import version_info
 
 from loopwright.check.reach import Reach, given_in, jumping_out
 from loopwright.engine.proof.changes import changes_in, changes_of
+from loopwright.engine.proof.source import every
 from loopwright.errors import GraphError
 
 IGNORE = "# loopwright: ignore"
@@ -135,7 +136,8 @@ class Project:
         self._reach: dict[tuple[Path, int], Reach] = {}
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
-        self.find, self.imports, self._mentioning = cache(self._find), cache(self._imports), cache(self._mention)
+        self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
+        self._mentioning = cache(self._mention)
         self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
@@ -191,7 +193,7 @@ class Project:
     def _imports(self, path: Path) -> list[Path]:
         """The files that a file imports anywhere; kept, as `imports`."""
         found: dict[Path | None, None] = {}
-        for node in ast.walk(self.open(path).tree):
+        for node in every(self.open(path).tree):
             for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
                 level, module = (node.level, node.module or "") if isinstance(node, ast.ImportFrom) else (0, "")
                 names = (module, f"{module}.{alias.name}".lstrip("."))
@@ -219,8 +221,8 @@ class Project:
                     return Path(os.path.relpath(path)) if relative and path.drive == Path.cwd().drive else path
         return None
 
-    def _starts(self, importer: Path) -> list[Path]:
-        """The folders in which a file's imports are looked for, in order."""
+    def _begun_at(self, importer: Path) -> list[Path]:
+        """The folders in which a file's imports are looked for, in order; kept, as `_starts`."""
         importer = whole(importer)
         around = (at for at in importer.parents[1:] if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
         # Two folders may each have an ``app``: the one that the importer lies in comes first.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from loopwright.check.found import NOWHERE, Nodes, either
-from loopwright.engine.proof.source import FUNCTIONS, GRAPH_MAKERS, bindings, goes_to_parent
+from loopwright.engine.proof.source import FUNCTIONS, GRAPH_MAKERS, bindings, every, goes_to_parent, parts_of
 
 _BUILDING = {"add_node", "add_sequence", *GRAPH_MAKERS}
 
@@ -86,7 +86,7 @@ def _gotos(commands: Iterable[ast.Call]) -> Nodes:
 @lru_cache(maxsize=4096)
 def jumping_out(node: ast.AST) -> list[ast.Call]:
     """The Commands for the graph around in a piece of the syntax."""
-    calls = (inner for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    calls = (inner for inner in every(node) if isinstance(inner, ast.Call))
     return [call for call in calls if _name_of(call.func) == "Command" and goes_to_parent(call)]
 
 
@@ -127,10 +127,10 @@ def given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 found[name].append(node)
                 # The variables of a function are seen by the functions inside it alone.
-                shared = any(isinstance(inner, FUNCTIONS) for inner in ast.walk(node) if inner is not node)
+                shared = any(isinstance(inner, FUNCTIONS) for inner in every(node) if inner is not node)
             case _:
                 pass
-        waiting += ((inner, shared) for inner in ast.iter_child_nodes(node))
+        waiting += ((inner, shared) for inner in parts_of(node))
     return found
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -454,6 +454,7 @@ class Reader(Calls):
         return None
 
 
+@lru_cache(maxsize=16384)
 def _stored_in(node: ast.AST) -> list[str]:
     """The names that a piece of the syntax gives values."""
     return [name for inner in ast.walk(node) for name in stored(inner)]

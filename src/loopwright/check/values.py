@@ -84,10 +84,12 @@ class Frame:
 
     def look_up(self, name: str) -> Any:
         """The value of a name at this moment of the reading; unknown, but for graphs, where functions change it."""
-        frame = next((frame for frame in self.scopes() if name in frame.names), None)
-        value = frame.names[name] if frame else UNKNOWN
-        changes = frame is not None and not isinstance(value, GraphValue) and name in reassigned_inside(frame.node)
-        return unknown(value) if changes else value
+        for frame in self.scopes():
+            if name in frame.names:
+                value = frame.names[name]
+                changes = not isinstance(value, GraphValue) and name in reassigned_inside(frame.node)
+                return unknown(value) if changes else value
+        return UNKNOWN
 
     def settled(self, expression: ast.expr) -> Any:
         """The value of a name or attribute whenever a function looks at it: only what is bound once."""
@@ -175,7 +177,7 @@ class FunctionValue:
 
     def graphs(self) -> Iterator[GraphValue]:
         """The graphs that it names, which it may call."""
-        for node in ast.walk(self.node):
+        for node in source.every(self.node):
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(value := self.around(node), GraphValue):
                 yield value
 
@@ -418,7 +420,7 @@ def rebound_names(scope: ast.AST) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def names_in(node: ast.AST) -> frozenset[str]:
     """The names that a function uses."""
-    return frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return frozenset(inner.id for inner in source.every(node) if isinstance(inner, ast.Name))
 
 
 def unknown(*values: Any) -> Any:

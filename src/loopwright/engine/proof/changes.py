@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from loopwright.engine.proof.source import FUNCTIONS, LOOKING, filled, parameters
+from loopwright.engine.proof.source import FUNCTIONS, LOOKING, every, filled, parameters, parts_of
 
 ANY, OWN, BEGUN = "*", "globals()", "("
 """Of `changes_in`: any attribute; any name of the file itself; and what an object gets from its own ``__init__``."""
@@ -25,7 +25,7 @@ Asked: TypeAlias = Callable[[str, str], frozenset[str]]
 
 _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
 
-_LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+_LEAVES = (ast.Constant, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 """What has no part that matters here: half of a tree."""
 
 
@@ -61,7 +61,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
             kind, own = "", dict.fromkeys([] if static else parameters(node)[:1], whose)
         elif isinstance(node, FUNCTIONS):
             own = own or {}
-        queue += ((inner, kind, own) for inner in ast.iter_child_nodes(node) if not isinstance(inner, _LEAVES))
+        queue += ((inner, kind, own) for inner in parts_of(node) if not isinstance(inner, _LEAVES))
     for node, own in seen:
         if isinstance(node, ast.Name | ast.Attribute):
             marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
@@ -132,7 +132,7 @@ def _stores(node: ast.AST, looked_at: set[int], *, local: bool) -> Iterator[tupl
 @lru_cache(maxsize=4096)
 def stores(function: ast.AST, name: str) -> int:
     """How often a function's code gives an attribute a value, or one that cannot be told."""
-    given = (each for node in ast.walk(function) for each, _ in _stores(node, set(), local=True))
+    given = (each for node in every(function) for each, _ in _stores(node, set(), local=True))
     return sum(each in (name, ANY) for each in given)
 
 

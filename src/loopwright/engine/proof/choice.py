@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, count
 
-from loopwright.engine.proof.graph import START, cyclic_components, reached, shortest_path
+from loopwright.engine.proof.graph import START, cyclic_components, depth_first, reached, shortest_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def choose(follow: Mapping[str, Iterable[str]]) -> tuple[Choice, ...]:
                 sources.setdefault(target, set()).add(source)
 
     components, known = cyclic_components(left), reached(left, [START])
-    for target in (node for component in components for node in component):
+    for target in depth_first(left, [START])[1]:  # whom it passed, it led back to them: any search does
         cut(known - reached(left, [START], without=target), target)
     while components:
         component = components.pop()

@@ -76,12 +76,12 @@ class Counted:
             sources = alone.get(node, set())
             joined = (min(active[source] for source in starts) for starts in self.joins.get(node, ()))
             entries = granted[node] + sum(joined)
-            found = Counter({node: 1})
             springs[node] = entries
             if node in self.deferred:
                 # What is sent to a node does not wait: it runs at once, and later where it is named too.
                 springs[node] += sum(active[source] for source in sources) * (2 if node in self.fan_out.widths else 1)
-            else:
+            found = Counter({node: 1} if springs[node] else {})
+            if node not in self.deferred:
                 for source in sources & lengths.keys():
                     for origin, bits in lengths[source].items():
                         found[origin] |= bits << 1

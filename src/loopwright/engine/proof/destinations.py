@@ -45,9 +45,11 @@ from loopwright.engine.proof.source import (
     command_words,
     commands_in,
     copies,
+    every,
     goes_to_parent,
     jumps_in,
     parent_words,
+    parts_of,
     returned_words,
     sent_words,
 )
@@ -168,7 +170,7 @@ def _behaviour(function: Any) -> Behaviour:
     else:
         # Who hands on what it is given may hand on a Send too.
         hands_on = _hands_on(source.node)
-        calls = (node.func for node in ast.walk(source.node) if isinstance(node, ast.Call))
+        calls = (node.func for node in every(source.node) if isinstance(node, ast.Call))
         makes = any(getattr(called, "id", getattr(called, "attr", "")) in ("Command", "Send") for called in calls)
         if hands_on or not (makes or commands_in(source.node, source.value)):
             words = None  # without a call of it, the class goes by another name here
@@ -177,11 +179,11 @@ def _behaviour(function: Any) -> Behaviour:
 
 def _hands_on(function: Function) -> bool:
     """Whether a function looks at Commands or Sends that it did not make, as ``isinstance(item, Command)`` does."""
-    annotations = [getattr(node, name, None) for node in ast.walk(function) for name in ("annotation", "returns")]
+    annotations = [getattr(node, name, None) for node in every(function) for name in ("annotation", "returns")]
     kinds = {id(part) for root in annotations if root is not None for part in ast.walk(root)}
-    made = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
-    made |= {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}  # Command.PARENT
-    others = (node for node in ast.walk(function) if id(node) not in made and id(node) not in kinds)
+    made = {id(node.func) for node in every(function) if isinstance(node, ast.Call)}
+    made |= {id(node.value) for node in every(function) if isinstance(node, ast.Attribute)}  # Command.PARENT
+    others = (node for node in every(function) if id(node) not in made and id(node) not in kinds)
     return any(getattr(node, "id", getattr(node, "attr", "")) in ("Command", "Send") for node in others)
 
 
@@ -381,7 +383,7 @@ def _functions_in(tree: ast.AST) -> Iterator[tuple[Function, tuple[ast.AST, ...]
     queue: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, (tree,))]
     while queue:
         node, scopes = queue.pop()
-        for child in ast.iter_child_nodes(node):
+        for child in parts_of(node):
             if isinstance(child, FUNCTIONS):
                 yield child, scopes
                 queue.append((child, (child, *scopes)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -70,7 +70,7 @@ def ways_out(
     kind: EdgeKind,
     declared: Sequence[tuple[str, str | None]],
     shown: Collection[str] | None,
-    anywhere: Iterable[str],
+    anywhere: Mapping[str, str],
 ) -> list[Edge]:
     """The edges of a router, a node's Commands or an error handler.
 
@@ -79,10 +79,11 @@ def ways_out(
         kind: ``conditional``, ``command`` or ``handler``.
         declared: The nodes that are declared, each with its label.
         shown: Those that the source shows; None: any node.
-        anywhere: Every node that it could go to.
+        anywhere: Every node that it could go to -> the one that control enters then: a loop's gate, if it goes round.
     """
     named = {end for end, _label in declared}
-    others = (end for end in anywhere if end not in named and (shown is None or end in shown))
+    ends = anywhere if shown is None else sorted(anywhere.keys() & shown, key=[*anywhere].index)
+    others = (anywhere[end] for end in ends if anywhere[end] not in named)
     found = [Edge(source, end, kind, label) for end, label in declared]
     return found + [Edge(source, end, "assumed" if shown is None and kind != "handler" else kind) for end in others]
 
@@ -160,19 +161,46 @@ def reached(follow: Mapping[str, Iterable[str]], starts: Iterable[str], without:
 
 def cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
     """Sets of nodes that can all reach each other, in the order of declaration."""
+    order = {node: place for place, node in enumerate(follow)}
     back: dict[str, list[str]] = {node: [] for node in follow}
     for node, targets in follow.items():
         for target in targets:
             back[target].append(node)
     components: list[set[str]] = []
-    taken: set[str] = set()
-    for node in follow:
-        if node not in taken:
-            component = reached(follow, [node]) & reached(back, [node])
-            taken |= component
+    for node in reversed(depth_first(follow, follow)[0]):  # S. Rao Kosaraju's algorithm
+        if node in back:
+            component = reached(back, [node]) & back.keys()
+            for each in component:
+                del back[each]
             if len(component) > 1 or node in follow[node]:
                 components.append(component)
-    return components
+    return sorted(components, key=lambda component: min(map(order.__getitem__, component)))
+
+
+def depth_first(follow: Mapping[str, Iterable[str]], starts: Iterable[str]) -> tuple[list[str], set[str]]:
+    """Search a graph in depth.
+
+    Returns:
+        The nodes in the order in which the search is done with them, and those to which it was led back from a node
+        behind them.
+    """
+    done, again, seen = list[str](), set[str](), set[str]()
+    for start in starts:
+        way = dict[str, Iterator[str]]() if start in seen else {start: iter(follow.get(start, ()))}
+        seen.add(start)
+        while way:
+            node, targets = next(reversed(way.items()))
+            for target in targets:
+                if target in way:
+                    again.add(target)
+                elif target not in seen:
+                    seen.add(target)
+                    way[target] = iter(follow.get(target, ()))
+                    break
+            else:
+                done.append(node)
+                del way[node]
+    return done, again
 
 
 def shortest_path(follow: Mapping[str, Iterable[str]], start: str, goal: str) -> tuple[str, ...]:

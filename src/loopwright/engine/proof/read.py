@@ -5,7 +5,7 @@ The builder is read, never ``get_graph()``, which loses routers without a path m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -111,19 +111,14 @@ def _edges(builder: Builder) -> Iterator[Edge]:
 
 def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
     """The edges of every router, node and error handler of a graph, its gates too, and whether it could ``Send``."""
-    known, anywhere = read_destinations(builder), anywhere_in(builder)
+    known, anywhere = read_destinations(builder), {node: node for node in anywhere_in(builder)}
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
-
-    def through(node: str, ends: Iterable[str]) -> list[str]:
-        gates = gated.get(node, {})
-        return [gates[end].gate if end in gates else end for end in ends]
-
+    through = {node: anywhere | {end: loop.gate for end, loop in its.items()} for node, its in gated.items()}
     for source, branches in builder.branches.items():
         for name, branch in branches.items():
             does = known[source, name]
             named = [(str(end), None if label == end else str(label)) for label, end in (branch.ends or {}).items()]
-            shown = None if does.jumps is None else through(source, does.jumps)
-            yield ways_out(source, "conditional", named, shown, through(source, anywhere)), does.sends
+            yield ways_out(source, "conditional", named, does.jumps, through.get(source, anywhere)), does.sends
     handled: dict[str | None, list[str]] = {}
     for node, spec in builder.nodes.items():
         handled.setdefault(spec.error_handler_node, []).append(node)
@@ -132,9 +127,8 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
         labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
         does = known.get(node, NOWHERE)
-        shown = None if does.jumps is None else through(node, does.jumps)
         for source in handled.get(node, []) if spec.is_error_handler else [node]:
-            yield ways_out(source, kind, [*labels.items()], shown, through(node, anywhere)), does.sends
+            yield ways_out(source, kind, [*labels.items()], does.jumps, through.get(node, anywhere)), does.sends
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
