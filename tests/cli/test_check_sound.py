@@ -104,6 +104,11 @@ ROUND = {  # The last line is the node.
     ),
     "a Command of the module": "BACK = Command(goto='work')\ndef jump(state): return BACK\njump",
     "a graph that jumps out": OUT + "inner",
+    "a bounded graph that jumps out": OUT + "from loopwright import bounded\nbounded(inner, limit=3)",
+    "a graph that jumps out by options": (
+        OUT.replace("(state)", "(_) -> Command[Literal['__end__']]").replace("goto='work'", "**{'goto': 'work'}")
+        + "inner"
+    ),
     "a graph with a cycle": (
         "inner = StateGraph(State).add_node('x', work).add_edge(START, 'x').add_edge('x', 'x').compile()\ninner"
     ),
@@ -389,7 +394,7 @@ ELSEWHERE = {
     "a file that only calls it": {"c": f"{IMPORTS}{MADE}", "b": "from c import make\napp = make()\n", "a": f"{IMPORTS}from b import app\n"},
     "a module": {"c": "BACK = False\n", "a": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}import c\n" + BACK_IF.format("c.BACK")},
     "a module that is handed on": {"c": "BACK = False\n", "a": "import c\ndef f(m): setattr(m, input(), 1)\nf(c)\n", "b": f"{IMPORTS}import c\n" + BACK_IF.format("c.BACK")},
-    "a name of a module": {"c": "BACK = False\n", "d": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}from c import BACK\n" + BACK_IF.format("BACK")},
+    "a name of a module": {"c": "BACK = False\n", "d": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}from c import X as x, BACK\n" + BACK_IF.format("BACK")},
     "a name that a star does not bring": {"c": "__all__ = ['C']\nBACK = C = False\n", "b": f"{IMPORTS}BACK = True\nfrom c import *\n" + BACK_IF.format("BACK")},
     "a factory that is handed on": {"a": f"{IMPORTS}{MADE}app = make(False)\n", "b": "import pool\nfrom a import make\npool.submit(make, True)\n"},
     "an object's attributes": {"a": "from b import s\nfor k in {}: setattr(s, k, 'a')\n", "b": f"from langgraph.graph import END\n{IMPORTS}class S: to = END\ns = S()\ndef route(_): return s.to\n" + BACK_IF.replace("if {}: g.add_edge('a', 'a')", "g.add_conditional_edges('a', route)")},

@@ -19,7 +19,8 @@ from langgraph.types import CachePolicy, Command, RetryPolicy
 from pydantic import BaseModel
 from shapes import END, Shape, State, StateGraph, graph, hold, jump, loop, note
 
-from loopwright.engine.loop import Loop, Stall, StateLimit
+from loopwright.engine.budget.patience import Stall
+from loopwright.engine.loop import Loop, StateLimit
 
 
 class Pydantic(BaseModel):

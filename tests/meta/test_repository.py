@@ -153,7 +153,7 @@ THE_SAME = (
 """What each workflow has: how it is run, what flows through it, and what is asked, known and said."""
 OTHER_SENSE = {
     "retrieval/web/quoting.py": "the roles of a chat",
-    "engine/loop.py": "an example's question",
+    "engine/budget/patience.py": "an example's question",
     "server/agui.py": "the roles of a chat",
 }
 """Where a word is no workflow's name."""

@@ -15,9 +15,9 @@ import pytest
 from langgraph.types import Command
 from shapes import END, StateGraph, graph, jump, loop, note, sends, watch
 
-from loopwright.engine.bind import bind, copy_builder
+from loopwright.engine.bind import bind, copy_builder, watch_routers
 from loopwright.engine.loop import Loop
-from loopwright.engine.proof.counting import Counted
+from loopwright.engine.proof.counting import count
 from loopwright.engine.proof.fan_out import FanOut
 from loopwright.engine.proof.graph import EdgeKind, Topology
 from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
@@ -92,7 +92,9 @@ def wrong(example: Example) -> bool:
         return False
     builder = copy_builder(builder_of(example.build()))
     builder.fan_out = example.fan_out
-    seen, most = watch(bind(builder, example.loops).compile(), {"log": []}), certificate.max_runs_by_node
+    bound = bind(builder, example.loops)
+    watch_routers(bound)
+    seen, most = watch(bound.compile(), {"log": []}), certificate.max_runs_by_node
     too_often = any(count > (most[node] or 0) for node, count in seen.runs.items())
     return too_often or seen.last > (certificate.max_supersteps or 0)
 
@@ -157,7 +159,7 @@ def test_a_proof_that_keeps_the_granted_edges_refuses_every_loop(monkeypatch: py
 
 
 def test_a_proof_that_overlooks_waiting_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worst_case, "Counted", lambda **given: Counted(**{**given, "deferred": frozenset()}))
+    monkeypatch.setattr(worst_case, "count", lambda start, **rest: count(start, **{**rest, "deferred": frozenset()}))
     assert wrong(EXAMPLES["node that waits"])
 
 

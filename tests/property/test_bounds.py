@@ -23,8 +23,9 @@ from shapes import Watched, watch
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
+from loopwright.engine.budget.patience import Stall
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.loop import Loop, Spend, Stall, decide
+from loopwright.engine.loop import Loop, Spend, decide
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import UnboundedCycleError
 

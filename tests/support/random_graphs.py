@@ -20,8 +20,9 @@ from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
+from loopwright.engine.budget.patience import Stall
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.loop import RUN, Loop, Stall, StateLimit
+from loopwright.engine.loop import RUN, Loop, StateLimit
 
 KINDS = ("static", "router", "command", "sends", "command sends", "parent", "inside", "fails")
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from loopwright.check.expressions import evaluate, iterated, return_annotation
+from loopwright.check.expressions import evaluate, items_of, iterated, return_annotation
 from loopwright.check.found import END, NOWHERE, START, FoundGraph, FoundNode, FoundRoute, Place, either
 from loopwright.check.values import (
+    MORE,
     Chain,
     ClassValue,
     Frame,
@@ -39,15 +40,11 @@ class Arguments:
     def __init__(self, node: ast.Call, frame: Frame, call: Calls) -> None:
         self.place = place_of(node, frame)
         self.call = call
-        self.given: list[Any] = []
+        values = items_of(node.args, frame, call)
+        self.given = [value for value in values if value is not MORE]
+        self.starred = len(self.given) < len(values)
+        self.complete = not self.starred
         self.named: dict[str, Any] = {}
-        self.starred = False
-        self.complete = True
-        for value in node.args:
-            known = evaluate(value.value if isinstance(value, ast.Starred) else value, frame, call)
-            items = iterated(known) if isinstance(value, ast.Starred) else [known]
-            self.starred = self.starred or items is None
-            self.given += items or ()
         for keyword in node.keywords:
             value = evaluate(keyword.value, frame, call)
             if keyword.arg:
@@ -56,7 +53,6 @@ class Arguments:
                 self.named |= cast("dict[str, Any]", value)
             else:
                 self.complete = False
-        self.complete = self.complete and not self.starred
 
     def take(self, place: int | None, name: str, default: Any = None) -> Any:
         """The argument at a place or of a name."""
@@ -81,7 +77,9 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if name is None:
         return graph.miss(given.place, "the name of a node is no constant")
     node = _node(action, given, graph, name)
-    if inside := len({id(value.graph) for function in node.functions for value in function.graphs()}):
+    parts = ((each, part) for each in node.functions for part in source.every(each.node))
+    named = (each.around(part) for each, part in parts if isinstance(part, ast.Name | ast.Attribute))
+    if inside := len({id(value.graph) for value in named if isinstance(value, GraphValue)}):
         graph.assumptions[f"{name} calls {inside} graph(s) inside; their steps and passes are not counted here"] = None
     if (destinations := given.take(None, "destinations")) is not None:
         names = iterated(destinations)
@@ -184,15 +182,15 @@ def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain | Graph
 
 def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
     """Note where a function's Commands go, in its own graph and in the one around it."""
-    doubts: list[ast.expr] = []
-    words = source.command_words(action.node, action.values, action.fixed, doubts)
-    node.shown |= source.sent_words(action.node, action.values, action.fixed, commands=True) if words is None else words
-    parent = source.parent_words(action.node, action.values, action.fixed)
+    doubts, helper = list[ast.expr](), action.helper
+    words = source.command_words(helper, doubts)
+    node.shown |= source.sent_words(helper, commands=True) if words is None else words
+    parent = source.parent_words(helper)
     if call.project.jumps_out:
         reach = call.project.reach(call.file)
         words = either(words, reach.of(action.node).inside)  # what it calls may jump out, too
         parent = either(parent, reach.of(action.node, own=False).own)
-    node.parent, jumps = either(node.parent, parent), call.project.jumps or source.jumps_in(action.node, action.values)
+    node.parent, jumps = either(node.parent, parent), call.project.jumps or source.jumps_in(helper)
     node.words = either(node.words, NOWHERE if words is None and node.parent == NOWHERE and not jumps else words)
     node.functions += (action,)
     annotated = return_annotation(action, call)
@@ -264,7 +262,7 @@ def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map:
     if start is None:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
     functions = (path,) if isinstance(path, FunctionValue) else ()
-    sent = NOWHERE.union(*(source.sent_words(each.node, each.values, each.fixed) for each in functions))
+    sent = NOWHERE.union(*(source.sent_words(each.helper) for each in functions))
     if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
         known = [*path_map.values()] if isinstance(path_map, dict) else path_map
         listed = isinstance(known, list) and not isinstance(known, SetValue)
@@ -287,7 +285,7 @@ def router_words(path: Any, call: Calls, as_it_is: bool) -> tuple[frozenset[str]
     annotated = return_annotation(path, call)
     if isinstance(annotated, Words) and not annotated.command and as_it_is:
         return frozenset(str(text_of(word)) for word in annotated.words), True
-    return None if path.unread else source.returned_words(path.node, path.values, path.fixed), False
+    return None if path.unread else source.returned_words(path.helper), False
 
 
 def set_entry_point(graph: FoundGraph, given: Arguments) -> None:

@@ -108,10 +108,6 @@ class Calls(ABC):
         """The file that is being read."""
         return self._owner.file
 
-    def instance(self, of: ClassValue) -> InstanceValue:
-        """An object of a class, before its ``__init__`` has run."""
-        return InstanceValue(of, self.trail)
-
     def __call__(self, node: ast.Call, frame: Frame) -> Any:
         """The value of a call, and what it does to graphs."""
         owner = None
@@ -245,7 +241,7 @@ class Calls(ABC):
             return GraphValue(graph)
         if of.is_enum:
             return UNKNOWN
-        made = self.instance(of)
+        made = InstanceValue(of, self.trail)
         begin = member(made, "__init__")
         if isinstance(begin, FunctionValue):
             self._inline(begin, given)

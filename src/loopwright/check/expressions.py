@@ -65,7 +65,7 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
         case ast.Lambda():
             return FunctionValue(node, frame, defaults=defaults_in(node, frame, call))
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            values = _items(items, frame, call)
+            values = items_of(items, frame, call)
             of = list if isinstance(node, ast.List) else SetValue if isinstance(node, ast.Set) else tuple
             return of(values)
         case ast.Dict():
@@ -204,7 +204,8 @@ def defaults_in(node: Function, frame: Frame, call: Calls) -> tuple[tuple[str, A
     return tuple((argument.arg, evaluate(value, frame, call)) for argument, value in pairs if value)
 
 
-def _items(nodes: Sequence[ast.expr], frame: Frame, call: Calls) -> list[Any]:
+def items_of(nodes: Sequence[ast.expr], frame: Frame, call: Calls) -> list[Any]:
+    """The values of expressions; `MORE` for what a ``*`` brings where that is not known."""
     values: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
@@ -334,7 +335,7 @@ def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> A
     if name in MAKERS:  # StateGraph[State, None, State, State]
         return owner
     if owner.startswith("typing.") and name == "Literal":
-        words = _items(parts, frame, call)
+        words = items_of(parts, frame, call)
         flat = [word for item in words for word in (item.words if isinstance(item, Words) else (item,))]
         return UNKNOWN if UNKNOWN in flat or MORE in flat else Words(tuple(flat))
     values = [evaluate(_unquoted(part), frame, call) for part in parts]

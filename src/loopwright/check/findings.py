@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,22 +58,19 @@ class CheckedGraph:
 
 
 class Checker:
-    """Checks files one by one; what they import from each other is read once.
-
-    Args:
-        roots: Folders that imports start from.
-    """
+    """Checks files one by one; what they import from each other, from the folders `roots` on, is read once."""
 
     def __init__(self, roots: list[Path]) -> None:
         self.project = Project(roots)
         self.reader = Reader(self.project)
         self._reported: dict[tuple[Path, int, int], list[Any]] = {}
         self._kept: list[tuple[FoundGraph, str]] = []
-        self._checked_files: dict[Path, list[CheckedGraph]] = {}
+        self._instances: dict[ast.AST | None, InstanceValue] = {}
+        self.check = cache(self._check)
         self._building: dict[Path, tuple[list[int], set[str]]] = {}
 
-    def check(self, path: Path) -> list[CheckedGraph]:
-        """Find and prove the graphs of a file.
+    def _check(self, path: Path) -> list[CheckedGraph]:
+        """Find and prove the graphs of a file; kept, as `check`.
 
         Returns:
             Every graph; findings on a line with the comment ``# loopwright: ignore`` are left out.
@@ -80,11 +78,6 @@ class Checker:
         Raises:
             GraphError: If the file cannot be read as Python, or takes too much work.
         """
-        if path not in self._checked_files:
-            self._checked_files[path] = self._check(path)
-        return self._checked_files[path]
-
-    def _check(self, path: Path) -> list[CheckedGraph]:
         source = self.project.open(path)
         while self.project.unread:  # one that comes later may hand on, or call, what this one defines
             if self.project.imports(other := self.project.unread.pop(0)):
@@ -95,12 +88,12 @@ class Checker:
         frame = self.reader.module(path)
         self.reader.left = WORK
         read: list[tuple[ast.AST, str, FoundGraph]] = [(source.tree, *each) for each in self._named(frame, "", None)]
-        instances: dict[ast.AST | None, InstanceValue] = {}
+        self._instances.clear()
         for node, around in functions_in(source.tree, frame):
-            if self._builds(node, path) and node not in self.reader.called - self.reader.handed:
-                read += ((node, *each) for each in self._read(node, around, frame, instances))
+            if self._builds(node, path) and (node not in self.reader.called or node in self.reader.handed):
+                read += ((node, *each) for each in self._read(node, around, frame))
         for node in [each for each in every(source.tree) if each in self.reader.classes]:
-            read += ((node, *each) for each in self._inherited(self.reader.classes[node], instances))
+            read += ((node, *each) for each in self._inherited(self.reader.classes[node]))
         for node in source.tree.body:
             if isinstance(node, ast.If) and asks_for_main(node.test):
                 read += ((node, *each) for each in self._root(node, frame, None))
@@ -138,9 +131,7 @@ class Checker:
         lines = self._builders(path)[0]
         return bisect_left(lines, node.lineno) != bisect_right(lines, node.end_lineno)
 
-    def _inherited(
-        self, of: ClassValue, instances: dict[ast.AST | None, InstanceValue]
-    ) -> Iterator[tuple[str, FoundGraph]]:
+    def _inherited(self, of: ClassValue) -> Iterator[tuple[str, FoundGraph]]:
         """Read the methods that a class has of its bases, where it changes something that they may use."""
         bases = [base for base in of.order() if base.node is not of.node]
         held = {name: value for base in reversed(bases) for name, value in base.members.items()}
@@ -149,33 +140,29 @@ class Checker:
             if own or (of.node, method.node) in self.reader.called:
                 continue
             if of.frame and self._builds(method.node, (around := method.frame).file):
-                yield from self._shared(of, instances, method.node)
+                yield from self._shared(of, method.node)
                 scope = Frame(around.node, around.file, of.frame.name, around.parent)
-                yield from self._root(method.node, scope, instances[of.node])
+                yield from self._root(method.node, scope, self._instances[of.node])
 
-    def _shared(
-        self, of: ClassValue, instances: dict[ast.AST | None, InstanceValue], method: ast.AST
-    ) -> Iterator[tuple[str, FoundGraph]]:
+    def _shared(self, of: ClassValue, method: ast.AST) -> Iterator[tuple[str, FoundGraph]]:
         """Make the object that the methods of a class share, as one of them may find it."""
-        if of.node not in instances:
-            bound = instances[of.node] = self.reader.instance(of)
+        if of.node not in self._instances:
+            bound = self._instances[of.node] = InstanceValue(of, self.reader.trail)
             begin = of.find("__init__")
             bound.names |= {} if isinstance(begin, FunctionValue) else dict.fromkeys(of.fields(), UNKNOWN)
             if isinstance(begin, FunctionValue) and begin.node is not method:
                 yield from self._root(begin.node, begin.frame, bound)
                 self.reader.called.add(begin.node)
-        self.reader.forget(instances[of.node])
+        self._instances[of.node].blur(shared=True)
 
-    def _read(
-        self, node: Any, around: Frame, frame: Frame, instances: dict[ast.AST | None, InstanceValue]
-    ) -> Iterator[tuple[str, FoundGraph]]:
+    def _read(self, node: Any, around: Frame, frame: Frame) -> Iterator[tuple[str, FoundGraph]]:
         """Read a function that nothing else called; the methods of a class share one object."""
         scope, bound = self._living(around, frame), None
         if of := self.reader.classes.get(around.node):
-            yield from self._shared(of, instances, node)
-            bound = instances[around.node]
+            yield from self._shared(of, node)
+            bound = self._instances[around.node]
             scope = Frame(around.node, around.file, around.name, frame)
-        if node not in self.reader.called - self.reader.handed:
+        if node not in self.reader.called or node in self.reader.handed:
             yield from self._root(node, scope, bound)
 
     def _root(self, node: ast.AST, around: Frame, bound: Any) -> Iterator[tuple[str, FoundGraph]]:
@@ -218,8 +205,9 @@ class Checker:
             names.setdefault(returned.graph, (returned.compiled, prefix.rstrip(".") or str(returned.graph.place.line)))
         own = set(names)
         for graph in made:
-            if graph not in names and graph.frame is not frame:
-                names[graph] = (False, _name_where_made(graph))
+            if graph not in names and (at := graph.frame) is not frame:  # a function that was called
+                held = [name for name, value in at.names.items() if getattr(value, "graph", None) is graph]
+                names[graph] = (False, f"{at.name}.{held[-1] if held else graph.place.line}")
         inside = {node.graph for graph in made for node in graph.nodes.values()}
         bounded = {
             graph.origin for graph in made
@@ -277,10 +265,3 @@ def _names_of(frame: Frame) -> Iterator[tuple[str, Any]]:
         yield name, value
         if isinstance(value, InstanceValue):
             yield from ((f"{name}.{attribute}", held) for attribute, held in value.names.items())
-
-
-def _name_where_made(graph: FoundGraph) -> str:
-    """The name of a graph in the function that made it."""
-    frame: Frame = graph.frame
-    names = [name for name, value in frame.names.items() if isinstance(value, GraphValue) and value.graph is graph]
-    return f"{frame.name}.{names[-1] if names else graph.place.line}"

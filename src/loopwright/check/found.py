@@ -172,7 +172,8 @@ class FoundGraph:
 
     def parent_words(self) -> frozenset[str] | None:
         """Where Commands in it go in the graph around it; None: any node there."""
-        return reduce(either, (node.parent for node in self.nodes.values()), NOWHERE)
+        of_given = self.origin.parent_words() if self.origin else NOWHERE
+        return reduce(either, (node.parent for node in self.nodes.values()), of_given)
 
     def all_edges(self) -> list[tuple[Edge, Place]]:
         """Every way that control can pass, as `loopwright.engine.proof.read` would find it in the living graph."""

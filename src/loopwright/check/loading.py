@@ -176,12 +176,7 @@ def _tried(call: Callable[[], T], failure: str) -> T:
 
 
 def check_imported(target: str, read: Sequence[CheckedGraph] = (), allow_empty: bool = False) -> list[CheckedGraph]:
-    """Import what a target names and prove its graphs.
-
-    Args:
-        target: As for `load_graphs`.
-        read: What reading found in it, if it was read.
-        allow_empty: Whether a file whose import makes no graph is no error.
+    """Import what a target of `load_graphs` names and prove its graphs; `read` is what reading found in it.
 
     Raises:
         GraphError: If it cannot be imported or holds no such graph.

@@ -51,9 +51,9 @@ class SourceFile:
                 self.tree = ast.parse(self.text)
         except SyntaxError as error:
             python = f"Python {version_info.major}.{version_info.minor}"
-            raise GraphError(f"{self.at(error.lineno or 1)}: {error.msg}, as {python} reads it") from error
+            raise GraphError(f"{path}: line {error.lineno or 1}: {error.msg}, as {python} reads it") from error
         except (OSError, ValueError, RecursionError, MemoryError, TypeError, LookupError, AttributeError) as error:
-            raise GraphError(f"{path} cannot be read: {error or 'it is nested too deeply'}") from error
+            raise GraphError(f"{path} cannot be read: {str(error) or 'it is nested too deeply'}") from error
 
     def _python(self) -> str:
         with tokenize.open(self.path) as file:  # in the encoding that the file declares
@@ -78,11 +78,6 @@ class SourceFile:
                     plain = [""] * len(plain)
                 lines += plain
         return "\n".join([*lines, ""])
-
-    def at(self, line: int) -> str:
-        """A line as people find it: in a notebook, its cell, counted from 1, and the line there."""
-        line, cell = self.cell_of(line)
-        return f"{self.path}: line {line}" if cell is None else f"{self.path}: cell {cell}, line {line}"
 
     def cell_of(self, line: int) -> tuple[int, int | None]:
         """The line of the cell that a line is in, and which cell; the line itself where there are none."""

@@ -150,7 +150,7 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
 def _is_trusted(graph: FoundGraph) -> bool:
     """Whether a router or node declares where it goes, and not all that it returns could be read."""
     routers = [each for route in graph.routes if route.declared for each in route.functions]
-    unread = [each for each in routers if returned_words(each.node, each.values, each.fixed) is None]
+    unread = [each for each in routers if returned_words(each.helper) is None]
     return bool(unread) or any(node.declared and node.words is None for node in graph.nodes.values())
 
 
@@ -241,13 +241,7 @@ def suggested(
 ) -> dict[tuple[str, ...], str]:
     """One `Loop` for each node at which it goes round, with the first cycle that it bounds.
 
-    Args:
-        choices: Where it goes round.
-        cycles: The cycles that cross no bound.
-        edges: The edges, gates included.
-        name: The graph's name.
-        taken: The names of the loops that it has.
-        limits: Cycle -> the limit that its hand-written counter has.
+    `taken` are the names of the loops that the graph `name` has, `limits` those that hand-written counters have.
     """
     found, names = dict[tuple[str, ...], str](), {*taken}
     direct = {(edge.source, edge.target) for edge in edges if edge.kind != "handler"}

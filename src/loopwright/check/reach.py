@@ -35,12 +35,7 @@ class Jumps:
 
 
 class Reach:
-    """Which names lead to a ``Command`` for the graph around.
-
-    Args:
-        trees: The syntax of all files.
-        given: `given_in`, which keeps its answers.
-    """
+    """Which names lead to a ``Command`` for the graph around, in all files' trees; `given` is `given_in`, kept."""
 
     def __init__(self, trees: Sequence[ast.AST], given: Callable[[ast.AST], Mapping[str, list[ast.AST]]]) -> None:
         self._by_name: dict[str, Jumps] = defaultdict(Jumps)

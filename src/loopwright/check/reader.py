@@ -72,11 +72,7 @@ _OWN_DECORATORS = ("staticmethod", "classmethod", "property", "setter", "getter"
 
 
 class Reader(Calls):
-    """Reads the files of a project.
-
-    Args:
-        project: Where imports are looked for.
-    """
+    """Reads the files of a project."""
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
@@ -117,13 +113,7 @@ class Reader(Calls):
     def function(self, node: ast.AST, around: Frame, bound: Any = None) -> tuple[Frame, Any]:
         """Read a function whose arguments are unknown, or the part of a module that only its direct run reaches.
 
-        Args:
-            node: Its syntax.
-            around: The scope that it is in.
-            bound: The object whose method it is.
-
-        Returns:
-            Its names, and what it returns.
+        Its names, and what it returns; `around` is the scope that it is in, `bound` the object whose method it is.
         """
         frame = Frame(node, around.file, f"{around.name}.{getattr(node, 'name', '__main__')}".lstrip("."), around)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -139,12 +129,6 @@ class Reader(Calls):
         finally:
             self._owner = None
         return frame, returned
-
-    def forget(self, instance: InstanceValue) -> None:
-        """Take an object as any caller may find it: attributes that other methods may have changed are unknown."""
-        for name, value in [*instance.names.items()]:
-            if not isinstance(value, GraphValue | InstanceValue) and may_differ(instance, name, value):
-                instance.keep(name, unknown(value))
 
     # Statements
 
@@ -421,13 +405,13 @@ class Reader(Calls):
                 at = -1 if alias.asname else 0
                 frame.names[name] = found[at] or symbol(wholes[at])
             else:
-                frame.names[name] = self._imported(node, alias.name, frame)
+                frame.names[name] = self._imported(node, alias, frame)
 
-    def _imported(self, node: ast.ImportFrom, name: str, frame: Frame) -> Any:
-        module = node.module or ""
+    def _imported(self, node: ast.ImportFrom, alias: ast.alias, frame: Frame) -> Any:
+        module, name = node.module or "", alias.name
         inner = self._project_module(module, node.level, frame)
         if inner is not None and name in inner.names:
-            return inner.look_up(name) if node.names[0].asname else self._taken(inner, name)
+            return inner.look_up(name) if alias.asname else self._taken(inner, name)
         nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
         if nested is not None:
             return nested

@@ -15,10 +15,7 @@ from loopwright.errors import GraphError
 
 
 def one_graph(target: str) -> Any:
-    """Import the one graph that a target names.
-
-    Args:
-        target: ``MODULE:GRAPH`` or ``FILE.py:GRAPH``; a file alone, if it holds one graph.
+    """Import the one graph that ``MODULE:GRAPH`` or ``FILE.py:GRAPH`` names, or that a file holds.
 
     Raises:
         GraphError: If it names none, or several.
@@ -44,14 +41,7 @@ def write_certificate(target: str, file: Path) -> Certificate:
 
 
 def check_reviewed(target: str, file: Path) -> list[str]:
-    """Compare a graph with the certificate that was reviewed.
-
-    Args:
-        target: The graph as it is now.
-        file: The certificate.
-
-    Returns:
-        What got worse, a sentence each; empty if nothing did.
+    """Compare a graph as it is now with the certificate that was reviewed: what got worse, a sentence each.
 
     Raises:
         GraphError: If the file is no certificate, or the graph cannot be loaded.
@@ -70,13 +60,7 @@ def check_reviewed(target: str, file: Path) -> list[str]:
 
 
 def changes(reviewed: Certificate, now: Certificate, where: str = "") -> list[str]:
-    """What is worse than it was reviewed.
-
-    Args:
-        reviewed: The certificate that was reviewed.
-        now: That of the graph as it is now.
-        where: The graph's path in the one around it, with a slash at the end.
-    """
+    """What is worse than it was reviewed; `where` is the graph's path in the one around it, with a slash at the end."""
     known = {frozenset(cycle) for cycle in reviewed.unbounded_cycles}
     found = [
         f"the cycle {' -> '.join((*(where + node for node in cycle), where + cycle[0]))} is new, and nothing bounds it"

@@ -47,24 +47,24 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
         allow_empty: Whether a file without graphs is no error.
     """
     outcome = Outcome()
-    folders = [Path(target) for target in targets if os.path.isdir(target)]
-    checker = Checker([*folders, Path.cwd()])
-    files = [file for folder in folders for file in python_files(folder)]
+    inside = {target: [*python_files(Path(target))] for target in targets if os.path.isdir(target)}
+    checker = Checker([*map(Path, inside), Path.cwd()])
+    files = [file for its in inside.values() for file in its]
     checker.reader.told |= {whole(Path(each)) for each in (*files, *(split_target(one)[0] for one in targets))}
     for file in files:
         with suppress(GraphError):
             checker.project.open(file)  # what a file's functions return may be made in any other
     for target in dict.fromkeys(targets):
-        try:
-            found = _check(target, checker, import_them, outcome)
-        except Exception as error:
-            outcome.errors.append(_told(target, error))
-            continue
+        found = list[CheckedGraph]()
+        for place in map(str, inside.get(target, [target])):
+            try:
+                found += _check(place, checker, import_them, outcome, alone=target not in inside)
+            except Exception as error:
+                outcome.errors.append(_told(place, error))
         outcome.graphs += (graph for graph in found if graph not in outcome.graphs)
         if not found and not outcome.errors:
             outcome.empty.append(target)
-    alone = len(targets) == 1 and not folders and not allow_empty
-    if alone and outcome.empty:
+    if outcome.empty and len(targets) == 1 and not inside and not allow_empty:
         place = outcome.empty.pop()
         made = f"{place}:build_graph{'' if import_them else '; --import looks for graphs that other code makes'}"
         imported = place.endswith(".py") or not os.path.isfile(place)
@@ -80,13 +80,12 @@ def split_target(target: str) -> tuple[str, str]:
     return drive + place, name
 
 
-def _check(target: str, checker: Checker, import_them: bool | None, outcome: Outcome) -> list[CheckedGraph]:
-    if os.path.isdir(target):
-        files = python_files(Path(target))
-        return [graph for file in files for graph in _check_file(file, checker, import_them, outcome)]
+def _check(
+    target: str, checker: Checker, import_them: bool | None, outcome: Outcome, alone: bool
+) -> list[CheckedGraph]:
     place, name = split_target(target)
     if os.path.isfile(target):  # a script may have another ending
-        return _check_file(Path(target), checker, import_them, outcome, alone=True)
+        return _check_file(Path(target), checker, import_them, outcome, alone)
     if target.endswith((".py", NOTEBOOK)):
         raise GraphError(f"there is no file {Path(target)}")
     if import_them is False or place.endswith(NOTEBOOK):  # which nothing imports
@@ -117,22 +116,15 @@ def _untold(graph: CheckedGraph, exact: Sequence[CheckedGraph]) -> bool:
 def _check_file(
     path: Path, checker: Checker, import_them: bool | None, outcome: Outcome, alone: bool = False
 ) -> list[CheckedGraph]:
-    """Check a file; an error is noted in `outcome`, and the other files are checked all the same.
-
-    It is imported, too, if that is asked for and it has graphs; a file that was named `alone` without graphs as well.
-    """
+    """Check a file; it is imported, too, if that is asked for and it has graphs, or was named `alone`."""
     outcome.files += 1
-    try:
-        found = checker.check(path)
-        if import_them and (found or alone) and path.suffix == ".py":
-            from loopwright.check.loading import check_imported
-
-            exact = check_imported(str(path), found, allow_empty=True)
-            return exact + [graph for graph in found if _untold(graph, exact)] if exact else found
+    found = checker.check(path)
+    if not import_them or not (found or alone) or path.suffix != ".py":
         return found
-    except Exception as error:
-        outcome.errors.append(_told(path, error))
-    return []
+    from loopwright.check.loading import check_imported
+
+    exact = check_imported(str(path), found, allow_empty=True)
+    return exact + [graph for graph in found if _untold(graph, exact)] if exact else found
 
 
 def python_files(folder: Path) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from loopwright.check.found import END, START, FoundGraph
 from loopwright.engine.proof import changes, source
 from loopwright.engine.proof.changes import BEGUN, CHANGING, OWN
-from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, reassigned_inside
+from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, reassigned_inside, text_of
 
 if TYPE_CHECKING:
     from loopwright.check.project import Project
@@ -48,11 +48,6 @@ def symbol(dotted: str) -> Any:
     if top == "loopwright" and name in ("Loop", "add_node", "bounded"):
         return Symbol(f"loopwright.{name}")
     return Symbol(f"typing.{name}" if package in ("typing", "typing_extensions") else dotted)
-
-
-def text_of(value: Any) -> str | None:
-    """The value if it is a string of the program's, not the name of something."""
-    return str.__str__(value) if isinstance(value, str) and not isinstance(value, Symbol) else None
 
 
 @dataclass(eq=False, slots=True)
@@ -157,9 +152,14 @@ class FunctionValue:
         kept = (pair for pair in self.defaults if pair[0] not in filled and isinstance(pair[1], str | int))
         return replace(self, given=(*kept, *self.given))
 
-    def values(self, expression: ast.expr) -> Any:
-        """What `loopwright.engine.proof.source` finds around it."""
-        return _settled(self.around(expression))
+    @property
+    def helper(self) -> source.Helper:
+        """As `loopwright.engine.proof.source` reads it."""
+
+        def values(expression: ast.expr) -> Any:
+            return _settled(self.around(expression))
+
+        return source.Helper(self.node, values, self.fixed)
 
     def around(self, expression: ast.expr) -> Any:
         """The value of a name or attribute that it finds around it, as the reader knows it."""
@@ -175,17 +175,11 @@ class FunctionValue:
         called = "" if called in self.fixed else called
         return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
 
-    def graphs(self) -> Iterator[GraphValue]:
-        """The graphs that it names, which it may call."""
-        for node in source.every(self.node):
-            if isinstance(node, ast.Name | ast.Attribute) and isinstance(value := self.around(node), GraphValue):
-                yield value
-
 
 def _settled(value: Any) -> Any:
     match value:
         case FunctionValue(unread=False, given=()):
-            return source.Helper(value.node, value.values, value.fixed)
+            return value.helper
         case Made(of=of, options=options) if of in (COMMAND, source.SEND):
             goto = text_of(options.get("goto" if of == COMMAND else "node", value.given[0] if value.given else None))
             bare = "graph" not in options and "**" not in options
@@ -304,10 +298,10 @@ class InstanceValue:
         self.trail.append((self.names, name, self.names.get(name, UNSET)))
         self.names[name] = value
 
-    def blur(self) -> None:
-        """Take its attributes for unknown, but for graphs and other objects."""
+    def blur(self, *, shared: bool = False) -> None:
+        """Take its attributes for unknown, but for graphs and objects; if `shared`, those that other methods change."""
         for name, value in [*self.names.items()]:
-            if not isinstance(value, GraphValue | InstanceValue):
+            if not isinstance(value, GraphValue | InstanceValue) and (not shared or may_differ(self, name, value)):
                 self.keep(name, unknown(value))
 
 

@@ -86,16 +86,10 @@ async def _entered(
 
 
 def parse_spec(spec: str) -> tuple[Scheme, str]:
-    """Split and check a spec.
-
-    Args:
-        spec: As for `open_checkpointer`.
-
-    Returns:
-        The kind of saver, and its place: a path, or the whole address of a database.
+    """Split a spec of `open_checkpointer`: the kind of saver, and its place, a path or a database's whole address.
 
     Raises:
-        ConfigError: If `spec` names no known kind of saver.
+        ConfigError: If it names no known kind of saver.
     """
     scheme, colon, place = spec.strip().partition(":")
     if scheme in ("postgres", "postgresql") and place.startswith("//"):

@@ -31,18 +31,12 @@ def svg(topology: Topology) -> str:
 
 
 def png(topology: Topology) -> bytes:
-    """Draw a graph as PNG.
+    """Draw a graph as PNG, as `svg` draws it.
 
     The letters are those of the font that mermaidx brings; use `svg` for names in other scripts than it has.
 
-    Args:
-        topology: The graph. Loops are drawn as labelled arrows; gates and hidden nodes are not shown.
-
     Returns:
         The bytes of a PNG file, with two pixels of the picture for each pixel of the drawing.
-
-    Raises:
-        LoopwrightError: The package mermaidx is not installed.
     """
     return _drawn(topology).png(scale=2, background="white")
 

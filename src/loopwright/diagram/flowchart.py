@@ -86,14 +86,7 @@ def caption(node: str) -> str:
 
 
 def mermaid(topology: Topology) -> str:
-    """Write a graph as a Mermaid flowchart, top down.
-
-    Args:
-        topology: The graph.
-
-    Returns:
-        The text, with a newline at its end.
-    """
+    """Write a graph as a Mermaid flowchart, top down, with a newline at its end."""
     ids = _identifiers(shown_nodes(topology))
     boxed: set[str] = set()
 
@@ -212,14 +205,7 @@ def _escaped(text: str) -> str:
 
 
 def save_mermaid(topology: Topology, folder: Path) -> Path:
-    """Write a graph's diagram to ``graph_structure.mmd``.
-
-    Args:
-        topology: The graph.
-        folder: Where the file goes; made if it is missing.
-
-    Returns:
-        The file.
+    """Write a graph's diagram to ``graph_structure.mmd`` in a folder, which is made if it is missing; the file.
 
     Raises:
         ConfigError: If the folder cannot be written.

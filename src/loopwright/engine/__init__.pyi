@@ -9,7 +9,7 @@ from .nodes.runner import add_node as add_node
 from .loop import Backoff as Backoff, Loop as Loop, LoopMessages as LoopMessages, StateLimit as StateLimit
 from .budget.meter import record_usage as record_usage
 from .nodes.policy import GiveUp as GiveUp, NodePolicy as NodePolicy, Retry as Retry, usual_retries as usual_retries
-from .loop import Plateau as Plateau, Stall as Stall, contents as contents, normalised as normalised
+from .budget.patience import Plateau as Plateau, Stall as Stall, contents as contents, normalised as normalised
 from .proof.verify import verify as verify
 from .events.stream import (
     RunResult as RunResult,

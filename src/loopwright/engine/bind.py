@@ -1,7 +1,7 @@
 """Puts gates into a graph that we did not write, and leaves the original untouched.
 
-Only a copy of the builder changes: the loop's edges go to the gate instead of the target, and the gate goes on. Where a
-node jumps with a Command, the wrapper of `loopwright.engine.jumps` sends the jump through the gate.
+Only a copy of the builder changes: the loop's fixed edges go to the gate instead of the target, and the gate goes on.
+Where a node jumps with a Command or a router chooses, the wrapper of `loopwright.engine.jumps` sends it to the gate.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
-from langchain_core.runnables import Runnable, RunnablePassthrough
+from langchain_core.runnables import RunnablePassthrough
 from langgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
 from langgraph.channels.base import BaseChannel
 from langgraph.constants import TAG_HIDDEN
@@ -25,34 +25,34 @@ from loopwright.engine.budget.meter import check_budgets
 from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.gate import DISPATCHER, ENGINE_NODES, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways
-from loopwright.engine.ledger import LEDGER, STOP_REASON, StopReason
+from loopwright.engine.ledger import HIDDEN, LEDGER, STOP_REASON, StopReason
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import check_fan_out, crossed
-from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
+from loopwright.engine.proof.read import Builder, Sender, read_destinations
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
 
 
 class BoundBuilder(Builder):
     """A copy of a builder with gates in it; made by `bind`, never by hand."""
 
-    loops: tuple[Loop, ...]
+    loops: tuple[Loop, ...] = ()
     """The loops whose gates it holds."""
-    budget: Budget | None
+    budget: Budget | None = None
     """What a run may spend."""
     fan_out: Mapping[str, int]
     """Node -> the most tasks that one run of a router or node may send to it."""
-    destinations: Mapping[Sender, Behaviour] | None
+    destinations: Mapping[Sender, Behaviour] | None = None
     """Where the nodes and routers go, read before the gates came in."""
     gated: dict[str, dict[str, Loop]]
     """Node -> target of a loop -> the loop through whose gate the node's jump goes."""
-    crossed: frozenset[tuple[str, str]]
+    crossed: frozenset[tuple[str, str]] = frozenset()
     """Source and target of the loops' edges that a ``Send`` may cross."""
-    noted: frozenset[str]
+    noted: frozenset[str] = frozenset()
     """The loops of which it is noted who asks, and for what."""
-    held: bool
+    held: bool = False
     """Whether `bounded` holds its nodes and routers, while they run, to what the proof knows of them."""
-    reports: bool
+    reports: bool = False
     """Whether a bound can be reached, in this graph or in one inside it, so that the state has a ``stop_reason``."""
     hidden: dict[str, BaseChannel[Any, Any, Any]]
     """The channels that only the compiled graph has: LangGraph lets no node write there, and shows them nowhere."""
@@ -79,17 +79,9 @@ def bind(
     *,
     reports: bool = False,
 ) -> BoundBuilder:
-    """Copy a builder and put a gate into every loop.
+    """Copy a builder, which is not changed, and put a gate into every loop; the copy is ready to compile.
 
-    Args:
-        builder: The graph before compilation; not changed.
-        loops: The declarations.
-        budget: What a run may spend.
-        fan_out: Node -> the most tasks that one run of a router or node may send to it.
-        reports: Whether a graph inside it can reach a bound, so that its state has a ``stop_reason`` in any case.
-
-    Returns:
-        The copy, ready to compile.
+    The arguments are kept in it: see `BoundBuilder`. With `reports`, its state has a ``stop_reason`` in any case.
 
     Raises:
         LoopDeclarationError: If a loop names an unknown node, state key or scope, an edge that is not there, or shares
@@ -113,15 +105,18 @@ def bind(
     # Where a LangChain agent goes, its routers have read by then.
     fleeting = [key for key, channel in bound.channels.items() if key != "jump_to" and _is_fleeting(channel)]
     adds_messages = not isinstance(bound.channels.get(MESSAGES), LastValue)
+    # A dict's subclass is not among the kinds of class that LangGraph's annotation lists; it takes it all the same.
+    schema: Any = GateState
     for loop in bound.loops:
         targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
-        gate = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting, adds_messages)
+        gate: Any = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting, adds_messages)
         # Before a target that waits for all branches, their requests are one: the gate waits with it.
-        _add_node(bound, loop.gate, gate, targets, defer=bound.nodes[loop.target].defer)
+        bound.add_node(loop.gate, gate, input_schema=schema, destinations=targets, defer=bound.nodes[loop.target].defer)
         for source in loop.sources:
             bound.gated.setdefault(source, {})[loop.target] = loop
             _redirect(bound, loop, source)
-    _add_node(bound, DISPATCHER, RunnablePassthrough(), (budget.exhausted or END,) if budget else ())
+    ends = (budget.exhausted or END,) if budget else ()
+    bound.add_node(DISPATCHER, RunnablePassthrough(), input_schema=schema, destinations=ends)
     return bound
 
 
@@ -151,14 +146,6 @@ def _ways(bound: BoundBuilder, node: str, sender: str, known: frozenset[str] | N
     return Ways(node, sender, known, gates, sent, sends, crossed, noted)
 
 
-def _add_node(
-    bound: BoundBuilder, name: str, node: Runnable[Any, Any], destinations: tuple[str, ...] = (), *, defer: bool = False
-) -> None:
-    # A dict's subclass is not among the kinds of class that LangGraph's annotation lists; it takes it all the same.
-    schema: Any = GateState
-    bound.add_node(name, node, input_schema=schema, destinations=destinations, defer=defer)
-
-
 def copy_builder(builder: Builder) -> BoundBuilder:
     """A copy of a builder that can be changed without changing the original; it has no loops yet."""
     bound = BoundBuilder.__new__(BoundBuilder)
@@ -171,13 +158,9 @@ def copy_builder(builder: Builder) -> BoundBuilder:
     bound.managed = dict(builder.managed)
     bound.schemas = {schema: dict(channels) for schema, channels in builder.schemas.items()}
     bound.compiled = False
-    bound.loops, bound.budget, bound.fan_out, bound.gated = (), None, {}, {}
-    bound.reports = bound.held = False
-    bound.crossed, bound.noted = frozenset(), frozenset()
-    bound.hidden = {}
+    bound.fan_out, bound.gated, bound.hidden, bound.held = {}, {}, {}, False
     _settle_defaults(bound)
-    bound.destinations = None
-    bound.destinations = read_destinations(bound if vars(builder).get("destinations") is None else builder)
+    bound.destinations = read_destinations(bound)
     return bound
 
 
@@ -223,21 +206,16 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
 
 
 def watch_routers(bound: BoundBuilder) -> None:
-    """Put the wrapper around every router of a builder that is about to be compiled.
-
-    Args:
-        bound: The builder; it is changed.
-    """
+    """Put the wrapper around every router of a builder that is about to be compiled; the builder is changed."""
     known = read_destinations(bound)
     for source, branches in bound.branches.items():
         gates = bound.gated.get(source, {})
-        meant = {loop.gate: target for target, loop in gates.items()}
         for name, branch in branches.items():
             does = known[source, name]
             targets = None if does.jumps is None else does.jumps | gates.keys()
             ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, does.sends)
-            labels = {word: meant.get(end, end) for word, end in (branch.ends or {}).items()}
-            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels=labels))
+            # The wrapper says where its words lead, gates among them, so LangGraph has no path map to translate by.
+            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels=branch.ends or {}), ends=None)
 
 
 # Names
@@ -302,8 +280,8 @@ def _viewer(builder: Builder) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def _add_channels(bound: BoundBuilder) -> None:
-    if LEDGER in bound.channels:
-        raise LoopDeclarationError(LEDGER, f"the state key {LEDGER!r} is reserved; is the graph bounded twice?")
+    for key in sorted(HIDDEN & bound.channels.keys()):
+        raise LoopDeclarationError(key, f"the state key {key!r} is reserved; is the graph bounded twice?")
     for loop in bound.loops:
         if loop.counter and loop.counter_by == "engine":
             bound.channels[loop.counter] = ledger.Latest(int, loop.counter)
@@ -348,9 +326,11 @@ def _is_fleeting(channel: Any) -> bool:
 
 
 def _redirect(bound: BoundBuilder, loop: Loop, source: str) -> None:
-    """Send every edge of the source that enters the loop's target to its gate instead."""
-    kinds = (_redirect_edges, _redirect_branches, _redirect_commands)
-    if not any([redirect(bound, loop, source) for redirect in kinds]):
+    """Send the source's fixed edges into the loop's target to its gate; what jumps there is sent there as it runs."""
+    known, routers = read_destinations(bound), bound.branches.get(source, {})
+    # A router without a path map may return the name of any node.
+    jumps = [known[source].jumps, *(known[source, name].jumps if it.ends else None for name, it in routers.items())]
+    if not _redirect_edges(bound, loop, source) and not any(to is None or loop.target in to for to in jumps):
         raise LoopDeclarationError(
             loop.name,
             f"there is no edge {source} -> {loop.target}. A node that jumps with Command must declare it: "
@@ -376,34 +356,3 @@ def _redirect_edges(bound: BoundBuilder, loop: Loop, source: str) -> bool:
         bound.waiting_edges.add((starts, loop.gate))
     # The other sources of the same join find it moved already.
     return found or any(source in starts and end == loop.gate for starts, end in bound.waiting_edges)
-
-
-def _redirect_branches(bound: BoundBuilder, loop: Loop, source: str) -> bool:
-    found = False
-    for name, branch in bound.branches.get(source, {}).items():
-        # A router without a path map returns the names of nodes: those that its source shows, else any.
-        does = read_destinations(bound)[source, name]
-        asked = {other.target for other in bound.loops if source in other.sources}
-        shown = None if does.jumps is None else does.jumps | asked
-        ends = branch.ends or {node: node for node in anywhere_in(bound) if shown is None or node in shown}
-        if loop.target not in ends.values() and loop.target not in does.sent:
-            continue
-        found = True
-        moved = {label: loop.gate if end == loop.target else end for label, end in ends.items()}
-        if loop.target in {target for _source, target in bound.crossed}:
-            moved[loop.gate] = loop.gate  # where the wrapper of the router sends what waits
-        bound.branches[source][name] = branch._replace(ends=moved)
-    return found
-
-
-def _redirect_commands(bound: BoundBuilder, loop: Loop, source: str) -> bool:
-    """Show where a jump of the source into the target goes; the wrapper of the node sends it there."""
-    known = read_destinations(bound)[source].jumps
-    if known is not None and loop.target not in known:
-        return False
-    spec = bound.nodes[source]
-    if isinstance(spec.ends, dict):
-        spec.ends = {loop.gate if end == loop.target else end: label for end, label in spec.ends.items()}
-    elif spec.ends:
-        spec.ends = tuple(loop.gate if end == loop.target else end for end in spec.ends)
-    return True

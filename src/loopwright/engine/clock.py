@@ -14,11 +14,7 @@ now, sleep, asleep = time.perf_counter, time.sleep, asyncio.sleep
 
 @contextmanager
 def use_clock(clock: Any) -> Generator[None]:
-    """Replace the engine's clock, in all threads, and restore the former one at the end.
-
-    Args:
-        clock: Has the three names above, as `loopwright.testing.ManualClock` does.
-    """
+    """Replace the engine's clock, in all threads, by one with these three names, and restore the former at the end."""
     # Names of this module, for all threads: a context variable would not reach those that were started before.
     global now, sleep, asleep
     before = now, sleep, asleep

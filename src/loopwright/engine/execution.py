@@ -24,7 +24,8 @@ from langgraph.types import Command, StateUpdate
 
 from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
-from loopwright.engine.budget.meter import Meter, allowance, meter_around, price_of
+from loopwright.engine.budget.meter import Meter, allowance, meter_around, prices_of
+from loopwright.engine.events.last_values import LastValues
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show, with_handlers
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.langgraph_private import LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK, ensure_config
@@ -40,15 +41,7 @@ logger = logging.getLogger("loopwright.loops")
 
 
 class Course:
-    """What is asked of LangGraph in one run, and what is known of it so far.
-
-    Args:
-        graph: The graph.
-        input: The input, a ``Command``, or None to go on from a checkpoint.
-        config: The run's configuration.
-        options: The other arguments of LangGraph's ``stream``.
-        asynchronous: Whether it runs in an event loop.
-    """
+    """What is asked of LangGraph in one run, as it is of `BoundedGraph.stream`, and what is known of it so far."""
 
     def __init__(
         self,
@@ -82,8 +75,10 @@ class Course:
 
     @cached_property
     def last(self) -> LastValues:
-        """What the stream told last, for a run that somebody looks after."""
-        return LastValues(self.graph, self.options, self.place.get("configurable", {}).get("checkpoint_ns"))
+        """What the stream told last, for a run that somebody looks after; LangGraph names each chunk's mode for it."""
+        told = LastValues(self.graph, self.options, self.place.get("configurable", {}).get("checkpoint_ns"))
+        self.options["stream_mode"] = told.modes
+        return told
 
     # Before
 
@@ -136,7 +131,7 @@ class Course:
             self.options["durability"] = "async"  # of a graph inside that is drained, nothing is kept at its exit
         kept = graph.metered and self.saver is not None and self._durability != "exit"
         note = self._note if kept else None
-        price, spent = price_of(graph.loops, graph.budget), self._spent_before(saved)
+        price, spent = next(iter(prices_of(graph.loops, graph.budget)), None), self._spent_before(saved)
         caller = self.options.get("control") or langgraph_private.control_around(self.config)
         self.meter = Meter(graph.budget, price, spent, note, caller, outer, shared)
         self.config = {**self.config, "callbacks": with_handlers(callbacks, self.meter)}
@@ -211,11 +206,6 @@ class Course:
         return self.options.get("durability") or self._here.get(langgraph_private.DURABILITY)
 
     # After
-
-    @property
-    def refused_a_call(self) -> bool:
-        """Whether a model call was refused, and the node that wanted it went on as if nothing were."""
-        return self.meter is not None and self.meter.refused_a_call
 
     def ending(self, error: Exception | None) -> list[list[StateUpdate]]:
         """What to write, update by update, when the run ends before its time; it may go on with its fallback then.
@@ -346,83 +336,3 @@ def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig
     if own is None or (given is not None and not (TASK in here and given > own)):
         return {**config, "configurable": {key: value for key, value in here.items() if key != LIMIT_AROUND}}
     return {**config, RECURSION_LIMIT: own, "configurable": {**here, LIMIT_AROUND: around or set_for_it or 0}}
-
-
-class LastValues:
-    """Follows a stream, so that a run that is cut short can still end with its last values.
-
-    Args:
-        graph: The graph.
-        options: The other arguments of LangGraph's ``stream``.
-        namespace: Where a graph inside a task runs; its own chunks are told to be from there, as those of the second
-            graph that a task calls are told to be from ``1`` below it.
-    """
-
-    def __init__(self, graph: BoundedGraph, options: Mapping[str, Any], namespace: str | None) -> None:
-        self._space = tuple(namespace.split("|")) if namespace else ()
-        self._depth = len(self._space)
-        modes = options["stream_mode"]
-        self._modes: list[str] = [modes] if isinstance(modes, str) else list(modes)
-        # LangGraph names the mode of a chunk to who asks with a list, and to no other.
-        self._single = not isinstance(modes, list)
-        self._whole = graph.stream_channels_asis
-        self._keys = options.get("output_keys") or self._whole
-        self._subgraphs = bool(options.get("subgraphs"))
-        self._v2 = options.get("version") == "v2"
-        self.values: Any = None if isinstance(self._keys, str) else {}
-
-    def keep(self, state: Any) -> None:
-        """Take a whole state: what the caller is shown of it."""
-        if self._keys == self._whole:
-            self.values = state
-        elif isinstance(self._keys, str):
-            self.values = state.get(self._keys)
-        else:
-            self.values = {key: state[key] for key in self._keys if key in state}
-
-    def see(self, chunk: Any) -> None:
-        """Take a chunk of the stream."""
-        if self._v2:
-            mode, space, payload = chunk["type"], chunk["ns"], chunk["data"]
-        else:
-            parts: tuple[Any, ...] = (chunk,) if self._single and not self._subgraphs else chunk
-            payload = parts[-1]
-            mode = self._mode_of(payload) if self._single else parts[-2]
-            space = parts[0] if self._subgraphs else self._space
-        if not all(part.isdigit() for part in space[self._depth :]):
-            return  # of a graph inside
-        self._space = space
-        if mode == "values":
-            if not isinstance(payload, dict) and not isinstance(self._keys, str):  # version 2: of the user's class
-                payload = {key: getattr(payload, key) for key in self._keys if hasattr(payload, key)}
-            self.values = payload
-
-    def _mode_of(self, payload: Any) -> str:
-        """The mode of a chunk that does not name it. No node is called as a state key: LangGraph refuses that."""
-        if len(self._modes) == 1:
-            return self._modes[0]
-        if isinstance(self._keys, str):  # a state of one value, which no update is
-            return "values" if "values" in self._modes and not isinstance(payload, dict) else ""
-        shows_state = isinstance(payload, dict) and payload.keys() <= {*self._keys, STOP_REASON}
-        return "values" if "values" in self._modes and shows_state else ""
-
-    def closing(self, stop: StopReason) -> Iterator[Any]:
-        """The last chunks of a run that ends with what it has."""
-        payloads: dict[str, Any] = {"updates": {stop["loop"]: {STOP_REASON: stop}}}
-        if not isinstance(self._keys, str):
-            payloads["values"] = {**self.values, STOP_REASON: stop}
-        elif self.values is not None:  # the value of the one key that the caller asked for
-            payloads["values"] = self.values
-        yield from self.chunks(payloads)
-
-    def chunks(self, payloads: Mapping[str, Any]) -> Iterator[Any]:
-        """Chunks by stream mode, of those that the caller asked for and in the shape that he asked for."""
-        for mode in self._modes:
-            if mode not in payloads:
-                continue
-            if self._v2:
-                more = {"interrupts": ()} if mode == "values" else {}
-                yield {"type": mode, "ns": self._space, "data": payloads[mode], **more}
-                continue
-            parts = [*([self._space] if self._subgraphs else []), *([] if self._single else [mode]), payloads[mode]]
-            yield parts[0] if len(parts) == 1 else tuple(parts)

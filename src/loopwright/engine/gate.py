@@ -89,7 +89,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         """The answer, why the pass is wanted, and the seconds to wait before it."""
         loop = self.loop
         view = self.view(state) if self._looks else state
-        around = current_meter()  # where nothing is counted in this graph, that of a run around it
+        around = current_meter.get()  # where nothing is counted in this graph, that of a run around it
         meter = around if self.metered else None
         ledger = state.get(LEDGER) or {}
         entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
@@ -196,20 +196,6 @@ def tell(
     loop: Loop, verdict: Verdict, reason: str, *, goto: list[str], step: int, asked: list[str], waited: float = 0.0
 ) -> None:
     """Log a decision and emit its event."""
-    _log(loop, verdict, reason, asked)
-    # A plain dict: it is made for every pass, and checked by whoever reads it.
-    emit({"type": "loop", "at": datetime.now(UTC).isoformat(), "loop": loop.name, "decision": verdict.decision,
-          "spent": verdict.spend["spent"], "limit": verdict.spend["limit"], "reason": reason, "goto": goto,
-          "step": step, "waited": waited, "why": verdict.why, "sources": asked})  # fmt: skip
-
-
-def _words(loop: Loop, verdict: Verdict, reason: str, source: str | None = None) -> dict[str, Any]:
-    limit, spent = _figures(loop, verdict, source)
-    return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spent, "limit": limit,
-            "why": verdict.why, "wanted": f"; wanted: {reason}" if reason else ""}  # fmt: skip
-
-
-def _log(loop: Loop, verdict: Verdict, reason: str, asked: list[str]) -> None:
     messages, spend = loop.messages, verdict.spend
     if "asked" in spend and spend["spent"] + spend["refused"] == 1:  # said once, at the first request
         logger.warning(
@@ -225,3 +211,13 @@ def _log(loop: Loop, verdict: Verdict, reason: str, asked: list[str]) -> None:
         words = _words(loop, verdict, reason)
         for line in messages.granted:
             logger.info(line.format(**words))
+    # A plain dict: it is made for every pass, and checked by whoever reads it.
+    emit({"type": "loop", "at": datetime.now(UTC).isoformat(), "loop": loop.name, "decision": verdict.decision,
+          "spent": spend["spent"], "limit": spend["limit"], "reason": reason, "goto": goto, "step": step,
+          "waited": waited, "why": verdict.why, "sources": asked})  # fmt: skip
+
+
+def _words(loop: Loop, verdict: Verdict, reason: str, source: str | None = None) -> dict[str, Any]:
+    limit, spent = _figures(loop, verdict, source)
+    return {"loop": loop.name, "reason": reason, "target": loop.target, "spent": spent, "limit": limit,
+            "why": verdict.why, "wanted": f"; wanted: {reason}" if reason else ""}  # fmt: skip

@@ -52,12 +52,7 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return as_bounded(self, update or {})
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """LangGraph's own drawing of the graph as it was given, without gates; `loopwright.diagram` draws its loops.
-
-        Args:
-            config: As for LangGraph's ``get_graph``.
-            xray: As for LangGraph's ``get_graph``.
-        """
+        """LangGraph's own drawing of the graph as it was given, without gates; `loopwright.diagram` draws its loops."""
         return self.given.get_graph(config, xray=xray)
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
@@ -88,17 +83,12 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         course = Course(self, input, config, kwargs)
         saver, begun_at = course.saver, course.begun_at
         course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
-        followed = course.is_followed
+        see = course.last.see if course.is_followed else None
         while True:
             chunks = reduce(following, course.contexts(), super().stream(course.input, course.config, **course.options))
             try:
-                if followed:
-                    for chunk in chunks:
-                        course.last.see(chunk)
-                        yield chunk
-                else:
-                    yield from chunks
-                if not course.refused_a_call:
+                yield from map(see, chunks) if see else chunks
+                if not (course.meter and course.meter.refused_a_call):  # else its node went on as if nothing were
                     return
                 updates = course.ending(None)
             except Exception as error:
@@ -117,17 +107,15 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         course = Course(self, input, config, kwargs, asynchronous=True)
         saver, begun_at = course.saver, course.begun_at
         course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
-        followed = course.is_followed
+        see = course.last.see if course.is_followed else None
         while True:
             chunks = super().astream(course.input, course.config, **course.options)
             chunks = reduce(afollowing, course.contexts(), chunks)
             try:
                 async with closing(chunks) as stream:
                     async for chunk in stream:
-                        if followed:
-                            course.last.see(chunk)
-                        yield chunk
-                if not course.refused_a_call:
+                        yield see(chunk) if see else chunk
+                if not (course.meter and course.meter.refused_a_call):
                     return
                 updates = course.ending(None)
             except Exception as error:

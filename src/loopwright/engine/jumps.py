@@ -64,13 +64,7 @@ class Ways:
     """For an error handler, the node that failed: a resumed run tries it again, which is an attempt and no jump."""
 
     def check(self, gotos: Sequence[Any]) -> None:
-        """Refuse what the proof did not count with.
-
-        Raises:
-            UndeclaredJumpError: For a node that is not known.
-            UndeclaredFanOutError: For more Sends than declared.
-            LoopDeclarationError: For a Send across a loop's edge, where passes cannot be counted.
-        """
+        """Refuse what the proof did not count with: an unknown node, too many Sends, or a Send across a loop's edge."""
         for goto in gotos:
             target = _name(goto)
             if isinstance(goto, Send) and target in self.gates and target not in self.crossed:
@@ -188,25 +182,23 @@ class WatchedNode(Runnable[Any, Any]):
 
 @dataclass(eq=False, repr=False)
 class WatchedRouter(WatchedNode):
-    """A router whose answer is looked at: words, which its path map may translate."""
+    """A router whose answer is looked at: words, which are translated by its path map."""
 
     labels: Mapping[Any, str] = field(default_factory=dict[Any, str])
-    """Its words -> the nodes that they stand for, where they differ."""
+    """Its path map: its words -> the nodes that they stand for; empty where they are the nodes' names."""
 
     def _leave(self, result: Any, config: RunnableConfig | None) -> Any:
-        plain = isinstance(result, str) and not self.ways.noted
-        if plain and self.labels.get(result, result) in (self.ways.known or ()):
-            return result  # most routers say one word: they pay for two look-ups
+        if isinstance(result, str) and not self.ways.noted:
+            target = self.labels.get(result, "") if self.labels else result
+            if target in (self.ways.known or ()):  # most routers say one word: they pay for three look-ups
+                return self.ways.gates[target].gate if target in self.ways.gates else target
         words: Sequence[Any] = result if isinstance(result, list | tuple) else (result,)
-        gotos = [word if isinstance(word, Send) else self.labels.get(word, word) for word in words]
-        self.ways.check(gotos)
-        _, waiting = self.ways.through(gotos)
+        self.ways.check([word if isinstance(word, Send) else self.labels.get(word, word) for word in words])
+        # A word that is not in the path map is a KeyError, as it is LangGraph's.
+        gotos = [word if isinstance(word, Send) or not self.labels else self.labels[word] for word in words]
+        ways, waiting = self.ways.through(gotos)
         write_beside(config, {REQUESTS: waiting} if waiting else {})
-        sent = {id(goto): goto.node for goto in gotos if isinstance(goto, Send) and goto.node in self.ways.gates}
-        if not sent:
-            return result  # a word's label leads to the gate by itself
-        kept = [word for word, goto in zip(words, gotos, strict=True) if id(goto) not in sent]
-        return [*kept, *(self.ways.gates[target].gate for target in dict.fromkeys(sent.values()))]
+        return ways
 
 
 def _changed(command: Command[Any], **changes: Any) -> Command[Any]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph._internal import _constants as keys
 from langgraph._internal._config import ensure_config as ensure_config  # what LangGraph makes of a run's configuration
 from langgraph._internal._config import merge_configs as merge_configs  # LangChain's own takes a limit of 25 for none
 from langgraph._internal._config import recast_checkpoint_ns
@@ -25,27 +26,19 @@ from langgraph.pregel._call import identifier
 from langgraph.runtime import RunControl
 from langgraph.types import Command, Send
 
-LENT_SAVER = "__pregel_checkpointer"
-"""The key of a run's ``configurable`` that holds the saver which a graph lends to the graphs inside it. By it a run
-without a saver is lent one in memory, so that it can go on with its fallback."""
+LENT_SAVER, DURABILITY = keys.CONFIG_KEY_CHECKPOINTER, keys.CONFIG_KEY_DURABILITY
+"""The keys of a run's ``configurable`` by which a graph lends its saver to the graphs inside it and says when it saves.
+By the first, a run without a saver is lent one in memory, so that it can go on with its fallback."""
 
-DURABILITY = "__pregel_durability"
-"""The key by which the graphs inside a graph inherit when it saves."""
-
-RESUMING = "__pregel_resuming"
-"""The key that says to a graph inside another one that it goes on from its checkpoint, whatever its input is."""
-
-TASK = "__pregel_task_id"
-"""The key that names the task inside of which a graph runs; there is none for a graph that runs by itself."""
-
-SCRATCHPAD = "__pregel_scratchpad"
-"""The key of what LangGraph keeps for one task; it counts the graphs that the task calls."""
+TASK, SCRATCHPAD, RESUMING = keys.CONFIG_KEY_TASK_ID, keys.CONFIG_KEY_SCRATCHPAD, keys.CONFIG_KEY_RESUMING
+"""The keys of the task inside of which a graph runs (none for one that runs by itself), of what is kept for that task,
+which counts the graphs that it calls, and of whether one inside goes on from its checkpoint, whatever its input is."""
 
 ERROR_HANDLER = "__error_handler__"
 """How the names of error handlers begin; one runs in a namespace below that of the node that failed."""
 
-SENT = "__pregel_push"
-"""What triggers a task that a ``Send`` made."""
+SENT, _TASKS = keys.PUSH, keys.TASKS
+"""What triggers a task that a ``Send`` made, and the channel of what was sent."""
 
 AHEAD = "branch:to:"
 """How the channels begin that start a node, named behind it, in the next superstep."""
@@ -127,18 +120,18 @@ def begin_ids_after(checkpoint: str) -> None:
 
 def control_around(config: RunnableConfig) -> RunControl | None:
     """By what the run around a graph inside a task is asked to end; LangGraph hands it on."""
-    return getattr(config.get("configurable", {}).get("__pregel_runtime"), "control", None)
+    return getattr(config.get("configurable", {}).get(keys.CONFIG_KEY_RUNTIME), "control", None)
 
 
 def write_beside(config: RunnableConfig | None, update: Mapping[str, Any]) -> None:
     """Write to channels for the node that runs, beside what it or its router returns; in no stream and no schema."""
     if update:
-        (config or {}).get("configurable", {})["__pregel_send"]([*update.items()])
+        (config or {}).get("configurable", {})[keys.CONFIG_KEY_SEND]([*update.items()])
 
 
 def read(config: RunnableConfig, channels: list[str]) -> dict[str, Any]:
     """What channels held when the superstep began; those that are empty are left out."""
-    return config.get("configurable", {})["__pregel_read"](channels)
+    return config.get("configurable", {})[keys.CONFIG_KEY_READ](channels)
 
 
 def obey(command: Command[Any], config: RunnableConfig) -> Command[Any]:
@@ -148,11 +141,8 @@ def obey(command: Command[Any], config: RunnableConfig) -> Command[Any]:
     """
     goto: Any = command.goto
     ahead = [(_TASKS, each) if isinstance(each, Send) else (f"{AHEAD}{each}", None) for each in goto if each != END]
-    config.get("configurable", {})["__pregel_send"]([*cast("dict[str, Any]", command.update).items(), *ahead])
-    return _OBEYED
-
-
-_OBEYED: Command[Any] = Command()
+    config.get("configurable", {})[keys.CONFIG_KEY_SEND]([*cast("dict[str, Any]", command.update).items(), *ahead])
+    return Command()
 
 
 def _add_writer(compiled: Compiled, node: str, place: int, act: Callable[..., Any]) -> None:
@@ -206,9 +196,6 @@ def run_bare(compiled: Compiled, node: str) -> None:
     _add_writer(compiled, node, 1, repeat)
     vars(compiled.nodes[node])["node"] = compiled.nodes[node].bound
 
-
-_TASKS = "__pregel_tasks"
-"""The channel of what was sent with ``Send``."""
 
 ROOT = "__root__"
 """The one channel of a state without keys, such as ``StateGraph(list)``."""

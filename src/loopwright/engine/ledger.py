@@ -70,12 +70,7 @@ class StopReason(TypedDict):
 
 
 def merge_ledger(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Reduce two ledgers: a count never falls, unless a new run starts.
-
-    Args:
-        old: The ledger so far.
-        new: One gate's entry, or the entry that begins a new ledger.
-    """
+    """Reduce two ledgers, the new one a gate's entry or one that begins a run: no count falls, unless a run begins."""
     if new.get(OF_THE_RUN, {}).get("since", -1) > old.get(OF_THE_RUN, {}).get("since", -1):
         return dict(new)
     merged = dict(old)
@@ -146,11 +141,7 @@ def fresh_books(
 ) -> dict[str, Any]:
     """What a new input writes beside itself: new ledgers, no stop reason, visible counters and histories at zero.
 
-    Args:
-        loops: The graph's loops.
-        channels: The graph's channels.
-        structure: The hash of the graph's structure, by which a resume knows the graph again.
-        config: The configuration of the input's task, or of the update that stands for it.
+    The configuration is that of the input's task, or of the update that stands for it.
     """
     since = read(config, [LEDGER]).get(LEDGER, {}).get(OF_THE_RUN, {}).get("since", -1) + 1
     books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": since}}, STOP_REASON: NO_STOP}

@@ -6,17 +6,12 @@ the diagram's label, the proof) is derived from it. Nothing here touches LangGra
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, NotRequired, Protocol, TypedDict, cast
-
-from pydantic import BaseModel
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast
 
 from loopwright.engine.budget.budget import Budget, Overspent, Spent, overspent, since
+from loopwright.engine.budget.patience import StallRule
 from loopwright.errors import LoopDeclarationError
 
 END = "__end__"
@@ -34,115 +29,6 @@ def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-class Look(NamedTuple):
-    """What a rule found."""
-
-    stalled: bool
-    """Whether there was no progress."""
-    notes: list[Any]
-    """What to remember if the pass is granted, in plain JSON."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stall:
-    """No progress is when something comes again that should have changed, for example the plan or the query."""
-
-    key: Callable[[Any], Any]
-    """Reads from the state what must change from one request to the next; compared by content."""
-    name: str = "same content"
-    """What the event and the stop reason call it, for example ``"same plan"``."""
-    remembers: int = 3
-    """With how many of the last granted requests it is compared; with one alone, A, B, A, B would go on."""
-
-    def look(self, state: Any, notes: list[Any]) -> Look:
-        """Compare with the earlier requests.
-
-        Args:
-            state: The graph's state.
-            notes: The rule's notes so far.
-        """
-        note = fingerprint(self.key(state))
-        return Look(note in notes, [*notes, note][-self.remembers :])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plateau:
-    """No progress is when a score has not improved by `epsilon` for so many passes."""
-
-    key: Callable[[Any], float | None]
-    """Reads the score from the state, higher is better; None when there is none yet, which is no evidence."""
-    epsilon: float = 0.0
-    """By how much a score must exceed the best one before it to count as better."""
-    passes: int = 2
-    """How many passes in a row may go by without a better score."""
-    name: str = "score does not improve"
-    """What the event and the stop reason call it."""
-
-    def look(self, state: Any, notes: list[Any]) -> Look:
-        """Compare with the best score so far.
-
-        Args:
-            state: The graph's state.
-            notes: The best score and how many passes ago it was; empty at first.
-        """
-        score = self.key(state)
-        if score is None or score != score:  # NaN is no evidence either
-            return Look(False, notes)
-        if not notes or score > notes[0] + self.epsilon:
-            return Look(False, [float(score), 0])
-        best, ago = notes
-        return Look(ago + 1 >= self.passes, [best, ago + 1])
-
-
-def normalised(text: str) -> str:
-    """A text without what does not change its meaning as a query: case, width, punctuation, spaces.
-
-    >>> normalised("  What is RAG? ") == normalised("what is rag")
-    True
-    """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.findall(r"\w+", folded))
-
-
-def contents(items: Iterable[Any]) -> list[str]:
-    """The fingerprints of items in an order of their own: the same evidence in another order is the same evidence."""
-    return sorted({fingerprint(item) for item in items})
-
-
-def fingerprint(value: Any) -> str:
-    """A hash of a value's content: equal content gives equal hashes in every process.
-
-    Args:
-        value: Anything that JSON or pydantic can write; the rest goes by its ``repr``.
-    """
-    try:
-        text = json.dumps(value, sort_keys=True, default=_plain)
-    except (TypeError, ValueError):  # keys that JSON cannot write or sort, or a value that holds itself
-        text = repr(value)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if isinstance(value, set | frozenset):
-        return sorted(cast("set[object]", value), key=repr)
-    return repr(value)
-
-
-class StallRule(Protocol):
-    """A rule that notices a lack of progress: `Stall`, `Plateau`, or any frozen object with these two."""
-
-    @property
-    def name(self) -> str:
-        """What the event and the stop reason call it."""
-        ...
-
-    def look(self, state: Any, notes: list[Any]) -> Look:
-        """Judge the state by the notes of the granted requests before, and say what to note."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateLimit:
     """A limit that comes from the state, under a ceiling that nobody can lift."""
@@ -157,9 +43,6 @@ class StateLimit:
 
     def asked(self, state: Mapping[str, Any]) -> int:
         """The limit that this state asks for, which may be more than the ceiling.
-
-        Args:
-            state: The graph's state.
 
         Raises:
             ValueError: If the key holds something that is not a whole number from 0 up.
@@ -425,20 +308,17 @@ def decide(
         loop: The declaration.
         state: The state as a mapping, for the limit's key.
         view: The state as the graph's own schema, for the stall rules.
-        ledger: What every loop has spent so far in this run.
+        ledger: What every loop has spent so far in this run; the verdict has the loop's new entry.
         spent: What the run has spent so far on models, for a loop with a budget.
         asked: The sources that ask, for a loop with limits by source.
-
-    Returns:
-        The decision, and the loop's new entry in the ledger.
 
     Raises:
         LoopDeclarationError: If the state holds a limit that is not a whole number.
     """
-    outer = 0 if loop.scope == RUN else _total(ledger.get(loop.scope))
+    outer = 0 if loop.scope == RUN else ledger.get(loop.scope, {}).get("total", 0)
     entry = ledger.get(loop.name)
     if entry is None or entry.get("pass_of", 0) != outer:
-        entry = begun(loop, state, spent, total=_total(entry), pass_of=outer)
+        entry = begun(loop, state, spent, total=entry.get("total", 0) if entry else 0, pass_of=outer)
     if entry["limit"] > loop.ceiling:
         # The limit is frozen, but a run that goes on under a declaration with a lower one keeps to that, and says so.
         entry = cast("Spend", {**entry, "limit": loop.ceiling})
@@ -450,7 +330,7 @@ def decide(
         return Verdict("exhausted", refused(entry), source=asked[0])
     if loop.budget and (lacking := overspent(loop.budget.limits, since(spent or {}, entry.get("began", {})))):
         return Verdict("over_budget", refused(entry), overspent=lacking)
-    granted = cast("Spend", {**entry, "spent": entry["spent"] + 1, "total": _total(entry) + 1})
+    granted = cast("Spend", {**entry, "spent": entry["spent"] + 1, "total": entry.get("total", 0) + 1})
     if loop.source_limits:
         granted["by_source"] = {**passes, **{source: passes.get(source, 0) + 1 for source in entitled}}
     if loop.stall_rules:
@@ -486,7 +366,3 @@ def begun(
 def refused(entry: Spend) -> Spend:
     """A loop's entry in the ledger after one more refused request."""
     return cast("Spend", {**entry, "refused": entry["refused"] + 1})
-
-
-def _total(entry: Spend | None) -> int:
-    return entry.get("total", 0) if entry else 0

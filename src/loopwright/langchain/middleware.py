@@ -34,10 +34,11 @@ except ImportError as missing:
 
 from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, current_meter
+from loopwright.engine.budget.patience import StallRule
 from loopwright.engine.events.reasons import wanted, warning
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
-from loopwright.engine.loop import END, Loop, Spend, StallRule, StateLimit, begun, decide, is_count
+from loopwright.engine.loop import END, Loop, Spend, StateLimit, begun, decide, is_count
 from loopwright.engine.proof.choice import loop_name
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import close_tool_calls, say_what_is_missing
@@ -212,7 +213,7 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         if budget is None:
             yield None
             return
-        meter = Meter(None, budget.price, (state.get(BOOKS) or {}).get("spent", {}), outer=current_meter())
+        meter = Meter(None, budget.price, (state.get(BOOKS) or {}).get("spent", {}), outer=current_meter.get())
         with meter.in_force()():
             yield meter
 

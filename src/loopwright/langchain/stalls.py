@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 
-from loopwright.engine.loop import Look, StallRule, fingerprint, is_count
+from loopwright.engine.budget.patience import Look, StallRule, fingerprint
+from loopwright.engine.loop import is_count
 from loopwright.errors import GraphError
 
 

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -27,9 +28,9 @@ from loopwright.config import EngineConfig
 from loopwright.diagram import save_mermaid
 from loopwright.engine import BoundedGraph, Loop, bounded
 from loopwright.engine.langgraph_private import change_result
-from loopwright.engine.nodes.runner import Guarded, enable_debug_log
+from loopwright.engine.nodes.runner import Guarded
 from loopwright.engine.proof.fingerprint import FORCE
-from loopwright.errors import CheckpointError, InputError, unknown_name_message
+from loopwright.errors import CheckpointError, ConfigError, InputError, unknown_name_message
 from loopwright.models import ModelRegistry, PriceTable, PromptLibrary, UsageRecorder
 from loopwright.models.prices import kept_prices
 from loopwright.workflows.sections import WorkflowConfig
@@ -37,6 +38,9 @@ from loopwright.workflows.sections import WorkflowConfig
 T = TypeVar("T")
 C = TypeVar("C", bound=WorkflowConfig)
 logger = logging.getLogger("loopwright.runs")
+
+DEBUG_LOG = "graph_debug.log"
+"""The file of the debug log: what every node saw, did and took."""
 
 usage_of_the_run: ContextVar[UsageRecorder | None] = ContextVar("loopwright_usage_of_the_run", default=None)
 """Where the model calls of this run are counted, apart from those of runs at the same time."""
@@ -265,6 +269,34 @@ def configured(graph: BoundedGraph, config: EngineConfig) -> BoundedGraph:
     if config.langgraph.save_graph_visualization:
         save_mermaid(graph.topology(), config.langgraph.log_dir)
     return graph
+
+
+def enable_debug_log(folder: Path) -> Path:
+    """Write everything that Loopwright logs, down to DEBUG, to ``graph_debug.log``; calling it again changes nothing.
+
+    Args:
+        folder: Where the file goes; made if it is missing.
+
+    Returns:
+        The file.
+
+    Raises:
+        ConfigError: If the folder cannot be written.
+    """
+    path = (folder / DEBUG_LOG).absolute()
+    root = logging.getLogger("loopwright")
+    if any(isinstance(handler, logging.FileHandler) and handler.baseFilename == str(path) for handler in root.handlers):
+        return path
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot write the debug log {path}: {error.strerror}; set langgraph.log_dir") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root.addHandler(handler)
+    # Other handlers keep their own levels; the console's is the command line's business.
+    root.setLevel(logging.DEBUG)
+    return path
 
 
 def _known_keys(said: str, kind: str, known: Collection[str]) -> Callable[[Any], Any]:

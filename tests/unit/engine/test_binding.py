@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.budget.budget import Budget
+from loopwright.engine.ledger import HIDDEN
 from loopwright.engine.loop import Backoff, Loop, LoopMessages, StateLimit
 from loopwright.errors import GraphError, LoopDeclarationError
 
@@ -96,6 +97,13 @@ def test_loops_that_share_what_only_one_may_have_are_refused(other: dict[str, An
 def test_a_graph_is_not_bounded_twice(again: dict[str, Any]) -> None:
     with pytest.raises(GraphError, match="is it bounded twice"):
         bounded(bounded(routed(), [loop()]), **again)
+
+
+@pytest.mark.parametrize("key", sorted(HIDDEN))
+def test_the_engine_s_own_channels_are_no_state_keys(key: str) -> None:
+    schema: Any = TypedDict("Taken", {"log": list[str], key: Any})
+    with pytest.raises(LoopDeclarationError, match=f"the state key '{key}' is reserved"):
+        bounded(routed(schema), [loop()])
 
 
 @pytest.mark.parametrize("thing", ["agent.py", None, 3])

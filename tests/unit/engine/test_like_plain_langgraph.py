@@ -2,8 +2,7 @@
 
 import operator
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, TypedDict
 
 import numpy as np
@@ -15,10 +14,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy, Command, RetryPolicy
 
+from loopwright.engine import clock
 from loopwright.engine.bounds import bounded
 from loopwright.engine.budget.budget import Budget
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.errors import GraphError, UndeclaredJumpError
+from loopwright.testing.clocks import ManualClock
 
 
 class State(TypedDict, total=False):
@@ -45,8 +46,14 @@ def rounds(times: int) -> Any:
 
 
 def slow(_: Any) -> dict[str, Any]:
-    time.sleep(0.15)
+    clock.sleep(0.15)
     return {"log": ["work"]}
+
+
+@pytest.fixture(autouse=True)
+def moved() -> Iterator[None]:
+    with ManualClock():
+        yield
 
 
 def test_a_fallback_of_a_graph_inside_sees_what_the_graph_wrote() -> None:

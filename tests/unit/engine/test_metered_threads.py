@@ -77,7 +77,7 @@ def asking(model: ScriptedChatModel, way: str, calls: int) -> StateGraph[Any]:
     def work(_state: State, config: RunnableConfig) -> State:
         for _ in range(calls):
             WAYS[way](model, config)
-        meter = current_meter()
+        meter = current_meter.get()
         assert meter is not None
         spent = meter.total()
         return {"log": [f"{spent['model_calls']:g} calls, {spent['tokens']:g} tokens"]}
@@ -108,7 +108,7 @@ def test_a_call_that_an_inner_budget_refuses_is_not_charged_to_the_outer_one(way
 
     def work(state: State, config: RunnableConfig) -> State:
         inner.invoke({"log": []}, config)
-        meter = current_meter()
+        meter = current_meter.get()
         assert meter is not None
         spent.append(meter.total()["model_calls"])
         return {}

@@ -14,6 +14,7 @@ from loopwright.engine.bounds import bounded
 from loopwright.engine.events.schema import (
     LoopDecided,
     NodeFinished,
+    NodeGaveUp,
     NodeStarted,
     RunEvent,
     RunFailed,
@@ -132,6 +133,7 @@ def test_runs_inside_a_node_are_told_like_any_other(texts: bool) -> None:
 
     def twice(_state: State) -> None:
         found.extend(run(inner, {"log": []}, texts=texts) for _ in range(2))
+        assert NodeGaveUp(node="from", kind="", message="an old log", goto="").tasks == []
 
     graph("START-twice", twice=twice).compile().invoke({"log": []})
     for result in found:
@@ -139,6 +141,8 @@ def test_runs_inside_a_node_are_told_like_any_other(texts: bool) -> None:
         assert result.state["log"] == ["a word", "check"] * 2
         said = [(event.node, event.text) for event in result.events if event.type == "text"]
         assert said == [("work", "a word")] * 2 * texts
+    outer = bounded(graph("START-agent", agent=app(checkpointer=True)), checkpointer=InMemorySaver())
+    assert "loop" not in {event.type for event in run(outer, {"log": []}, thread_id="t").events}
 
 
 def test_a_visit_whose_result_was_known_is_told_to_its_end_and_is_no_part_of_the_path() -> None:

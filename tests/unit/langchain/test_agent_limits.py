@@ -40,7 +40,7 @@ MODEL, TOOLS, OURS = (
 
 
 def own_limits(builder: Any) -> dict[str, int]:
-    return agent_limits.own_limits(builder, ((edge.source, edge.target) for edge in read_topology(builder).edges))
+    return agent_limits.own_limits(builder, read_topology(builder).ways(granted=True))
 
 
 def search(query: str) -> str:

@@ -56,9 +56,7 @@ def test_two_subagents_that_never_end_and_a_main_agent_that_never_ends(asynchron
         checkpointer=InMemorySaver(),
         name="chief",
     )
-    assert own_limits(agent.builder, [(edge.source, edge.target) for edge in read_topology(agent).edges]) == {
-        "LoopMiddleware.before_model": 4
-    }
+    assert own_limits(agent.builder, read_topology(agent).ways(granted=True)) == {"LoopMiddleware.before_model": 4}
     config: Any = {"configurable": {"thread_id": "one"}, "recursion_limit": 300}
     for turns in (1, 2):
         final = asyncio.run(agent.ainvoke(ASK, config)) if asynchronous else agent.invoke(ASK, config)

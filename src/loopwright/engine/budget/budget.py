@@ -39,14 +39,7 @@ class Usage:
 
     @classmethod
     def of(cls, message: BaseMessage) -> Usage:
-        """Read the usage of one reply.
-
-        Args:
-            message: The reply; without ``usage_metadata`` it is one call with unknown tokens.
-
-        Returns:
-            The usage of one call.
-        """
+        """The usage of one reply; without ``usage_metadata`` it is one call with unknown tokens."""
         metadata = message.usage_metadata if isinstance(message, AIMessage) else None
         if metadata is None:
             return cls(calls=1, unmetered_calls=1)
@@ -125,11 +118,7 @@ class Budget:
         return {resource: limit for resource, limit in given.items() if limit is not None}
 
     def limits_before_fallback(self, end: str) -> dict[str, float]:
-        """Resource -> how much of it the run may spend before its fallback is entered.
-
-        Args:
-            end: What `exhausted` is where there is no fallback.
-        """
+        """Resource -> how much of it the run may spend before its fallback is entered; where that is `end`, all."""
         if self.exhausted in (None, end):
             return self.limits
         kept = {resource: limit * self.reserve for resource, limit in self.limits.items()}
@@ -138,12 +127,9 @@ class Budget:
         return {resource: limit - kept[resource] for resource, limit in self.limits.items()}
 
     def limits_of_fallback(self, spent: Mapping[str, float]) -> dict[str, float]:
-        """Resource -> how much the run may have spent when its fallback ends.
+        """Resource -> how much the run may have spent, by the notes of `at_closing`, when its fallback ends.
 
         What was kept for the fallback is there for it also where calls in flight went over; model calls never do.
-
-        Args:
-            spent: What was spent, with the notes of `at_closing`.
         """
         limits = self.limits
         for resource in limits.keys() - {"model_calls"}:

@@ -245,7 +245,7 @@ class Meter(BaseCallbackHandler):
         known = (kwargs.get("metadata") or {}).get("ls_model_name") or (serialized or {}).get("name")
         model, prompt_tokens = str(known or "unknown"), sum(len(prompt) for prompt in prompts) // 4
         # That of the innermost run must agree before those around it count.
-        inner = _meter.get()
+        inner = current_meter.get()
         meters = [*(inner if inner is not None and self in inner.around() else self).around()]
         with _counting:  # one lock for all: of two calls at once that ask for the last one, only one is sent
             new = [meter for meter in meters if run_id not in meter._in_flight]
@@ -313,7 +313,7 @@ class Meter(BaseCallbackHandler):
     def in_force(self) -> Callable[[], AbstractContextManager[None]]:
         """What a run's stream is followed within: this meter counts from now on what its chunks take."""
         self._began = clock.now()
-        return partial(holding, _meter, self)
+        return partial(holding, current_meter, self)
 
 
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
@@ -326,28 +326,24 @@ _counting = threading.Lock()
 # LangChain warns of each callback that raises, and a meter that does so refuses a call.
 logging.getLogger("langchain_core.callbacks.manager").addFilter(lambda said: "Error in Meter." not in said.getMessage())
 
-_meter: ContextVar[Meter | None] = ContextVar("loopwright_meter", default=None)
-register_configure_hook(_meter, inheritable=False)
+current_meter: ContextVar[Meter | None] = ContextVar("loopwright_meter", default=None)
+"""The meter of the run that this code is a part of."""
+register_configure_hook(current_meter, inheritable=False)
 
 allowance: ContextVar[Allowance | None] = ContextVar("loopwright_allowance", default=None)
 """What the runs that are begun in this context share with others."""
 
 
-def current_meter() -> Meter | None:
-    """The meter of the run that this code is a part of."""
-    return _meter.get()
-
-
 def meter_around(callbacks: Callbacks) -> Meter | None:
     """The meter of the run inside of which a graph is called: by the context, or by the config that it is given."""
-    if (meter := _meter.get()) is not None:
+    if (meter := current_meter.get()) is not None:
         return meter
     return next((handler for handler in reversed(handlers_of(callbacks)) if isinstance(handler, Meter)), None)
 
 
 def spending(config: RunnableConfig | None) -> dict[str, Any]:
     """What the run has spent so far, to be written together with a node's result."""
-    meter = _meter.get()
+    meter = current_meter.get()
     if meter is None:
         return {}
     spent = meter.total()
@@ -365,7 +361,7 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
         usage: What was used.
         model: The model, for its price.
     """
-    meter = _meter.get()
+    meter = current_meter.get()
     if meter is None:
         return
     meter.add(usage, model)
@@ -377,22 +373,14 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
 
 
 def check_budgets(builder: StateGraph[Any, Any, Any, Any], loops: Sequence[Loop], budget: Budget | None) -> None:
-    """Refuse budgets that do not fit the graph or each other.
-
-    Raises:
-        GraphError: It names the culprit.
-    """
+    """Refuse budgets that do not fit the graph or each other, and name the culprit: a `GraphError`."""
     if budget and budget.exhausted not in (None, END, *builder.nodes):
         known = [*builder.nodes, END]
         raise GraphError(f"the run's Budget: {unknown_name_message('node', str(budget.exhausted), known)}")
-    if len({id(price) for price in _prices(loops, budget)}) > 1:
+    if len({id(price) for price in prices_of(loops, budget)}) > 1:
         raise GraphError("the budgets of one graph have different prices; give all of them the same price table")
 
 
-def price_of(loops: Sequence[Loop], budget: Budget | None) -> PriceTable | None:
-    """The price table that a graph's budgets share, if there is one."""
-    return next(iter(_prices(loops, budget)), None)
-
-
-def _prices(loops: Sequence[Loop], budget: Budget | None) -> list[PriceTable]:
+def prices_of(loops: Sequence[Loop], budget: Budget | None) -> list[PriceTable]:
+    """The price tables of a graph's budgets, which share one, if they have any."""
     return [one.price for one in (budget, *(loop.budget for loop in loops)) if one and one.price]

@@ -27,14 +27,9 @@ LISTED = 3
 
 
 def wanted(state: Any, changed: Iterable[str] = ()) -> str:
-    """What the pass was wanted for: the tools that the model asked for last, else the keys that changed.
+    """What the pass was wanted for: the tools that the model asked for last, else the keys that changed, if any.
 
-    Args:
-        state: The graph's state, a mapping or an object with attributes.
-        changed: The state keys that changed since the loop's last pass, if that is known.
-
-    Returns:
-        One line, without secrets; empty where nothing is known.
+    The state is a mapping or an object with attributes. One line, without secrets; empty where nothing is known.
     """
     held = state.get(MESSAGES) if isinstance(state, Mapping) else getattr(state, MESSAGES, None)
     asked = _last_calls(held) if isinstance(held, list | tuple) else []
@@ -67,11 +62,7 @@ def warning(left: int) -> str:
 
 
 def call_text(call: Mapping[str, Any]) -> str:
-    """A tool call as code, on one line, shortened, and without what looks like a secret by its name.
-
-    Args:
-        call: A mapping with ``name`` and ``args``, as LangChain's messages hold them.
-    """
+    """A tool call, as LangChain's messages hold it, as code: one line, shortened, without what looks like a secret."""
     given = redacted(call.get("args") or {})
     shown = ", ".join(f"{name}={value!r}" for name, value in given.items()) if isinstance(given, dict) else repr(given)
     return shorten(f"{call.get('name')}({shown})")

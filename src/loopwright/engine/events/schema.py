@@ -35,6 +35,20 @@ class _Event(BaseModel):
     """When it happened, UTC."""
 
 
+def tasks_of(namespace: str = "", nameless: bool = False) -> list[str]:
+    """The ``task_id`` of each visit that a checkpoint namespace, by default this code's, is within; outermost first."""
+    namespace = namespace or (var_child_runnable_config.get() or {}).get("configurable", {}).get("checkpoint_ns", "")
+    # A task's second graph is ``1``; a visit around one with ``checkpointer=True`` has no name but its node's.
+    parts = [part.partition(":") for part in namespace.split("|") if part and not part.isdigit()]
+    return [task for node, _, task in parts if (task or nameless) and not node.startswith(ERROR_HANDLER)]
+
+
+class _InVisit(_Event):
+    tasks: list[str] = Field(default_factory=list[str])
+    """The ``task_id`` of each visit that it happened in, outermost first; empty where that is not known, as in logs of
+    earlier versions."""
+
+
 class RunStarted(_Event):
     """A run began or was resumed."""
 
@@ -84,7 +98,7 @@ class NodeFinished(_Event):
     written with the event."""
 
 
-class NodeRetried(_Event):
+class NodeRetried(_InVisit):
     """An attempt of a node failed and another one follows."""
 
     type: Literal["node_retried"] = "node_retried"
@@ -106,7 +120,7 @@ class NodeRetried(_Event):
     """Seconds that the server asked to wait, or None if it did not."""
 
 
-class NodeGaveUp(_Event):
+class NodeGaveUp(_InVisit):
     """A node failed for good, and the run goes on without its result."""
 
     type: Literal["node_gave_up"] = "node_gave_up"
@@ -120,7 +134,7 @@ class NodeGaveUp(_Event):
     """Where control goes instead."""
 
 
-class ModelFellBack(_Event):
+class ModelFellBack(_InVisit):
     """A chat model failed for good, and the next one of its fallbacks takes its place."""
 
     type: Literal["model_fell_back"] = "model_fell_back"
@@ -138,14 +152,14 @@ class ModelFellBack(_Event):
     """The exception's message, truncated and without keys."""
 
 
-class TextStreamed(_Event):
+class TextStreamed(_InVisit):
     """A node wrote a piece of text that people may read as it comes."""
 
     type: Literal["text"] = "text"
     node: str
     """The node's name."""
     text: str
-    """The piece; all pieces of one visit together are the whole."""
+    """The piece; all pieces of one visit, which ``tasks`` tells apart, together are the whole."""
 
 
 class LoopDecided(_Event):
@@ -174,6 +188,8 @@ class LoopDecided(_Event):
     """The sources that asked; all that could, where the loop does not tell them apart."""
     within: str = ""
     """The ``task_id`` of the visit around it, where it is of a graph inside a node; ``step`` is of that graph then."""
+    kept: bool = False
+    """Whether it was read from what is kept of a run that was cut off, so that no gate decides it again."""
 
 
 class BudgetSpent(_Event):
@@ -221,7 +237,7 @@ class ModelMessage(BaseModel):
     """Its text; parts that are no text, such as images, in words."""
 
 
-class ModelCalled(_Event):
+class ModelCalled(_InVisit):
     """A chat model was asked."""
 
     type: Literal["model_called"] = "model_called"
@@ -251,7 +267,7 @@ class ModelCalled(_Event):
     """The version of that prompt; None if it is not kept (a draft)."""
 
 
-class Told(_Event):
+class Told(_InVisit):
     """What people are told while a run goes on."""
 
     type: Literal["told"] = "told"
@@ -314,11 +330,11 @@ class Listener:
 
     def __init__(self) -> None:
         self._heard: deque[Mapping[str, Any]] = deque()
-        self._depth = _depth()
+        self._depth = len(tasks_of(nameless=True))
 
     def hear(self, event: Mapping[str, Any], *, of_node: bool) -> None:
         """Keep an event that a node tells, or the graph around the nodes."""
-        if _depth() - of_node == self._depth:
+        if len(tasks_of(nameless=True)) - of_node == self._depth:
             self._heard.append(event)
 
     def told(self) -> Iterator[Mapping[str, Any]]:
@@ -333,20 +349,13 @@ listener: ContextVar[Listener | None] = ContextVar("loopwright_listener", defaul
 
 def emit(event: Mapping[str, Any]) -> None:
     """Tell an event, in plain JSON; outside of a graph nobody hears it."""
+    event = {**event, "tasks": tasks_of()} if event.get("tasks") == [] else event
     if (heard_by := listener.get()) is not None:
         heard_by.hear(event, of_node=True)
     show(event, var_child_runnable_config.get())
     runtime: Any = get_runtime() if "configurable" in (var_child_runnable_config.get() or {}) else None
     if runtime is not None:
         runtime.stream_writer(event)
-
-
-def _depth() -> int:
-    """In how many tasks this code is: 0 outside of any graph."""
-    namespace = (var_child_runnable_config.get() or {}).get("configurable", {}).get("checkpoint_ns", "")
-    # The second graph that one task calls is ``1`` below it.
-    parts = [part for part in namespace.split("|") if part and not part.isdigit()]
-    return sum(not part.startswith(ERROR_HANDLER) for part in parts)
 
 
 # Observing every run

@@ -165,7 +165,8 @@ class _Watch:
             modes.append("messages")
         # Models inside graphs that are nodes are heard only where these graphs are streamed, too.
         self.options |= {"stream_mode": modes, "subgraphs": self._texts}
-        self._pieces: dict[str, str] = {}
+        self._pieces: dict[tuple[str, ...], str] = {}
+        """Node of this graph and the visits inside of which a model writes -> what is not told yet."""
         self.listener = schema.Listener()
         self.listening = partial(holding, schema.listener, self.listener)
         self.values: dict[str, Any] = {}
@@ -181,8 +182,9 @@ class _Watch:
 
     def heard(self) -> Iterator[RunEvent]:
         for event in map(schema.run_event.validate_python, self.listener.told()):
-            if isinstance(event, schema.NodeRetried | schema.NodeGaveUp):  # what the failed attempt wrote is void
-                self._pieces.pop(event.node, None)
+            if isinstance(event, schema.NodeRetried | schema.NodeGaveUp) and event.tasks:  # what it wrote is void
+                void = (event.node, *event.tasks)
+                self._pieces = {key: text for key, text in self._pieces.items() if key[: len(void)] != void}
             yield event
 
     def events(self, chunk: tuple[Any, ...]) -> Iterator[RunEvent]:
@@ -194,7 +196,9 @@ class _Watch:
         yield from self._rest()
         space: tuple[str, ...] = chunk[0] if self._texts else ()
         self._own = len(space) if self._own is None else self._own
-        around = self._around(space)  # what a graph inside a node does is told with the node's path before every name
+        inside = mode == "custom" and schema.is_told(payload) and payload["type"] == "node_gave_up"  # the failed visit
+        around = self._around(space[:-1] if inside else space)
+        # What a graph inside a node does is told with the node's path before every name
         place, within = "".join(f"{node}/" for node, _ in around), around[-1][1] if around else ""
         if mode == "tasks" and "triggers" in payload:
             yield self._began_visit(payload, place, within)
@@ -223,7 +227,9 @@ class _Watch:
         elif mode == "values" and not place:
             self.values = _keyed(payload)
         elif mode == "checkpoints" and not place:
-            yield _saved(payload)
+            here, kept = payload["config"]["configurable"]["checkpoint_id"], _keyed(payload["values"] or {})
+            step = payload["metadata"].get("step", -1)
+            yield schema.StateSaved(step=step, checkpoint_id=here, next=[*payload["next"]], values=kept)
 
     def _around(self, space: Sequence[str]) -> list[tuple[str, str]]:
         """The nodes, and their visits, inside of which a graph of this namespace is; none of the run's own graph."""
@@ -233,15 +239,18 @@ class _Watch:
     def _written(self, message: Any, metadata: dict[str, Any]) -> Iterator[RunEvent]:
         if not isinstance(message, AIMessageChunk) or not message.text:
             return
-        node = self._around(metadata["langgraph_checkpoint_ns"].split("|"))[0][0]
-        self._pieces[node] = self._pieces.get(node, "") + message.text
-        if len(self._pieces[node]) >= _PIECE:
-            yield schema.TextStreamed(node=node, text=self._pieces.pop(node))
+        space = metadata["langgraph_checkpoint_ns"]
+        key = (self._around(space.split("|"))[0][0], *schema.tasks_of(space))
+        self._pieces[key] = self._pieces.get(key, "") + message.text
+        if len(self._pieces[key]) >= _PIECE:
+            yield self._piece(key)
 
     def _rest(self) -> Iterator[RunEvent]:
-        while self._pieces:
-            node, text = self._pieces.popitem()
-            yield schema.TextStreamed(node=node, text=text)
+        for key in [*self._pieces]:
+            yield self._piece(key)
+
+    def _piece(self, key: tuple[str, ...]) -> RunEvent:
+        return schema.TextStreamed(node=key[0], text=self._pieces.pop(key), tasks=[*key[1:]])
 
     def _began_visit(self, task: dict[str, Any], place: str, within: str) -> RunEvent:
         node = self._node = place + task["name"]
@@ -292,12 +301,3 @@ def _placed(event: RunEvent, place: str, within: str) -> RunEvent:
 def _keyed(values: Any) -> dict[str, Any]:
     """A state, or what is written to one, by key; where it has no keys under the name of its one channel."""
     return cast("dict[str, Any]", values) if isinstance(values, dict) else {} if values is None else {ROOT: values}
-
-
-def _saved(checkpoint: dict[str, Any]) -> RunEvent:
-    return schema.StateSaved(
-        step=checkpoint["metadata"].get("step", -1),
-        checkpoint_id=checkpoint["config"]["configurable"]["checkpoint_id"],
-        next=[*checkpoint["next"]],
-        values=_keyed(checkpoint["values"] or {}),
-    )

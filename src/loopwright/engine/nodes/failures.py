@@ -80,20 +80,12 @@ def status_code(error: BaseException) -> int | None:
     return next((code for holder, name in holders if _is_status(code := getattr(holder, name, None))), None)
 
 
-def retry_after(error: BaseException, now: float | None = None) -> float | None:
-    """How long a server asks to wait before the next attempt.
+def retry_after(error: BaseException) -> float | None:
+    """How many seconds a server asks to wait before the next attempt; None if it says nothing that can be read.
 
     Read are ``retry-after-ms`` and ``retry-after`` (seconds or an HTTP date).
-
-    Args:
-        error: Any exception.
-        now: The present, in seconds since 1970; by default the clock's.
-
-    Returns:
-        Seconds; None if the server says nothing that can be read.
     """
-    present = time.time() if now is None else now
-    waits = (_asked(headers, present) for link in _chain(error) if (headers := _headers(link)))
+    waits = (_asked(headers) for link in _chain(error) if (headers := _headers(link)))
     return next((wait for wait in waits if wait is not None), None)
 
 
@@ -144,16 +136,12 @@ def _headers(error: BaseException) -> dict[str, str]:
     return {str(name).lower(): str(value).strip() for name, value in items}
 
 
-def _asked(headers: Mapping[str, str], now: float) -> float | None:
+def _asked(headers: Mapping[str, str]) -> float | None:
     asked = headers.get("retry-after", "")
     for text, in_a_second in ((headers.get("retry-after-ms", ""), 1000), (asked, 1)):
-        if (number := _number(text)) is not None:
-            return number / in_a_second
+        if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text, re.ASCII):
+            return float(text) / in_a_second
     try:
-        return max(0.0, parsedate_to_datetime(asked).timestamp() - now)
+        return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _number(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text, re.ASCII) else None

@@ -204,12 +204,7 @@ class Granted:
 
 
 class Visit:
-    """The retries of one visit of a node.
-
-    Args:
-        policy: How the node is run.
-        outer: The visit of the node inside which this one runs; it sees the errors that this one lets pass.
-    """
+    """The retries of one visit of a node; the visit around it, `outer`, sees the errors that this one lets pass."""
 
     def __init__(self, policy: NodePolicy, outer: Visit | None = None) -> None:
         self._rules = policy.rules
@@ -243,12 +238,9 @@ current_visit: ContextVar[Visit | None] = ContextVar("loopwright_visit", default
 
 
 def will_retry(error: BaseException) -> bool:
-    """Whether the node that runs this code is tried again after a wait, should it let the error pass.
+    """Whether the node that runs this code is tried again after a wait, should it let the error pass; outside, never.
 
     Who has another way out, such as a second model, takes it only when this says no.
-
-    Returns:
-        False outside of a node, too.
     """
     visit = current_visit.get()
     return visit is not None and visit.grants(error)

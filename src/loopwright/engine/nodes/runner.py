@@ -12,7 +12,6 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -26,13 +25,10 @@ from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit, holdi
 from loopwright.engine.nodes.policy import Granted, NodePolicy, TryAgain, Visit, cause_of, current_visit, objection
 from loopwright.engine.nodes.redact import snapshot
 from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
-from loopwright.errors import ConfigError, NodeFailed, NodeTimeout
+from loopwright.errors import NodeFailed, NodeTimeout
 
 logger = logging.getLogger("loopwright.nodes")
 debug_logger = logging.getLogger("loopwright.debug")
-
-DEBUG_LOG = "graph_debug.log"
-"""The file of the debug log: what every node saw, did and took."""
 
 
 def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: NodePolicy, **options: Any) -> None:
@@ -67,13 +63,6 @@ def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: 
         handler.metadata = {"loopwright_max_seconds": 0, "loopwright_max_model_calls": 0, "loopwright_again": name}
 
 
-def error_text(error: NodeFailed, remark: str = "") -> str:
-    """A node's failure as the state's ``error`` says it: node, kind, message, attempt."""
-    cause = cause_of(error)
-    message = f"no result within {error.seconds:g} s" if isinstance(error, NodeTimeout) else str(cause)
-    return f"{error.node}: {type(cause).__name__}: {_with(message, remark)} (attempt {error.attempt})"
-
-
 def _with(message: str, remark: str) -> str:
     return f"{message.rstrip('.')}; {remark}" if remark else message
 
@@ -91,13 +80,13 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
             return Command(goto=error.node)
         if not give_up.when(state):
             raise _again(failure) from failure.__cause__
-        remark = objection(policy, failure)
-        message = error_text(failure, remark)
+        remark, cause = objection(policy, failure), cause_of(failure)
+        said = f"no result within {failure.seconds:g} s" if isinstance(failure, NodeTimeout) else str(cause)
+        kind = type(cause).__name__
+        message = f"{failure.node}: {kind}: {_with(said, remark)} (attempt {failure.attempt})"
         logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
-        cause = failure.__cause__ or failure
         said = _with(str(cause)[:500], remark)
-        event = NodeGaveUp(node=failure.node, kind=type(cause).__name__, message=said, goto=give_up.goto)
-        emit(event.model_dump(mode="json"))
+        emit(NodeGaveUp(node=failure.node, kind=kind, message=said, goto=give_up.goto).model_dump(mode="json"))
         return Command(goto=give_up.goto, update=give_up.update(state, message))
 
     return handle
@@ -115,13 +104,7 @@ def _again(failure: NodeFailed) -> NodeFailed:
 
 
 class Guarded(Runnable[Any, Any]):
-    """A node under its policy.
-
-    Args:
-        bound: The node as LangGraph wrapped it.
-        name: The node's name.
-        policy: How it is run.
-    """
+    """A node, as LangGraph wrapped it, under its policy."""
 
     def __init__(self, bound: Runnable[Any, Any], name: str, policy: NodePolicy) -> None:
         self.bound = bound
@@ -199,11 +182,26 @@ class Guarded(Runnable[Any, Any]):
     def _failed_attempt(
         self, error: Exception, visit: Visit | None, state: Any, started: float
     ) -> tuple[Exception, Granted]:
-        """What failed, and the further attempt that is granted; where none is, the failure is raised."""
+        """What failed, and the further attempt, which is logged and an event; where none is granted, it is raised."""
         failure = self._failed(error, state, started)
-        if granted := self._retried(visit, failure):
-            return failure, granted
-        raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
+        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp)
+        granted = visit.grant(failure) if visit and may_retry else None
+        if granted is None:
+            raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
+        info, attempts = get_runtime().execution_info, self.policy.max_attempts
+        attempt = info.node_attempt if info else 1
+        cause = cause_of(failure)
+        kind, message = type(cause).__name__, str(cause)[:500]
+        logger.warning(
+            "node %r failed on attempt %d of %d: %s: %s; next attempt in %.2f s (%s)",
+            self.node, attempt, attempts, kind, message, granted.wait, granted.rule.name,
+        )  # fmt: skip
+        event = NodeRetried(
+            node=self.node, attempt=attempt, attempts=attempts, kind=kind, message=message, rule=granted.rule.name,
+            wait=granted.wait, retry_after=granted.asked or None,
+        )  # fmt: skip
+        emit(event.model_dump(mode="json"))
+        return failure, granted
 
     def _failed(self, error: Exception, state: Any, started: float) -> Exception:
         """The exception to raise in place of the node's own; LangGraph's control flow passes unchanged."""
@@ -222,27 +220,6 @@ class Guarded(Runnable[Any, Any]):
             debug_logger.debug("node %s: failed after %.3f s", self.node, seconds, exc_info=error)
         return failure
 
-    def _retried(self, visit: Visit | None, failure: Exception) -> Granted | None:
-        """Whether another attempt follows; if so, it is logged and an event."""
-        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp)
-        granted = visit.grant(failure) if visit and may_retry else None
-        if granted is None:
-            return None
-        info, attempts = get_runtime().execution_info, self.policy.max_attempts
-        attempt = info.node_attempt if info else 1
-        cause = cause_of(failure)
-        kind, message = type(cause).__name__, str(cause)[:500]
-        logger.warning(
-            "node %r failed on attempt %d of %d: %s: %s; next attempt in %.2f s (%s)",
-            self.node, attempt, attempts, kind, message, granted.wait, granted.rule.name,
-        )  # fmt: skip
-        event = NodeRetried(
-            node=self.node, attempt=attempt, attempts=attempts, kind=kind, message=message, rule=granted.rule.name,
-            wait=granted.wait, retry_after=granted.asked or None,
-        )  # fmt: skip
-        emit(event.model_dump(mode="json"))
-        return granted
-
     def _to_be_repeated(self, visit: Visit | None) -> TryAgain:
         if visit is not None:
             self._failed_visits[_key()] = visit
@@ -259,31 +236,3 @@ def _is_sync(node: Any) -> bool:
     """Whether LangGraph would run the node in asyncio's pool, whose threads ``asyncio.run`` waits for at its end."""
     function = getattr(node, "func", None)
     return function is not None and getattr(getattr(node, "afunc", None), "__wrapped__", None) is function
-
-
-def enable_debug_log(folder: Path) -> Path:
-    """Write everything that Loopwright logs, down to DEBUG, to ``graph_debug.log``; calling it again changes nothing.
-
-    Args:
-        folder: Where the file goes; made if it is missing.
-
-    Returns:
-        The file.
-
-    Raises:
-        ConfigError: If the folder cannot be written.
-    """
-    path = (folder / DEBUG_LOG).absolute()
-    root = logging.getLogger("loopwright")
-    if any(isinstance(handler, logging.FileHandler) and handler.baseFilename == str(path) for handler in root.handlers):
-        return path
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot write the debug log {path}: {error.strerror}; set langgraph.log_dir") from error
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root.addHandler(handler)
-    # Other handlers keep their own levels; the console's is the command line's business.
-    root.setLevel(logging.DEBUG)
-    return path

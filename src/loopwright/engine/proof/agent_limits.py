@@ -9,7 +9,7 @@ interrupt answered, so it holds for each attempt anew, as a step limit does.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from langgraph.channels import LastValue, UntrackedValue
@@ -18,26 +18,21 @@ from langgraph.graph import END, StateGraph
 from loopwright.engine.proof.graph import reached
 from loopwright.engine.proof.reach import unwrapped
 
-Graph = dict[str, set[str]]
-
 _MIDDLEWARE = "langchain.agents.middleware"
 
 
-def own_limits(builder: StateGraph[Any, Any, Any, Any], ways: Iterable[tuple[str, str]]) -> dict[str, int]:
+def own_limits(builder: StateGraph[Any, Any, Any, Any], graph: Mapping[str, Collection[str]]) -> dict[str, int]:
     """Node -> how many times control goes on from it, to anything but the agent's end, in one run.
 
     Returns:
         The nodes of ``ModelCallLimitMiddleware``, of ``ToolCallLimitMiddleware`` where it ends the run or raises for
         whatever tool, and of `loopwright.langchain.LoopMiddleware`. Limits that something goes round are left out.
     """
-    graph: Graph = {name: set() for name in builder.nodes}
-    for start, end in ways:
-        graph.setdefault(start, set()).add(end)
     found = {name: _limit(name, builder, graph) for name in builder.nodes}
     return {name: limit for name, limit in found.items() if limit is not None}
 
 
-def _limit(name: str, builder: Any, graph: Graph) -> int | None:
+def _limit(name: str, builder: Any, graph: Mapping[str, Collection[str]]) -> int | None:
     """How often control goes on from a node; None where it has no limit, or none that holds."""
     owner, hook = _hook(builder, name)
     exits = {node for node in graph[name] if node == END or node.endswith(".after_agent")}

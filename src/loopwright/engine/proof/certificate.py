@@ -71,9 +71,6 @@ class Certificate(BaseModel):
     def from_json(cls, text: str | bytes) -> Certificate:
         """Read what `to_json` wrote.
 
-        Args:
-            text: The JSON.
-
         Raises:
             GraphError: If it is no certificate of this version.
         """

@@ -84,14 +84,7 @@ def changes_of(name: str, mentioned: str, known: Iterable[Mapping[str, frozenset
 
 
 def may_differ(
-    name: str,
-    value: Any,
-    asked: Asked,
-    kinds: Iterable[str] = (),
-    of: str = "",
-    called: str = "",
-    *,
-    read: bool = False,
+    name: str, value: Any, says: Asked, kinds: Iterable[str] = (), of: str = "", called: str = "", *, read: bool = False
 ) -> bool:
     """Whether an attribute, or a name of a module, may have another value than it has now, or other items.
 
@@ -100,7 +93,7 @@ def may_differ(
     program is one that a file makes under that name, or else nobody knows whose it is; one that was `read` is known.
     """
     where = ((name, name), (ANY, of), (ANY + called, called))
-    changes = set[str]().union(*(asked(*each) for each in where if each[1]))
+    changes = set[str]().union(*(says(*each) for each in where if each[1]))
     filled = isinstance(value, list | dict) and (SHARED in changes or not (read or KEPT in changes))
     return filled or not changes.isdisjoint({"", *kinds})
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from itertools import chain, count
 
 from loopwright.engine.proof.graph import START, cyclic_components, depth_first, reached, shortest_path
@@ -32,17 +30,10 @@ class Choice:
 
 
 def choose(follow: Mapping[str, Iterable[str]]) -> tuple[Choice, ...]:
-    """Choose the edges without which a graph has no cycle.
+    """Choose the edges without which a graph has no cycle: one choice for each node at which it goes round.
 
-    Args:
-        follow: Node -> the nodes that it leads to; both in the order of declaration.
-
-    Returns:
-        One choice for each node at which it goes round; none for a graph without cycles.
+    `follow`: node -> the nodes that it leads to, both in the order of declaration.
     """
-    with suppress(CycleError):
-        TopologicalSorter(follow).prepare()
-        return ()  # in linear time
     order = {node: place for place, node in enumerate(follow)}
     left = {node: dict.fromkeys(targets) for node, targets in follow.items()}
     sources: dict[str, set[str]] = {}
@@ -54,7 +45,9 @@ def choose(follow: Mapping[str, Iterable[str]]) -> tuple[Choice, ...]:
                 del left[source][target]
                 sources.setdefault(target, set()).add(source)
 
-    components, known = cyclic_components(left), reached(left, [START])
+    if not (components := cyclic_components(left)):
+        return ()
+    known = reached(left, [START])
     for target in depth_first(left, [START])[1]:  # whom it passed, it led back to them: any search does
         cut(known - reached(left, [START], without=target), target)
     while components:

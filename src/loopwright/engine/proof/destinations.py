@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -56,11 +56,7 @@ from loopwright.engine.proof.source import (
 
 
 def router_words(path: Any) -> frozenset[str] | None:
-    """What a router returns, according to its source.
-
-    Returns:
-        Every word that it can return, and the nodes of its Sends; None if its source does not tell: any node.
-    """
+    """The words that a router can return, and the nodes of its Sends; None if its source does not tell: any node."""
     inner = unwrapped(path)
     # Of a chain, only the last part says where it goes, and that is seldom a function.
     words = [_read(function, returned_words) for function in functions_of(inner)] if hasattr(inner, "func") else []
@@ -94,19 +90,14 @@ NOWHERE = Behaviour(frozenset(), False, frozenset(), frozenset(), ())
 
 
 def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
-    """Read what a node or router can do.
-
-    Args:
-        runnable: The node or router, as LangGraph keeps it.
-        within: The ids of the graphs around it that are being read: a graph may call itself.
-    """
+    """Read what a node or router can do, not again what is `within` (ids): a graph may call itself."""
     inner = unwrapped(runnable)
     if isinstance(inner, CompiledStateGraph):
         nodes = () if id(inner) in within else inner.builder.nodes.values()
         sends = any(behaviour_of(spec.runnable, (*within, id(inner))).sends for spec in nodes)
         out = [function for spec in nodes for function in reach_of(spec.runnable).mentioning]
         sources = [source for each in out if (source := _source(each, within=True))]
-        read = (parent_words(source.node, source.value, whole=False) or () for source in sources)
+        read = (parent_words(source, whole=False) or () for source in sources)
         shown = frozenset[str]().union(*read)
         return Behaviour(None if jumps_out(inner) else frozenset(), sends, frozenset(), shown, ())
     reach = reach_of(runnable)
@@ -145,16 +136,16 @@ def _names_a_parent(reach: Reach) -> bool:
     )
 
 
-def _made(reading: Callable[..., list[ast.Call]], source: Source, function: Any) -> list[ast.Call]:
+def _made(reading: Callable[[Helper], list[ast.Call]], source: Helper, function: Any) -> list[ast.Call]:
     """What a function makes itself: what a library hands on comes from tools and nodes, which are read."""
     handed_on = copies(source.node) if is_of_library(function) else []
-    return [each for each in reading(source.node, source.value) if each not in handed_on]
+    return [each for each in reading(source) if each not in handed_on]
 
 
-def _read(function: Any, reading: Callable[..., frozenset[str] | None]) -> frozenset[str] | None:
+def _read(function: Any, reading: Callable[[Helper], frozenset[str] | None]) -> frozenset[str] | None:
     """Where the function of a node or router goes, if all that it returns can be followed."""
     source = _source(function, entered=True)
-    return reading(source.node, source.value, frozenset(source.given)) if source else None
+    return reading(source) if source else None
 
 
 def _behaviour(function: Any) -> Behaviour:
@@ -162,8 +153,7 @@ def _behaviour(function: Any) -> Behaviour:
     source = _source(function, within=True)
     if source is None:
         return replace(NOWHERE, jumps=None)
-    read = source.node, source.value, frozenset(source.given)
-    words = command_words(*read)
+    words = command_words(source)
     hands_on = False
     if is_of_library(function):
         words = frozenset() if words is None and not _made(jumps_in, source, function) else words
@@ -172,9 +162,9 @@ def _behaviour(function: Any) -> Behaviour:
         hands_on = _hands_on(source.node)
         calls = (node.func for node in every(source.node) if isinstance(node, ast.Call))
         makes = any(getattr(called, "id", getattr(called, "attr", "")) in ("Command", "Send") for called in calls)
-        if hands_on or not (makes or commands_in(source.node, source.value)):
+        if hands_on or not (makes or commands_in(source)):
             words = None  # without a call of it, the class goes by another name here
-    return Behaviour(words, hands_on, sent_words(*read), sent_words(*read, commands=True), ())
+    return Behaviour(words, hands_on, sent_words(source), sent_words(source, commands=True), ())
 
 
 def _hands_on(function: Function) -> bool:
@@ -192,10 +182,8 @@ def _hands_on(function: Function) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The syntax of a living function, and the values that it sees around it."""
+    """What a living function sees around it."""
 
-    node: Function
-    """Its syntax."""
     scopes: tuple[ast.AST, ...]
     """The functions around it from the inside out, and the module last."""
     code: CodeType
@@ -313,11 +301,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value if isinstance(value, str) else UNKNOWN
     if isinstance(value, FunctionType | MethodType) and not is_of_library(value) and (source := _source(value)):
-        return Helper(source.node, source.value, frozenset(source.given))
+        return source
     return value if isinstance(value, str | tuple | list | dict) else UNKNOWN
 
 
-def _source(function: Any, *, within: bool = False, entered: bool = False) -> Source | None:
+def _source(function: Any, *, within: bool = False, entered: bool = False) -> Helper | None:
     """The source of a function, a method or a ``partial``; None where it cannot be found for certain.
 
     Within decorators other arguments may be handed on; entered by LangGraph, its defaults are what it always gets.
@@ -354,7 +342,7 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> So
         last = zip(names[::-1], (plain.__defaults__ or ())[::-1], strict=False)
         told = (*last, *(plain.__kwdefaults__ or {}).items())
         given = {name: value for name, value in told if name not in (state, *FILLED)} | given
-    return Source(node, scopes, code, filled, plain.__globals__, given)
+    return Helper(node, Source(scopes, code, filled, plain.__globals__, given).value, frozenset(given))
 
 
 Found = list[tuple[Function, tuple[ast.AST, ...]]]
@@ -364,11 +352,16 @@ Found = list[tuple[Function, tuple[ast.AST, ...]]]
 def _candidates(text: str) -> dict[tuple[int, str], Found]:
     """(First line, name) -> the functions there and the scopes around each."""
     found: dict[tuple[int, str], Found] = {}
-    for node, scopes in _functions_in(_tree(text)):
-        name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
-        decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-        first = min(node.lineno, *(line.lineno for line in decorators)) if decorators else node.lineno
-        found.setdefault((first, name), []).append((node, scopes))
+    tree = _tree(text)
+    queue: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, (tree,))]
+    while queue:
+        node, scopes = queue.pop()
+        if isinstance(node, FUNCTIONS):
+            first = (*getattr(node, "decorator_list", ()), node)[0]
+            found.setdefault((first.lineno, getattr(node, "name", "<lambda>")), []).append((node, scopes))
+            scopes = (node, *scopes)
+        for child in parts_of(node):
+            queue.append((child, scopes))
     return found
 
 
@@ -377,18 +370,6 @@ def _tree(text: str) -> ast.Module:
     with suppress(SyntaxError, ValueError):
         return ast.parse(text)
     return ast.Module([], [])
-
-
-def _functions_in(tree: ast.AST) -> Iterator[tuple[Function, tuple[ast.AST, ...]]]:
-    queue: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, (tree,))]
-    while queue:
-        node, scopes = queue.pop()
-        for child in parts_of(node):
-            if isinstance(child, FUNCTIONS):
-                yield child, scopes
-                queue.append((child, (child, *scopes)))
-            else:
-                queue.append((child, scopes))
 
 
 def _lambda_of(code: CodeType, found: Found) -> Found:

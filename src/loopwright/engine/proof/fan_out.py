@@ -20,11 +20,7 @@ ORDINARY = frozenset({"static", "join", "request", "granted", "exhausted"})
 
 
 def check_fan_out(builder: Builder, fan_out: Mapping[str, int]) -> None:
-    """Refuse a declaration that does not fit the graph.
-
-    Args:
-        builder: The graph.
-        fan_out: Node -> the most tasks that one run of a router or node may send to it.
+    """Refuse a declaration that does not fit: node -> the most tasks that one run of a router or node sends to it.
 
     Raises:
         GraphError: If a node is unknown, or a number is not a whole one from 1 up.
@@ -47,12 +43,7 @@ class FanOut:
 
 
 def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
-    """Read who sends how much to whom, as far as it is declared.
-
-    Args:
-        builder: The graph with its gates, and with its ``fan_out`` if one is declared.
-        topology: Its nodes and edges.
-    """
+    """Read who sends how much to whom in a graph with its gates, as far as its ``fan_out`` declares it."""
     declared: Mapping[str, int] = getattr(builder, "fan_out", {})
     widths: dict[str, dict[str, float]] = {}
     ordinary: dict[str, set[str]] = {node: set() for node in topology.nodes}

@@ -25,11 +25,7 @@ FIXED = ("static", "join")
 
 
 def structure_of(graph: Any) -> str:
-    """A hash of a graph's nodes, fixed edges and loops, the same in every process; limits and routers do not count.
-
-    Args:
-        graph: The graph with its gates; graphs that are nodes of it count too.
-    """
+    """A hash of the nodes, fixed edges and loops of a graph and of those inside, not of limits and routers."""
     topology = read_topology(graph)
     gates = {loop.gate for loop in topology.loops}
     fixed = (edge for edge in topology.edges if edge.kind in FIXED and edge.target not in gates)
@@ -47,11 +43,7 @@ def structure_of(graph: Any) -> str:
 def require_same_graph(name: str, structure: str, nodes: Collection[str], saved: CheckpointTuple) -> None:
     """Refuse to go on from a checkpoint that a graph of another structure wrote.
 
-    Args:
-        name: The graph's name.
-        structure: Its hash.
-        nodes: Its nodes.
-        saved: The checkpoint; one without a hash was not written by a bounded graph, and is let pass.
+    One without a hash was not written by a bounded graph, and is let pass.
 
     Raises:
         GraphChanged: If the hashes differ.

@@ -117,13 +117,9 @@ def refusals_apart(topology: Topology, loops: Sequence[Loop]) -> Topology:
 
 
 def limits_apart(topology: Topology, limits: Mapping[str, int]) -> Topology:
-    """The same graph with what an agent's own limits grant apart: a node that the limited one is granted to enter.
+    """The same graph with what an agent's `own_limits` grant apart: a node that the limited one is granted to enter.
 
     That costs the proof a superstep for each time that control goes on, which the run does not take.
-
-    Args:
-        topology: The graph with its gates.
-        limits: Node -> how many times control goes on from it in one run, to anything but the agent's end.
     """
     edges: list[Edge] = []
     for edge in topology.edges:
@@ -143,13 +139,7 @@ def limit_of(node: str) -> str:
 
 
 def reached(follow: Mapping[str, Iterable[str]], starts: Iterable[str], without: str | None = None) -> set[str]:
-    """The nodes that can be reached, the starts among them.
-
-    Args:
-        follow: Node -> the nodes that it leads to.
-        starts: Where ways begin.
-        without: A node that no way passes.
-    """
+    """The nodes that can be reached, the starts among them, by ways that do not pass the node `without`."""
     found = {*starts} - {without}
     queue = [*found]
     while queue:
@@ -161,13 +151,16 @@ def reached(follow: Mapping[str, Iterable[str]], starts: Iterable[str], without:
 
 def cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
     """Sets of nodes that can all reach each other, in the order of declaration."""
+    done, again = depth_first(follow, follow)
+    if not again:
+        return []
     order = {node: place for place, node in enumerate(follow)}
     back: dict[str, list[str]] = {node: [] for node in follow}
     for node, targets in follow.items():
         for target in targets:
             back[target].append(node)
     components: list[set[str]] = []
-    for node in reversed(depth_first(follow, follow)[0]):  # S. Rao Kosaraju's algorithm
+    for node in reversed(done):  # S. Rao Kosaraju's algorithm
         if node in back:
             component = reached(back, [node]) & back.keys()
             for each in component:

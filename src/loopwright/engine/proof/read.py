@@ -13,11 +13,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.gate import DISPATCHER, is_engine_node
+from loopwright.engine.jumps import WatchedRouter
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.destinations import NOWHERE, Behaviour, behaviour_of, router_words
 from loopwright.engine.proof.graph import Edge, EdgeKind, Topology, ways_out
 from loopwright.engine.proof.reach import unwrapped
-from loopwright.errors import GraphError
+from loopwright.errors import GraphError, unknown_name_message
 
 Builder = StateGraph[Any, Any, Any, Any]
 
@@ -71,14 +72,12 @@ def anywhere_in(builder: Builder) -> tuple[str, ...]:
 
 
 def read_topology(graph: Any, name: str | None = None) -> Topology:
-    """Every node and edge of a graph.
+    """Every node and edge of a graph, compiled or not, with gates or without.
 
-    Args:
-        graph: A ``StateGraph`` or a compiled one, with gates or without.
-        name: The graph's name; by default that of the compiled graph.
+    A router or Command that may go anywhere has an ``assumed`` edge to every node.
 
-    Returns:
-        The topology. A router or Command that may go anywhere has an ``assumed`` edge to every node.
+    Raises:
+        GraphError: If it is no graph, or an edge of a builder names a node that was not added.
     """
     builder = builder_of(graph)
     loops: tuple[Loop, ...] = getattr(builder, "loops", ())
@@ -92,10 +91,14 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
     for loop in loops:
         edges.add(Edge(loop.gate, loop.target, "granted", loop.name))
         edges |= {Edge(loop.gate, route, "exhausted", loop.name) for route in loop.fallbacks}
+    called: str = name or getattr(graph, "name", None) or "LangGraph"
     order = {node: place for place, node in enumerate([START, *builder.nodes, END])}
-    ordered = sorted(edges, key=lambda e: (order.get(e.source, 0), order.get(e.target, 0), e.kind, e.label or ""))
+    for strange in sorted({node for edge in edges for node in (edge.source, edge.target)} - order.keys()):
+        written = (node for node in builder.nodes if not is_engine_node(node))
+        raise GraphError(f"graph {called!r}: an edge names an {unknown_name_message('node', strange, written)}")
+    ordered = sorted(edges, key=lambda e: (order[e.source], order[e.target], e.kind, e.label or ""))
     return Topology(
-        name=name or getattr(graph, "name", None) or "LangGraph",
+        name=called,
         nodes=tuple(builder.nodes),
         edges=tuple(ordered),
         loops=loops,
@@ -115,10 +118,16 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
     gated: Mapping[str, Mapping[str, Loop]] = getattr(builder, "gated", {})
     through = {node: anywhere | {end: loop.gate for end, loop in its.items()} for node, its in gated.items()}
     for source, branches in builder.branches.items():
+        gates, ways = gated.get(source, {}), through.get(source, anywhere)
         for name, branch in branches.items():
             does = known[source, name]
-            named = [(str(end), None if label == end else str(label)) for label, end in (branch.ends or {}).items()]
-            yield ways_out(source, "conditional", named, does.jumps, through.get(source, anywhere)), does.sends
+            # A router without a path map goes round where a loop says so, whatever its source shows.
+            may = None if does.jumps is None else does.jumps | gates.keys()
+            written = branch.path.labels if isinstance(branch.path, WatchedRouter) else branch.ends
+            written = written or {end: end for end in anywhere if gates and (may is None or end in may)}
+            ends = {label: ways.get(end, end) for label, end in written.items()}
+            named = [(str(end), None if label == end else str(label)) for label, end in ends.items()]
+            yield ways_out(source, "conditional", named, does.jumps, ways), does.sends
     handled: dict[str | None, list[str]] = {}
     for node, spec in builder.nodes.items():
         handled.setdefault(spec.error_handler_node, []).append(node)
@@ -126,9 +135,10 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
         # A handler runs in the superstep of the node that failed, so its jumps are that node's.
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
         labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
-        does = known.get(node, NOWHERE)
+        does, ways = known.get(node, NOWHERE), through.get(node, anywhere)
+        named = [(ways.get(end, end), label) for end, label in labels.items()]
         for source in handled.get(node, []) if spec.is_error_handler else [node]:
-            yield ways_out(source, kind, [*labels.items()], does.jumps, through.get(node, anywhere)), does.sends
+            yield ways_out(source, kind, named, does.jumps, ways), does.sends
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:

@@ -38,6 +38,11 @@ class Symbol(str):
     __slots__ = ()
 
 
+def text_of(value: Any) -> str | None:
+    """The value if it is a string of the program's, not the name of something."""
+    return str.__str__(value) if isinstance(value, str) and not isinstance(value, Symbol) else None
+
+
 Values: TypeAlias = Callable[[ast.expr], Any]
 """The value of a name or attribute that a function finds around it: a string, a list or table of strings, a `Symbol`, a
 `Helper`, a `Jump`, or `UNKNOWN`."""
@@ -71,70 +76,58 @@ def parts_of(node: ast.AST) -> list[ast.AST]:
 # Routers
 
 
-def returned_words(function: Function, values: Values, fixed: frozenset[str] = frozenset()) -> frozenset[str] | None:
+def returned_words(function: Helper) -> frozenset[str] | None:
     """What a router returns.
-
-    Args:
-        function: Its syntax.
-        values: Tells the values of names that are not the function's own.
-        fixed: Parameters that `values` knows too: ``self`` of a method.
 
     Returns:
         Every string that it can return, alone, in a list or as the node of a ``Send``; None if that cannot be told.
     """
     with suppress(Unreadable):
-        return frozenset(_Reading(function, values, fixed).returned(_Reading.words)) or None
+        return frozenset(_Reading(function).returned(_Reading.words)) or None
     return None
 
 
-def sent_words(
-    function: Function, values: Values, fixed: frozenset[str] = frozenset(), *, commands: bool = False
-) -> frozenset[str]:
+def sent_words(function: Helper, *, commands: bool = False) -> frozenset[str]:
     """The nodes that a function names in a ``Send``, as far as they can be told: a path map does not hold them back.
 
     With `commands`, those that it names in a ``Command`` count as well; else as `returned_words`.
     """
-    reading = _Reading(function, values, fixed, whole=False)
-    jumps = (call for call in jumps_in(function, values) if commands or _is(values, call, SEND))
+    reading = _Reading(function, whole=False)
+    jumps = (call for call in jumps_in(function) if commands or _is(function.values, call, SEND))
     found = reading.all_of(jumps, _Reading.gotos)
     with suppress(Unreadable):  # what its helpers make
         found |= reading.returned(_Reading.gotos) if commands else set()
     return frozenset(found)
 
 
-def parent_words(
-    function: Function, values: Values, fixed: frozenset[str] = frozenset(), *, whole: bool = True
-) -> frozenset[str] | None:
+def parent_words(function: Helper, *, whole: bool = True) -> frozenset[str] | None:
     """The nodes of the graph around its own that a function's Commands name; None if that cannot be told.
 
     Unless `whole`, as far as they can be told.
     """
-    commands = (command for command in commands_in(function, values) if goes_to_parent(command))
-    gotos = [keyword.value for command in commands for keyword in command.keywords if keyword.arg == "goto"]
+    commands = (command.keywords for command in commands_in(function) if goes_to_parent(command))
+    named = ({keyword.arg: keyword.value for keyword in keywords} for keywords in commands)
+    gotos = [each.get("goto", each.get(None)) for each in named]  # ``**options`` could hold one
     with suppress(Unreadable):
-        return frozenset(_Reading(function, values, fixed, whole=whole).all_of(gotos, _Reading.words))
+        return frozenset(_Reading(function, whole=whole).all_of(filter(None, gotos), _Reading.words))
     return None
 
 
 # Nodes
 
 
-def command_words(
-    function: Function, values: Values, fixed: frozenset[str] = frozenset(), doubts: list[ast.expr] | None = None
-) -> frozenset[str] | None:
+def command_words(function: Helper, doubts: list[ast.expr] | None = None) -> frozenset[str] | None:
     """Where the Commands of a node go in its own graph.
 
     Args:
-        function: Its syntax.
-        values: Tells the values of names that are not the function's own.
-        fixed: Parameters that `values` knows too: ``self`` of a method.
+        function: What the node runs.
         doubts: Takes what the node may return and what nobody read, a call of something unknown, say. Without it, such
             a part counts as any node.
 
     Returns:
         The destinations, none if its source shows no ``Command`` with a goto; None if they cannot be told.
     """
-    reading = _Reading(function, values, fixed, doubts)
+    reading = _Reading(function, doubts)
     with suppress(Unreadable):
         words = reading.returned(_Reading.gotos)
         # A Command or Send that is handed on could be changed, or return by another way.
@@ -143,14 +136,14 @@ def command_words(
     return None
 
 
-def commands_in(tree: ast.AST, values: Values) -> list[ast.Call]:
+def commands_in(function: Helper) -> list[ast.Call]:
     """Every call of ``Command`` in a function, those of functions inside it too."""
-    return [call for call in _calls_in(tree) if _is(values, call, COMMAND)]
+    return [call for call in _calls_in(function.node) if _is(function.values, call, COMMAND)]
 
 
-def jumps_in(tree: ast.AST, values: Values) -> list[ast.Call]:
+def jumps_in(function: Helper) -> list[ast.Call]:
     """Every call that makes a ``Send``, or a ``Command`` with a goto in its own graph."""
-    calls = _calls_in(tree)
+    calls, values = _calls_in(function.node), function.values
     return [call for call in calls if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))]
 
 
@@ -220,14 +213,14 @@ def _is(values: Values, call: ast.Call, name: str) -> bool:
 
 
 class Helper(NamedTuple):
-    """A function that `Values` answers: what it returns is followed."""
+    """A function as it is read, also one that `Values` answers: what that returns is followed."""
 
     node: Function
     """Its syntax."""
     values: Values
     """Tells the values of names that are not its own."""
     fixed: frozenset[str] = frozenset()
-    """Parameters whose attributes `values` knows too; the first parameter is then no argument of a call."""
+    """Parameters that `values` knows too: ``self`` of a method; the first parameter is then no argument of a call."""
 
 
 class Jump(NamedTuple):
@@ -245,30 +238,34 @@ class _Reading:
     """One function as it is read, and the helpers that it calls.
 
     Args:
-        function: Its syntax.
-        values: Tells the values of names that are not the function's own.
-        fixed: Parameters whose attributes `values` knows too.
+        function: The function.
         doubts: Takes what nobody read; see `command_words`.
         around: What is being read and called it, and with which arguments.
         whole: Whether one of several values that cannot be told makes the whole unreadable; else it is passed over.
     """
 
     def __init__(
-        self, function: Function, values: Values, fixed: frozenset[str] = frozenset(),
-        doubts: list[ast.expr] | None = None, around: tuple[_Reading, Mapping[str, ast.expr]] | None = None,
-        *, whole: bool = True,
+        self, function: Helper, doubts: list[ast.expr] | None = None,
+        around: tuple[_Reading, Mapping[str, ast.expr]] | None = None, *, whole: bool = True,
     ) -> None:  # fmt: skip
-        self.function = function
+        node = function.node
+        self.function, self.outer = node, function.values
+        self.own = bindings(node).keys() - {name for name in function.fixed if bound_once(node, name)}
         self.doubts = doubts
         self.around = around
         self.whole: bool = around[0].whole if around else whole
         self.depth: int = around[0].depth + 1 if around else 0
-        self.outer = values
-        self.values = _without_own_names(function, values, fixed)
         self.read: list[ast.Call] = around[0].read if around else []
         self.commands: list[ast.Call] = around[0].commands if around else []
-        self.commands += jumps_in(function, values)
+        self.commands += jumps_in(function)
         self.following: set[tuple[str, Callable[[_Reading, ast.expr], set[str]]]] = set()
+
+    def values(self, expression: ast.expr) -> Any:
+        """The value of a name or attribute around the function; unknown, if the name is its own."""
+        base = expression
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        return UNKNOWN if not isinstance(base, ast.Name) or base.id in self.own else self.outer(expression)
 
     def returned(self, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of every value that the function returns."""
@@ -372,7 +369,7 @@ class _Reading:
             return self.all_of(held, _Reading.words)
         table = self.values(owner)
         held = [*table.values()] if isinstance(table, dict) else table
-        if isinstance(held, list | tuple) and all(_is_text(word) for word in held):
+        if isinstance(held, list | tuple) and all(text_of(word) is not None for word in held):
             return {*held}
         if isinstance(owner, ast.Name) and owner.id in bindings(self.function):
             return self.local(owner.id, _Reading.choices)
@@ -403,7 +400,7 @@ class _Reading:
             reading = reading.around[0] if reading.around else None
         if self.depth >= DEEPEST:
             raise Unreadable
-        return _Reading(helper.node, helper.values, helper.fixed, self.doubts, (self, arguments)).returned(part)
+        return _Reading(helper, self.doubts, (self, arguments)).returned(part)
 
     def helper(self, called: ast.expr) -> Helper | None:
         """The function that is called, if it is in sight."""
@@ -427,7 +424,7 @@ class _Reading:
                 raise Unreadable
             return {*value.words}
         held = [value] if isinstance(value, str) and part is not _Reading.items else value
-        if isinstance(held, list | tuple) and all(_is_text(word) for word in held):
+        if isinstance(held, list | tuple) and all(text_of(word) is not None for word in held):
             return {str.__str__(word) for word in held} if router else set()
         if isinstance(name, ast.Name) and name.id in bindings(self.function):
             return self.local(name.id, part)
@@ -463,10 +460,6 @@ class _Reading:
             return self.all_of(found, part)
         finally:
             self.following.discard((name, part))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(value, Symbol)
 
 
 def _is_list(node: ast.expr | None) -> bool:
@@ -586,18 +579,6 @@ def _stored_in(statement: ast.stmt) -> Iterator[str]:
 
 
 # Scopes
-
-
-def _without_own_names(function: Function, values: Values, fixed: frozenset[str]) -> Values:
-    own = bindings(function).keys() - {name for name in fixed if bound_once(function, name)}
-
-    def value(expression: ast.expr) -> Any:
-        base = expression
-        while isinstance(base, ast.Attribute):
-            base = base.value
-        return UNKNOWN if not isinstance(base, ast.Name) or base.id in own else values(expression)
-
-    return value
 
 
 def returned_values(function: ast.AST) -> list[ast.expr]:

@@ -40,14 +40,14 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
 
     Raises:
         LoopDeclarationError: If a loop does not fit the graph.
-        GraphError: If no path from the start reaches a node of a graph that is bounded else, or `fan_out` does not fit
-            the graph.
+        GraphError: If an edge names a node that was not added, no path from the start reaches a node of a graph that
+            is bounded else, or `fan_out` does not fit the graph.
     """
     builder = _prepared(builder_of(graph), loops, fan_out)
     topology = read_topology(builder, getattr(graph, "name", None))
     lost = lost_nodes(topology)
     apart = refusals_apart(topology, builder.loops)
-    limits = own_limits(builder, ((edge.source, edge.target) for edge in apart.edges))
+    limits = own_limits(builder, apart.ways(granted=True))
     apart = limits_apart(apart, limits)
     left = apart.ways()
     inner = {node: verify(child) for node, child in subgraphs(builder).items() if node not in lost}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -14,7 +14,7 @@ from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import RUN, Loop
 from loopwright.engine.proof.certificate import Certificate
-from loopwright.engine.proof.counting import Counted
+from loopwright.engine.proof.counting import count
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
 from loopwright.engine.proof.graph import AS_DECLARED, Topology, limit_of
 from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
@@ -40,35 +40,29 @@ def waits_in_a_run(loops: Sequence[Loop]) -> float:
 def worst_case(
     builder: BoundBuilder, topology: Topology, inner: Mapping[str, Certificate], limits: Mapping[str, int]
 ) -> Certificate:
-    """The certificate of a graph that is proven bounded.
-
-    Args:
-        builder: The graph with its gates.
-        topology: Its nodes and edges.
-        inner: The certificates of the nodes that are graphs themselves.
-        limits: Node -> how many times control goes on from it, by a limit of an agent's own.
-    """
+    """The certificate of a graph that is proven bounded, with those of the graphs inside and its `own_limits`."""
     loops, budget, specs = builder.loops, builder.budget, builder.nodes
     fan_out = read_fan_out(builder, topology)
     joins: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for starts, end in builder.waiting_edges:
         joins[end].append(starts)
-    counted = Counted(
+    passes = passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()}
+    counted = partial(
+        count,
         topology=topology,
         joins=joins,
-        passes=passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()},
         # A gate that goes on by source stands once more for each, as ``GATE:SOURCE``.
         deferred={node for node in topology.ways() if getattr(specs.get(node.partition(":")[0]), "defer", False)},
         fan_out=fan_out,
     )
-    count = counted.count(START)
-    runs, supersteps, closing = Counter[Any](count.runs), count.supersteps, dict[str, int]()
+    found, supersteps, why = counted(START, passes=passes)
+    runs, closing = Counter[Any](found), dict[str, int]()
     if {*topology.ways().get(DISPATCHER, ())} - {END}:
         # When the run's budget is spent, the engine goes to the fallback from here, and nothing goes round any more.
-        last = replace(counted, passes=dict.fromkeys(counted.passes, 0)).count(DISPATCHER)
-        runs.update(last.runs)
-        supersteps += 1 + last.supersteps
-        closing = last.why.level
+        last, more, behind = counted(DISPATCHER, passes=dict.fromkeys(passes, 0))
+        runs.update(last)
+        supersteps += 1 + more
+        closing = behind.level
     for node, spec in specs.items():
         if spec.error_handler_node:  # which runs in the superstep of a node that failed, of each one that it serves
             runs[spec.error_handler_node] += runs[node]
@@ -85,7 +79,7 @@ def worst_case(
         max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
         max_tokens=budget and budget.tokens,
         assumptions=tuple(assumptions_of(builder, topology, fan_out, limits)),
-        witness=count.why.model_copy(update={"closing": closing, "inner": dict(inner)}),
+        witness=why.model_copy(update={"closing": closing, "inner": dict(inner)}),
     )
 
 
