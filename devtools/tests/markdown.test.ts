@@ -26,6 +26,10 @@ describe('toHtml', () => {
     expect(link?.getAttribute('target')).toBe('_blank');
   });
 
+  it('keeps the ends of lines', () => {
+    expect(shown('Dear all,\nplease').innerHTML).toContain('Dear all,<br>');
+  });
+
   it('loads no pictures', () => {
     expect(shown('![x](https://example.org/a.png)').querySelector('img')).toBeNull();
   });

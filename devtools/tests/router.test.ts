@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { href, readRoute } from '../src/lib/stores/router.svelte';
+import { href, readRoute, router } from '../src/lib/stores/router.svelte';
 
 describe('readRoute', () => {
   it.each([
@@ -20,4 +20,19 @@ describe('readRoute', () => {
     expect(route).toMatchObject({ page: 'run', id: 'a/b c?d' });
     expect(Object.fromEntries(route.query)).toEqual({ seq: '12', node: 'plan & go' });
   });
+});
+
+it('what a page kept with its entry stays when the address says more', () => {
+  expect(router.kept()).toBeNull();
+  router.keep({ top: 5 });
+  router.set({ seq: 3 });
+  expect(router.kept()).toEqual({ top: 5 });
+  history.replaceState(null, '', '#/runs');
+});
+
+it('a late change of the address is dropped where another page comes', () => {
+  history.replaceState(null, '', '#/runs/abc');
+  router.set({ seq: 3 });
+  expect(location.hash).toBe('#/runs/abc');
+  history.replaceState(null, '', '#/runs');
 });

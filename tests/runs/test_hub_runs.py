@@ -100,6 +100,7 @@ async def test_a_run_uses_its_own_models_and_prompts(tmp_path: Path) -> None:
     [
         ("wolk", ASKED, {}, "unknown workflow 'wolk'.*walk"),
         ("walk", {}, {}, "needs a question"),
+        ("walk", {**ASKED, "keys": {"token": "***"}}, {}, r"the input\.keys\.token cannot be '\*\*\*'"),
         ("walk", ASKED, {"models": {"up": "openai:x"}}, "unknown node with a model 'up'"),
         ("walk", ASKED, {"models": {"left": "nobody"}}, "provider:name"),
         ("walk", ASKED, {"prompts": {"lok": 1}}, "unknown prompt 'lok'"),

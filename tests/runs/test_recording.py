@@ -88,7 +88,8 @@ async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nod
     told = [(each["node"], each["attempt"], each["attempts"], each["kind"], each["rule"]) for each in retried]
     assert told == [("fetch", number, 3, "LookupError", "retry_policy") for number in (1, 2)]
     assert [each["message"] for each in retried] == ["1 left; the key is ***", "0 left; the key is ***"]
-    assert all(each["wait"] >= 0 for each in retried)
+    (begun,) = [event for event in events if event["type"] == "node_started" and event["node"] == "fetch"]
+    assert all(each["wait"] >= 0 and each["tasks"] == [begun["task_id"]] for each in retried)
     kinds = [event["type"] for event in events if event.get("node") == "fetch"]
     assert kinds == ["node_started", "node_retried", "node_retried", "node_finished"]
 
@@ -115,7 +116,7 @@ async def test_a_node_under_a_policy_of_loopwright_is_told_of_once(tmp_path):
     assert record["status"] == "finished"
     retried = [event for event in events if event["type"] == "node_retried"]
     assert [each["attempt"] for each in retried] == [1, 2]
-    assert all(each["rule"] != "retry_policy" for each in retried)
+    assert all(each["rule"] != "retry_policy" and len(each["tasks"]) == 1 for each in retried)
 
 
 class Broken:

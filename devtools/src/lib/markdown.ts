@@ -4,7 +4,8 @@ import MarkdownIt from 'markdown-it';
 
 const WEB = /^https?:\/\//i;
 
-const markdown = new MarkdownIt({ html: false }).disable('image');
+// A line's end stays one: who writes to people, and no document, means it.
+const markdown = new MarkdownIt({ html: false, breaks: true }).disable('image');
 markdown.validateLink = (url) => WEB.test(url.trim());
 markdown.renderer.rules.link_open = (tokens, index, options, _env, self) => {
   tokens[index]?.attrSet('target', '_blank');

@@ -66,7 +66,7 @@ describe('a graph of somebody else', () => {
     await page.getByLabel('Topic').fill('rivers');
     await page.getByRole('textbox', { name: 'Size' }).fill('1000000');
     await page.getByRole('button', { name: /^Run/ }).click();
-    await page.locator('article').getByText('All that is known of rivers').first().waitFor();
+    await page.locator('article .prose').getByText('All that is known of rivers').waitFor();
     await page.goto(`${browser.url()}/#/inbox`);
     const question = page.getByRole('region', { name: 'Question of ask' }).filter({ hasText: 'rivers' });
     await question.getByLabel('Publish it').press('Space');

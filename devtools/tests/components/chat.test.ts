@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import ChatPanel from '../../src/components/ChatPanel.svelte';
 import { attemptsOf, turnOf } from '../../src/components/chat/conversation';
 import type { Citation, LoggedEvent, Outcome } from '../../src/lib/api/types';
+import type { JsonSchema } from '../../src/lib/form/fields';
 import { RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
 import { recordOf, Refusal, serve } from '../form/replies';
 import { logOf } from '../model/logs';
@@ -41,10 +42,41 @@ describe('the texts of a run', () => {
     expect(attemptsOf(events).map((attempt) => [attempt.visit, attempt.text])).toEqual([[1, 'Never '], [1, 'First draft'], [2, 'Second']]);
   });
 
-  it('are replaced where the outcome is another one, and current where it is the same with other marks', () => {
+  it('of parallel visits, and of visits inside one visit, are each their own', () => {
+    const by = (words: string, ...tasks: string[]) => ({ ...text(words), tasks });
+    const events = logOf(
+      started('plan'), { ...text('A plan'), node: 'plan' }, finished('plan'), started('write'), started('write', 2),
+      by('One ', 'write1', 'x'), by('Two ', 'write2', 'y'), by('is 1', 'write1', 'x'), by('is 2', 'write2', 'y'), by('and more', 'write2', 'z'),
+      finished('write'), finished('write', 2), started('write', 3), by('Three', 'write3'),
+    );
+    expect(attemptsOf(events).map((attempt) => [attempt.visit, attempt.text])).toEqual([[1, 'A plan'], [1, 'One is 1'], [2, 'Two is 2'], [2, 'and more'], [3, 'Three']]);
+    const before = turnOf(recordOf({ status: 'running' }), events.slice(0, -2));
+    expect([before.answer, before.replaced]).toEqual(['and more', []]);
+    expect(before.asides.map(({ node, texts }) => [node, texts.length])).toEqual([['plan', 1], ['write', 2]]);
+    const after = turnOf(recordOf({ status: 'running' }), events);
+    expect([after.answer, after.replaced.length, after.asides.map(({ node }) => node)]).toEqual(['Three', 3, ['plan']]);
+  });
+
+  it('of a graph that is a node begin anew where a node in there is tried again', () => {
+    const by = (words: string, ...tasks: string[]) => ({ ...text(words), tasks });
+    const retried = { type: 'node_retried', node: 'write/deep', tasks: ['write1', 'x'], attempt: 1, attempts: 2, kind: 'E', message: '', rule: '', wait: 0 };
+    const deep = { type: 'node_started', node: 'write/deep', task_id: 'x', visit: 1, within: 'write1' };
+    const events = logOf(started('write'), deep, by('Hel', 'write1', 'x'), by('Other', 'write1', 'y'), retried, by('Hello world', 'write1', 'x'), by('s', 'write1', 'y'));
+    expect(attemptsOf(events).map((attempt) => attempt.text)).toEqual(['Hel', 'Others', 'Hello world']);
+    expect(turnOf(recordOf({ status: 'running' }), events)).toMatchObject({ answer: 'Hello world', replaced: [{ text: 'Hel' }] });
+  });
+
+  it('of a visit stay whole where another visit of its node gives up', () => {
+    const by = (words: string, task: string) => ({ ...text(words), tasks: [task] });
+    const gaveUp = { type: 'node_gave_up', node: 'write', kind: 'E', message: '', goto: 'end', tasks: [] };
+    const events = logOf(started('write'), started('write', 2), by('No', 'write1'), by('Whole ', 'write2'), { ...finished('write'), error: 'E' }, gaveUp, by('text', 'write2'));
+    expect(attemptsOf(events).map((attempt) => [attempt.text, attempt.to !== null])).toEqual([['No', true], ['Whole text', false]]);
+  });
+
+  it('are beside the answer where the outcome is another one, and current where it is the same with other marks', () => {
     const events = logOf(started('write'), text('A hall [sessions:1] of talks.'));
     expect(turnOf(recordOf({ outcome: outcomeOf('A hall [1] of talks.') }), events)).toMatchObject({ replaced: [], answer: 'A hall [1] of talks.' });
-    expect(turnOf(recordOf({ outcome: outcomeOf('Nothing fits.') }), events).replaced).toHaveLength(1);
+    expect(turnOf(recordOf({ outcome: outcomeOf('Nothing fits.') }), events)).toMatchObject({ replaced: [], asides: [{ node: 'write' }] });
     expect(turnOf(recordOf({ status: 'running' }), events)).toMatchObject({ replaced: [], answer: 'A hall [sessions:1] of talks.' });
   });
 });
@@ -109,6 +141,30 @@ describe('a conversation', () => {
     await fireEvent.click(screen.getByRole('link', { name: 'Source 1' }));
     expect(container.querySelector('script, img, [onerror], a[href^="javascript"]')).toBeNull();
     expect(container.textContent).toContain('<script>alert(1)</script>');
+  });
+
+  it('shows what came of a run without words, and beside words folds it', async () => {
+    const { container } = render(ChatPanel, { record: recordOf({ outcome: outcomeOf('', { details: { total: 41.5 } }) }), graph: null, view: viewOf(logOf(START)) });
+    expect(container.textContent).toContain('41.5');
+    cleanup();
+    const record = recordOf({ outcome: outcomeOf('One\ntwo **three**', { details: { text: 'One\ntwo **three**', total: 41.5 } }) });
+    render(ChatPanel, { record, graph: null, view: viewOf(logOf(START)) });
+    expect(screen.getByRole('button', { name: /details/ }).getAttribute('aria-expanded')).toBe('false');
+    expect(screen.queryByText('41.5')).toBeNull();
+    expect(screen.queryByText(/\*\*three/)).toBeNull();
+    await fireEvent.click(screen.getByRole('button', { name: 'As written' }));
+    expect(screen.getByText(/\*\*three/).textContent).toBe('One\ntwo **three**');
+    expect(screen.getByRole('button', { name: 'Copy the answer' })).toBeTruthy();
+    cleanup();
+    render(ChatPanel, { record: recordOf({ outcome: outcomeOf('Words', { details: { text: 'Words', none: null } }) }), graph: null, view: viewOf(logOf(START)) });
+    expect(screen.queryByRole('button', { name: /details/ })).toBeNull();
+  });
+
+  it('shows as pictures only what its workflow takes as uploads', () => {
+    const schema: JsonSchema = { type: 'object', properties: { photo: { type: 'string', format: 'loopwright-upload' }, image: { type: 'string' } } };
+    const record = recordOf({ input: { photo: 'up1', image: 'nginx:latest' } });
+    expect(turnOf(record, [], schema).uploads).toEqual(['up1']);
+    expect(turnOf(record, []).uploads).toEqual([]);
   });
 
   it('says in plain words how it ended and why', () => {

@@ -39,6 +39,14 @@ const edit = async (key: string, value: string): Promise<void> => {
 const fork = (): HTMLButtonElement => screen.getByRole('button', { name: 'Fork' });
 
 describe('forking a run', () => {
+  it('counts what runs many times at once', async () => {
+    serve(REPLIES);
+    const builder = new RunViewBuilder();
+    builder.add(logOf(state(0, ['plan', 'work', 'work', 'work'])));
+    render(ForkDialog, { open: true, record: recordOf(), graph: null, view: builder.view, index: 0 });
+    expect(await screen.findByRole('option', { name: 'step 0, before plan, work ×3' })).toBeTruthy();
+  });
+
   it('sends the keys alone whose value changed, and goes to the new run', async () => {
     const go = vi.spyOn(router, 'go');
     const sent = await opened();

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import RunForm from '../../src/components/RunForm.svelte';
 import type { JsonSchema } from '../../src/lib/form/fields';
-import { inConversation, hasConversations } from '../../src/lib/form/conversation';
+import { hasHidden, withoutHidden } from '../../src/lib/form/hidden';
+import { inConversation, hasConversations, outOfConversation } from '../../src/lib/form/conversation';
 import { connection } from '../../src/lib/stores/connection.svelte';
 import { router } from '../../src/lib/stores/router.svelte';
 import WorkflowPage from '../../src/pages/WorkflowPage.svelte';
@@ -12,6 +13,7 @@ import { ASSISTANT, IQA, OWN, RAG } from '../form/schemas';
 
 afterEach(() => {
   cleanup();
+  sessionStorage.clear();
   vi.unstubAllGlobals();
 });
 
@@ -235,6 +237,97 @@ it('a page that is open while its workflow changes has the form of the new one',
   replies['GET /workflows/demo'] = workflowOf(OWN);
   connection.returns += 1;
   expect(await screen.findByLabelText(/^Topic/)).toBeTruthy();
+});
+
+describe('what was typed', () => {
+  const question = (): HTMLInputElement => screen.getByLabelText(/^Question/, { selector: 'textarea' });
+
+  it('is there again, for the same schema and beside the same run, until it is sent', async () => {
+    serve(started);
+    render(RunForm, { workflow: workflowOf(RAG) });
+    await type(/^Question/, 'Who built the bridge?');
+    cleanup();
+    render(RunForm, { workflow: workflowOf(RAG) });
+    expect(question().value).toBe('Who built the bridge?');
+    cleanup();
+    render(RunForm, { workflow: workflowOf(RAG), run: 'r1', given: { question: 'Another?' } });
+    expect(question().value).toBe('Another?');
+    cleanup();
+    render(RunForm, { workflow: workflowOf(RAG) });
+    expect(question().value).toBe('Who built the bridge?');
+    cleanup();
+    render(RunForm, { workflow: workflowOf(OWN) });
+    expect(screen.getByLabelText(/^Topic/)).toBeTruthy();
+    cleanup();
+    const onstart = vi.fn();
+    render(RunForm, { workflow: workflowOf(RAG), onstart });
+    await type(/^Question/, 'Who?');
+    await run();
+    await waitFor(() => expect(onstart).toHaveBeenCalledOnce());
+    expect(question().value).toBe('Who?');
+    cleanup();
+    render(RunForm, { workflow: workflowOf(RAG) });
+    expect(question().value).toBe('');
+  });
+
+  it('is kept without secrets, with the keys of the person, and not where there is no room', async () => {
+    serve(started);
+    const schema: JsonSchema = { type: 'object', properties: { topic: { type: 'string' }, api_key: { type: 'string' }, pin: { type: 'string', format: 'password' }, more: { type: 'object' } } };
+    const again = (): void => {
+      cleanup();
+      render(RunForm, { workflow: workflowOf(schema) });
+    };
+    const keeps = (): string => sessionStorage.getItem('loopwright-form-demo') ?? '';
+    const shown = (label: RegExp): string => (screen.getByLabelText(label) as HTMLInputElement).value;
+    again();
+    await type(/^Topic/, 'soil');
+    await type(/^Api key/, 'hush1');
+    await type(/^Pin/, 'hush2');
+    await type(/^More/, '{"password": "hush3"}');
+    expect(keeps()).toContain('soil');
+    expect(keeps()).not.toContain('hush');
+    again();
+    expect([shown(/^Topic/), shown(/^Api key/), shown(/^Pin/)]).toEqual(['soil', '', '']);
+    await fireEvent.click(screen.getByRole('button', { name: 'As JSON' }));
+    await type('Input as JSON', '{"topic": "t", "share": 0.5}');
+    expect(keeps()).toContain('0.5');
+    for (const secret of ['{"topic": "t", "own": {"token": "hush"}}', '{"pin": "hush"}', '{"pin": "hush']) {
+      await type('Input as JSON', secret);
+      expect(keeps()).toBe('');
+    }
+    await type('Input as JSON', '{"topic": "t", "share": 0.5}');
+    await fireEvent.click(screen.getByRole('button', { name: 'As form' }));
+    await type(/^Topic/, 'tea');
+    expect(keeps()).toContain('"share":0.5');
+    const removeItem = vi.fn();
+    const setItem = (): void => {
+      throw new Error('full');
+    };
+    vi.stubGlobal('sessionStorage', { getItem: () => null, removeItem, setItem, clear: () => {} });
+    await type(/^Topic/, 'too long');
+    expect(removeItem).toHaveBeenCalledWith('loopwright-form-demo');
+    vi.unstubAllGlobals();
+  });
+
+  it('of a run that the address names is in the form, without what is not kept of it', async () => {
+    router.go('/workflows/demo?run=r1');
+    await waitFor(() => expect(router.route.query.get('run')).toBe('r1'));
+    const record = recordOf({ input: { question: 'Who built it?', max_retry_count: 2, token: '***' } });
+    serve({
+      'GET /workflows/demo': workflowOf(RAG), 'GET /workflows/demo/topology': { name: 'demo', nodes: [], edges: [], loops: [] },
+      'GET /runs/r1': record, 'GET /runs/r1/graph': { name: 'demo', nodes: [], edges: [], loops: [] }, 'GET /runs/r1/log': { events: [], total: 0, next: null },
+    });
+    render(WorkflowPage);
+    await waitFor(() => expect(question().value).toBe('Who built it?'));
+    expect(hasHidden(record.input)).toBe(true);
+    // The beginning of a list is not the list.
+    expect(withoutHidden({ a: '***', b: ['x', '… 5 more'], c: { d: 'a… (1,200 more characters)', e: 1 }, f: '****', g: { '…': '3 more' }, h: [{ i: '***', j: 1 }], k: ['x'] })).toEqual({
+      c: { e: 1 }, f: '****', h: [{ j: 1 }], k: ['x'],
+    });
+    const talk = { message: 'x', user_context: { user_id: 'u' } };
+    expect(outOfConversation(inConversation(talk))).toEqual(talk);
+    router.go('/workflows/demo');
+  });
 });
 
 describe('a conversation', () => {

@@ -61,6 +61,27 @@ describe('the retry indicator', () => {
   });
 });
 
+describe('the drawing', () => {
+  it('follows what runs until a node is selected', async () => {
+    vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(240);
+    vi.spyOn(HTMLElement.prototype, 'clientHeight', 'get').mockReturnValue(150);
+    const at = (node: string) => run('assistant-reflect', startOf('assistant-reflect', node));
+    const place = (): string => container.querySelector<HTMLElement>('.svelte-flow__viewport')!.style.transform;
+    const { container, rerender } = render(WorkflowGraph, at('fetch_data'));
+    const showing = async (props: object): Promise<string> => {
+      await rerender(props);
+      await tick();
+      return place();
+    };
+    const first = await showing({});
+    const second = await showing({ view: at('generate_response').view });
+    expect(second).not.toBe(first);
+    expect(await showing({ node: 'generate_response' })).toBe(second);
+    expect(await showing({ view: at('fetch_data').view })).toBe(second);
+    vi.restoreAllMocks();
+  });
+});
+
 describe('the cards', () => {
   const card = (container: HTMLElement, node: string): HTMLElement => {
     const found = container.querySelector<HTMLElement>(`button[data-node="${node}"]`);

@@ -103,6 +103,18 @@ describe('words', () => {
 });
 
 describe('the inspector', () => {
+  it('shows a node that never ran', () => {
+    const { graph, view: known } = shown('assistant-reflect', 'check_results#3');
+    const view = completed(known, graph, null);
+    const node = graph.nodes.find(({ name }) => view.nodes[name]?.status === 'skipped')!;
+    render(Inspector, { runId: 'r1', record: null, graph, view, visit: null, selected: node.name, cursor: null });
+    expect(screen.getByRole('heading', { level: 2 }).textContent).toContain(node.label);
+    expect(screen.getByText('It did not run: the run took another way.')).toBeTruthy();
+    cleanup();
+    render(Inspector, { runId: 'r1', record: null, graph, view, visit: null, selected: 'check_results', cursor: 3 });
+    expect(screen.getByText('This visit had not begun yet.')).toBeTruthy();
+  });
+
   it('shows the visit, and the loops that it asked', () => {
     render(Inspector, shown('assistant-reflect', 'check_results#3'));
     expect(screen.getByRole('heading', { level: 2 }).textContent).toMatch(/Check Results\s+visit 3/);
@@ -169,6 +181,20 @@ describe('the inspector', () => {
     expect(link?.textContent).toMatch(/Prompt generate_acknowledgment, version 1/);
     expect(link?.getAttribute('href')).toBe('#/prompts/assistant?prompt=generate_acknowledgment&version=1');
     expect(panel().textContent).toContain(props.visit?.modelCalls[0]?.reply);
+  });
+
+  it('explains the error of a model by its class, not by what stands in its message', async () => {
+    const call = { type: 'model_called', node: 'a', model: 'm', messages: [], reply: '', tool_calls: [], seconds: 0.05, input_tokens: null, output_tokens: null, cost: null, prompt: null, prompt_version: null };
+    const log = logOf(
+      { type: 'run_started', graph: 'g', thread_id: 't', resumed: false }, { type: 'node_started', node: 'a', task_id: 't', visit: 1 },
+      { ...call, error: 'BadRequestError: 40132 tokens are too many' }, { ...call, error: 'openai.RateLimitError: slow' },
+    );
+    const builder = new RunViewBuilder();
+    builder.add(log);
+    render(Inspector, { ...shown('own-failing', null), view: builder.view, visit: builder.view.visits[0] ?? null });
+    await fireEvent.click(tab(/Model/));
+    expect(panel().textContent).not.toContain('refused the key');
+    expect(panel().textContent).toContain('takes no more requests');
   });
 
   it('is worked with the keyboard', async () => {

@@ -9,6 +9,8 @@ import LoopCard from '../../src/components/report/LoopCard.svelte';
 import GainCurve from '../../src/components/run/GainCurve.svelte';
 import type { LoopReport, LoopRow, RunStatus } from '../../src/lib/api/types';
 import { cutsOf } from '../../src/lib/model/gain';
+import { router } from '../../src/lib/stores/router.svelte';
+import ReportPage from '../../src/pages/ReportPage.svelte';
 import { recordOf, serve } from '../form/replies';
 
 const report = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'fixtures', 'loop-report.json'), 'utf8')) as LoopReport;
@@ -20,7 +22,7 @@ afterEach(() => {
 
 describe('the report of a loop', () => {
   it('says how often it ran, how it ended and what that cost', () => {
-    const { container } = render(LoopCard, { row, workflow: report.workflow, onmore: () => {} });
+    const { container } = render(LoopCard, { row, workflow: report.workflow, own: true, onmore: () => {} });
     const words = container.textContent;
     expect(words).toContain('45 passes in 28 of 60 runs; limit 3');
     expect(words).toMatch(/51 ended by themselves.*6 exhausted.*3 stalled/s);
@@ -29,7 +31,7 @@ describe('the report of a loop', () => {
   });
 
   it('says what it gained, and which limit suits it and why', () => {
-    const { container } = render(LoopCard, { row, workflow: report.workflow, onmore: () => {} });
+    const { container } = render(LoopCard, { row, workflow: report.workflow, own: true, onmore: () => {} });
     expect(container.textContent).toMatch(/Of 12 runs that ran again without it,\s*5 came out better with it, 5 as good, 2 worse/);
     expect(container.textContent).toContain('+5.8 points of quality on average over 12 pairs');
     expect(screen.getByText(row.suggestion.why).previousElementSibling?.textContent).toBe('2');
@@ -37,7 +39,7 @@ describe('the report of a loop', () => {
 
   it('says what to do where nothing is known', () => {
     const suggestion = { limit: null, runs: 2, why: 'too few runs' };
-    render(LoopCard, { row: { ...row, gain: null, suggestion }, workflow: report.workflow, onmore: () => {} });
+    render(LoopCard, { row: { ...row, gain: null, suggestion }, workflow: report.workflow, own: true, onmore: () => {} });
     expect(screen.getByText(/no run was run again without it/)).toBeTruthy();
     expect(screen.getByText('none yet')).toBeTruthy();
   });
@@ -52,12 +54,32 @@ describe('runs without a loop', () => {
     expect([...cuts.values()].map((run) => run.id)).toEqual(['done']);
   });
 
+  it('can be had also where the graph cannot', async () => {
+    router.go('/loops/demo');
+    await waitFor(() => expect(router.route.id).toBe('demo'));
+    const graph = { name: 'demo', nodes: [], edges: [], loops: [] };
+    const replies = { 'GET /workflows/demo/report': { ...report, loops: [row] } };
+    const button = (): Promise<HTMLElement> => screen.findByRole('button', { name: /again without it/ });
+    serve(replies);
+    render(ReportPage);
+    expect(await button()).toBeTruthy();
+    cleanup();
+    serve({ ...replies, 'GET /workflows/demo/topology': graph });
+    render(ReportPage);
+    await screen.findByText(/45 passes in/);
+    expect(screen.queryByRole('button', { name: /again without it/ })).toBeNull();
+    cleanup();
+    serve({ ...replies, 'GET /workflows/demo/topology': { ...graph, loops: [{ name: row.loop }] } });
+    render(ReportPage);
+    expect(await button()).toBeTruthy();
+  });
+
   it('are made again where they were cut off', async () => {
     const runs = [recordOf({ id: 'a', passes: { [row.loop]: 1 } }), recordOf({ id: 'b', passes: { [row.loop]: 1 } })];
     const without = [recordOf({ status: 'cancelled', parent: parent('a') }), recordOf({ parent: parent('b') })];
     const sent = serve({ 'GET /runs': { runs: [...runs, ...without] }, 'POST /runs/a/counterfactual': recordOf() });
     const onmore = vi.fn();
-    render(LoopCard, { row, workflow: report.workflow, onmore });
+    render(LoopCard, { row, workflow: report.workflow, own: true, onmore });
     await fireEvent.click(screen.getByRole('button', { name: /again without it/ }));
     await waitFor(() => expect(onmore).toHaveBeenCalled());
     expect(sent.filter(({ method }) => method === 'POST').map(({ path }) => path)).toEqual(['/runs/a/counterfactual']);

@@ -6,7 +6,7 @@ import Certificate from '../../src/components/Certificate.svelte';
 import Scrubber from '../../src/components/Scrubber.svelte';
 import Timeline from '../../src/components/Timeline.svelte';
 import { RunViewBuilder, completed } from '../../src/lib/model/run-view';
-import { longRun, recorded, type LogName } from '../model/logs';
+import { logOf, longRun, recorded, type LogName } from '../model/logs';
 
 const WIDTH = 800;
 
@@ -95,6 +95,28 @@ describe('the timeline', () => {
     render(Timeline, { view: { ...builder.view, gaps: [gap, gap] } }); // two hosts' clocks may tell the same time
     await tick();
     expect(screen.getAllByRole('option').length).toBeLessThan(900);
+  });
+
+  it('brings the selected one of many visits at once into sight', async () => {
+    const started = (node: string, index: number) => ({ type: 'node_started', node, task_id: `${node}${index}`, visit: index + 1 });
+    const builder = new RunViewBuilder();
+    builder.add(logOf(...Array.from({ length: 60 }, (_, index) => started('data/clean', index))));
+    render(Timeline, { view: builder.view, visit: 'data/clean#50' });
+    await tick();
+    const list = screen.getByRole('listbox');
+    const bar = Number.parseFloat(screen.getByRole('option', { selected: true }).style.top);
+    expect(list.scrollTop).toBeLessThanOrEqual(bar);
+    expect(list.scrollTop + 300).toBeGreaterThanOrEqual(bar + 16);
+  });
+
+  it('counts the visits around one of a graph inside a node, and no slash of a name', async () => {
+    const started = (node: string, within = '') => ({ type: 'node_started', node, task_id: node, visit: 1, within });
+    const builder = new RunViewBuilder();
+    builder.add(logOf(started('data'), started('data/clean'), started('data/clean/x', 'data/clean'), started('data/clean/x/y', 'data/clean/x'), started('z', 'gone')));
+    const { container } = render(Timeline, { view: builder.view });
+    await tick();
+    const names = [...container.querySelectorAll('span[title]')].map((each) => each.getAttribute('title'));
+    expect(names).toEqual(['data', 'data/clean', '› data/clean/x', '› › data/clean/x/y', 'z']);
   });
 
   it('says so when nothing ran yet', () => {

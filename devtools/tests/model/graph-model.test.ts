@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fitting, layoutOf, neighbour, rounded } from '../../src/lib/model/layout';
+import { bringing, fitting, layoutOf, neighbour, readable, rounded } from '../../src/lib/model/layout';
 import { edgeId, edgeViews } from '../../src/lib/model/routes-taken';
 import { RunViewBuilder, completed } from '../../src/lib/model/run-view';
 import { recorded, type LogName } from './logs';
@@ -96,8 +96,25 @@ describe('the layout', () => {
       expect(point.x >= bounds.x && point.x <= bounds.x + bounds.width).toBe(true);
       expect(point.y >= bounds.y && point.y <= bounds.y + bounds.height).toBe(true);
     }
-    expect(fitting({ x: 10, y: 20, width: 100, height: 400 }, 220, 220, 10, 2)).toEqual({ x: 80, y: 0, zoom: 0.5 });
-    expect(fitting({ x: 0, y: 0, width: 10, height: 10 }, 100, 100, 0, 2).zoom).toBe(2);
+    expect(fitting({ x: 10, y: 20, width: 100, height: 400 }, { width: 220, height: 220 }, 10, 2)).toEqual({ x: 80, y: 0, zoom: 0.5 });
+    expect(fitting({ x: 0, y: 0, width: 10, height: 10 }, { width: 100, height: 100 }, 0, 2).zoom).toBe(2);
+  });
+
+  it('that is too large to be read as a whole is seen around one node, and moved as little as brings another one into sight', () => {
+    const area = { width: 220, height: 220 };
+    const box = (y: number) => ({ x: 0, y, width: 200, height: 40 });
+    const tall = { x: 0, y: 0, width: 200, height: 4000 };
+    expect(readable(tall, area, 10, 0.5, box(2000))).toEqual({ x: 60, y: 110 - 1010, zoom: 0.5 });
+    // At an end there is no empty room.
+    expect(readable(tall, area, 10, 0.5, box(0)).y).toBe(10);
+    expect(readable(tall, area, 10, 0.5, box(3960)).y).toBe(210 - 2000);
+    const place = { x: 60, y: 10, zoom: 0.5 };
+    expect(bringing(place, box(100), area, 10)).toBe(place);
+    expect(bringing(place, box(1000), area, 10)).toEqual({ ...place, y: 210 - 520 });
+    expect(bringing({ ...place, y: -600 }, box(1000), area, 10)).toEqual({ ...place, y: 10 - 500 });
+    // What is larger than the room and all over it is left where it is.
+    expect(bringing({ ...place, y: -300 }, tall, area, 10)).toEqual({ ...place, y: -300 });
+    expect(bringing({ ...place, y: 100 }, tall, area, 10)).toEqual({ ...place, y: 10 });
   });
 
   it('rounds the corners of a path', () => {

@@ -13,6 +13,14 @@ function viewOf(name: LogName): RunView {
 const path = (view: RunView): string => view.visits.map((visit) => visit.node).join(' ');
 const taskOf = (event: RunEvent | undefined): string => (event?.type === 'node_started' ? event.task_id : '');
 
+it('a run whose events are not there yet is what its record tells', () => {
+  const { graph } = recorded('own-retries');
+  const told = { status: 'finished', events: 9, model_calls: 3, tokens: 50, unmetered_calls: 1, cost: 0.5, passes: { a: 2, b: 1 }, seconds: 4, asked: [], ended_at: null } as unknown as RunRecord;
+  const view = completed(new RunViewBuilder().view, graph, told);
+  expect(view).toMatchObject({ status: 'finished', passes: 3, ms: 4000, spent: { calls: 3, tokens: 50, unmetered: 1, cost: 0.5 } });
+  expect(Object.values(view.nodes).map((node) => node.status)).toEqual(Object.keys(view.nodes).map(() => 'waiting'));
+});
+
 describe('visits of a recorded run', () => {
   it('are the path without gates and error handlers', () => {
     expect(path(viewOf('assistant-reflect'))).toBe(
@@ -100,12 +108,6 @@ describe('a recorded run', () => {
     expect(view.nodes['two']?.status).toBe('error');
   });
 
-  it('has the streamed answer', () => {
-    const view = viewOf('assistant-answered');
-    expect(view.writer).toBe('generate_response');
-    expect(view.answer).toBe('A hall full of talks waits for you [1].');
-  });
-
   it('is the same however its events come, and takes no event twice', () => {
     const { events } = recorded('own-retries');
     const whole = new RunViewBuilder();
@@ -119,28 +121,6 @@ describe('a recorded run', () => {
   });
 });
 
-describe('the answer', () => {
-  const text = (words: string): Record<string, unknown> => ({ type: 'text', node: 'write', text: words });
-  const start = (id: string): Record<string, unknown> => ({ type: 'node_started', node: 'write', task_id: id, visit: 1 });
-  const after = (...events: Record<string, unknown>[]): string => {
-    const builder = new RunViewBuilder();
-    builder.add(logOf(...events));
-    return builder.view.answer;
-  };
-
-  it('begins anew when its node begins anew', () => {
-    expect(after(start('a'), text('poor'), start('b'), text('bet'), text('ter'))).toBe('better');
-    expect(after(start('a'), text('poor'), start('b'))).toBe('');
-  });
-
-  it('drops what a failed attempt wrote', () => {
-    const retried = { type: 'node_retried', node: 'write', attempt: 1, attempts: 2, kind: 'E', message: '', rule: 'r', wait: 0 };
-    expect(after(start('a'), text('half an'), retried, text('whole'))).toBe('whole');
-    const gaveUp = { type: 'node_gave_up', node: 'write', kind: 'E', message: '', goto: 'end' };
-    expect(after(start('a'), text('half an'), gaveUp, text('by rules'))).toBe('by rules');
-  });
-});
-
 describe('visits at the same time', () => {
   const start = (id: string): Record<string, unknown> => ({ type: 'node_started', node: 'read', task_id: id, visit: 1 });
   const failed = (attempt: number): Record<string, unknown> => ({
@@ -151,6 +131,50 @@ describe('visits at the same time', () => {
     const builder = new RunViewBuilder();
     builder.add(logOf(start('a'), start('b'), failed(1), failed(1), failed(2)));
     expect(builder.view.visits.map((visit) => visit.attempts.map((each) => each.attempt))).toEqual([[1, 2], [1]]);
+  });
+
+  const called = (...tasks: string[]): Record<string, unknown> => ({
+    type: 'model_called', node: 'read', tasks, model: 'm', messages: [], reply: '', seconds: 0.01, input_tokens: 1, output_tokens: 1, cost: 0, error: null,
+  });
+  const finished = (id: string): Record<string, unknown> => ({ type: 'node_finished', node: 'read', task_id: id, visit: 1, seconds: 0.1, update: {}, error: null });
+
+  it('of one node are told apart by the task that an event names', () => {
+    const builder = new RunViewBuilder();
+    const fell = { type: 'model_fell_back', node: 'read', tasks: ['a'], from_model: 'x', to_model: 'y', kind: 'E', failure: '', message: '' };
+    const asked = { type: 'told', kind: 'progress', node: 'read', tasks: ['a'], message: '', data: { interrupt: '?', id: 'i' } };
+    builder.add(logOf(start('a'), start('b'), start('c'), { ...failed(1), tasks: ['b'] }, fell, called('c'), called('c'), finished('a'), asked));
+    const [a, b, c] = builder.view.visits;
+    expect([a, b, c].map((visit) => [visit?.status, visit?.attempts.length, visit?.modelCalls.length, visit?.fallbacks.length])).toEqual([
+      ['asking', 0, 0, 1],
+      ['retrying', 1, 0, 0],
+      ['running', 0, 2, 0],
+    ]);
+  });
+
+  it('have the calls of the graphs inside them, and these their own', () => {
+    const builder = new RunViewBuilder();
+    const inner = (id: string, within: string) => ({ type: 'node_started', node: 'read/model', task_id: id, visit: 1, within });
+    builder.add(logOf(start('a'), start('b'), inner('x', 'a'), inner('y', 'b'), called('b', 'y'), called('b', 'unseen')));
+    expect(builder.view.visits.map((visit) => visit.modelCalls.length)).toEqual([0, 2, 0, 1]);
+    expect(builder.view.spent.calls).toBe(2);
+  });
+
+  it('that failed are each left once', () => {
+    const builder = new RunViewBuilder();
+    const lost = (id: string, why: string) => ({ ...finished(id), error: `read: ${why}` });
+    const gaveUp = (why: string) => ({ type: 'node_gave_up', node: 'read', kind: 'E', message: why, goto: 'end' });
+    const instead = (id: string) => ({ ...finished(id), node: '__error_handler__read', update: { by: id } });
+    builder.add(logOf(start('a'), start('b'), start('c'), lost('a', 'no'), lost('b', 'never'), gaveUp('never'), gaveUp('no'), instead('h1'), instead('h2')));
+    expect(builder.view.visits.map((visit) => [visit.goto, visit.update])).toEqual([['end', { by: 'h1' }], ['end', { by: 'h2' }], [null, null]]);
+  });
+
+  it('that still run are not left where another one gave up, and one that runs again can be left again', () => {
+    const builder = new RunViewBuilder();
+    const lost = (id: string) => ({ ...finished(id), error: 'read: no' });
+    const gaveUp = { type: 'node_gave_up', node: 'read', kind: 'E', message: '', goto: 'end' };
+    const instead = (by: string) => ({ ...finished(by), node: '__error_handler__read', update: { by } });
+    builder.add(logOf(start('a'), start('b'), lost('b'), gaveUp, instead('h1'), start('b'), lost('b'), { ...gaveUp, message: 'odd' }, instead('h2')));
+    expect(builder.view.visits.map((visit) => [visit.status, visit.goto, visit.update])).toEqual([['running', null, null], ['error', 'end', { by: 'h2' }]]);
   });
 
   it('that go on keep their node running', () => {
@@ -192,6 +216,15 @@ describe('a run without a last event', () => {
     const record = { status: 'interrupted', error: 'another graph', events: 2 } as RunRecord;
     expect(completed(builder.view, null, record).status).toBe('interrupted');
     expect(completed(builder.view, null, { ...record, events: 1 }).status).toBe('failed');
+  });
+
+  it('takes a decision back when it is resumed, unless what is kept of the run holds it', () => {
+    for (const kept of [undefined, false, true]) {
+      const decided = { type: 'loop', loop: 'a', decision: 'granted', spent: 1, limit: 3, reason: '', goto: ['x'], step: 4, kept };
+      const builder = new RunViewBuilder();
+      builder.add(logOf({ type: 'run_started', graph: 'g', thread_id: 't', resumed: false }, decided, { type: 'run_started', graph: 'g', thread_id: 't', resumed: true }));
+      expect(builder.view.loops['a']?.passes).toBe(kept ? 1 : 0);
+    }
   });
 
   it('goes on when it is resumed', () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { layoutOf } from '../../src/lib/model/layout';
-import { unfolded } from '../../src/lib/model/unfold';
+import { edgeViews } from '../../src/lib/model/routes-taken';
+import { placeOf, unfolded } from '../../src/lib/model/unfold';
+import { isInside } from '../../src/lib/model/view';
 import { RunViewBuilder } from '../../src/lib/model/run-view';
 import { pipelineNodes } from '../../src/lib/stores/pipeline';
 import { logOf, recorded } from './logs';
@@ -36,4 +38,30 @@ it('a name with a slash, or one that objects have, is a name like any other', ()
   const builder = new RunViewBuilder();
   builder.add(logOf({ type: 'node_started', node: 'constructor', task_id: 'a', visit: 1 }));
   expect(builder.view.nodes.constructor).toMatchObject({ status: 'running' });
+});
+
+it('what is inside a node is known from the graph and the events, whatever signs its name has', () => {
+  const { graph } = recorded('own-retries');
+  const node = graph.nodes.find(({ kind }) => kind === 'node')!;
+  const edge = { ...graph.edges[0]!, loop: null };
+  const of = (names: string[], inside = {}) => ({
+    ...graph, loops: [], inside, nodes: names.map((name) => ({ ...node, name })), edges: names.slice(1).map((name, index) => ({ ...edge, source: names[index]!, target: name })),
+  });
+  const whole = of(['__start__', 'a/b', 'c'], { c: of(['__start__', 'd/e']) });
+  expect(['a/b', 'c/d/e', 'c/__start__', '__start__'].map((name) => placeOf(whole, name))).toEqual(['', 'c', 'c', '']);
+  expect(placeOf(unfolded(whole), 'c/d/e')).toBe('c');
+
+  const started = (name: string, within = '') => ({ type: 'node_started', node: name, task_id: name, visit: 1, within });
+  const decided = (loop: string, within = '') => ({ type: 'loop', loop, decision: 'granted', spent: 1, limit: 2, step: 1, reason: '', sources: [], within });
+  const builder = new RunViewBuilder();
+  builder.add(logOf(started('loop.a/b'), started('a/b'), started('c'), started('c/loop.d/e', 'c'), started('c/d/e', 'c'), decided('a/b'), decided('c/d/e', 'c')));
+  const { view } = builder;
+  // Gates are no visits.
+  expect(view.visits.map((visit) => visit.node)).toEqual(['a/b', 'c', 'c/d/e']);
+  expect(Object.values(view.loops).filter((loop) => isInside(loop, null)).map(({ name }) => name)).toEqual(['c/d/e']);
+  // Without `within`, as in old logs, or without a decision, the graph tells it.
+  const known = { ...whole, inside: { c: { ...of([]), loops: [{ ...graph.loops[0]!, name: 'd/e' }] } } };
+  for (const loop of Object.values(view.loops)) expect(isInside({ ...loop, decisions: [] }, known)).toBe(loop.name === 'c/d/e');
+  expect(edgeViews(unfolded(whole), view)['c/__start__>c/d/e']).toMatchObject({ taken: 1, active: true });
+  expect(edgeViews(whole, view)['__start__>a/b']).toMatchObject({ taken: 1 });
 });

@@ -18,7 +18,7 @@ from langgraph.errors import GraphBubbleUp
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable, Usage
-from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried
+from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, tasks_of
 from loopwright.engine.nodes.policy import TryAgain
 from loopwright.models.changes import prompt_in_use
 from loopwright.models.prompts import Prompt
@@ -42,6 +42,7 @@ class _Asked:
     """A call that is under way."""
 
     node: str | None
+    tasks: list[str]
     model: str
     messages: list[ModelMessage]
     prompt: Prompt | None
@@ -106,8 +107,9 @@ class ModelCalls(BaseCallbackHandler):
     ) -> None:
         about = metadata or {}
         model = str(about.get("ls_model_name") or (serialized or {}).get("name") or "unknown")
+        tasks = tasks_of(str(about.get("langgraph_checkpoint_ns") or ""))
         self._asked[run_id] = _Asked(
-            node_of(about), model, shown_messages(texts), prompt_in_use.get(), time.monotonic()
+            node_of(about), tasks, model, shown_messages(texts), prompt_in_use.get(), time.monotonic()
         )
 
     def _event(self, asked: _Asked, response: LLMResult | None, error: str | None) -> ModelCalled:
@@ -117,6 +119,7 @@ class ModelCalls(BaseCallbackHandler):
         prompt = asked.prompt
         return ModelCalled(
             node=asked.node,
+            tasks=asked.tasks,
             model=asked.model,
             messages=asked.messages,
             reply="" if message is None else shortened(message_text(message), TEXT),
@@ -211,6 +214,7 @@ class Attempts(BaseCallbackHandler):
             policies = self._graph.nodes[node].retry_policy or self._graph.retry_policy
             retried = NodeRetried(
                 node=node,
+                tasks=tasks_of(visit),
                 attempt=self._failures[visit],
                 attempts=max((policy.max_attempts for policy in policies), default=self._failures[visit] + 1),
                 kind=type(error).__name__,

@@ -219,26 +219,26 @@ class Drive:
                 self._keep(finished, last=True)
                 told = "it stopped at a node, as was asked: resume it to go on"
                 return self._ended("interrupted", error=told, error_type=PAUSED)
-            for question in asked:
+            for question, task in asked:
                 data = {"interrupt": question.value, "id": question.id}
                 words = shortened(str(question.value), MESSAGE)
-                told = Told(kind="progress", node=question.node, message=words, data=data)
+                told = Told(kind="progress", node=question.node, message=words, data=data, tasks=[task])
                 self._keep(told, last=True)
             self._keep(finished, last=True)
-            return self._record(status="waiting", ended_at=datetime.now(UTC), asked=asked)
+            return self._record(status="waiting", ended_at=datetime.now(UTC), asked=tuple(each for each, _ in asked))
         outcome, clients = await self.run.ended(RunResult(finished.state, (*self._seen,)))
         self._keep(finished, last=True)
         self._tell_clients(clients, last=True)
         return self._ended("finished", outcome)
 
-    async def _questions(self) -> tuple[Asked, ...]:
-        """What the run waits for a person to answer."""
+    async def _questions(self) -> list[tuple[Asked, str]]:
+        """What the run waits for a person to answer, and the task of the visit that asks."""
         state = await self.graph.aget_state({"configurable": {"thread_id": self.live.id}})
-        return tuple(
-            Asked(node=task.name, value=plain(asked.value), id=asked.id)
+        return [
+            (Asked(node=task.name, value=plain(asked.value), id=asked.id), task.id)
             for task in state.tasks
             for asked in task.interrupts
-        )
+        ]
 
     def _ended(self, status: RunStatus, outcome: Outcome | None = None, **more: Any) -> RunRecord:
         if outcome is not None:

@@ -152,7 +152,7 @@ def restored(given: Any, shown: Any, value: Any, place: str) -> Any:
             return _named(now, before, cast("Mapping[Any, Any]", known), place, fixed=fields is not None)
     if isinstance(given, list) and isinstance(shown, list) and isinstance(value, list | tuple):
         return _sequence(cast("list[Any]", given), cast("list[Any]", shown), cast("Sequence[Any]", value), place)
-    return _whole(given, place)
+    return require_whole(given, f"state's {place}")
 
 
 def _named(
@@ -171,7 +171,7 @@ def _named(
                 f"the state's {place}.{name} cannot be edited: it is shown in short, and no field of what the state has"
             )
         else:
-            made[keys.get(name, name)] = _whole(item, f"{place}.{name}")
+            made[keys.get(name, name)] = require_whole(item, f"state's {place}.{name}")
     return made
 
 
@@ -188,23 +188,27 @@ def _sequence(given: list[Any], shown: list[Any], value: Sequence[Any], place: s
         elif len(given) == len(shown) and at < len(value):
             made.append(restored(item, shown[at], value[at], f"{place}.{at}"))
         else:
-            made.append(_whole(item, f"{place}.{at}"))
+            made.append(require_whole(item, f"state's {place}.{at}"))
     return made
 
 
-def _whole(given: Any, place: str) -> Any:
-    """A part that is new; it must not be what stands in the place of another value."""
+def require_whole(given: Any, place: str) -> Any:
+    """A part that is new; it must not be what stands in the place of another value.
+
+    Raises:
+        InputError: If it is.
+    """
     if is_shortened(given):
         raise InputError(
-            f"the state's {place} cannot be {str(given)[-60:]!r}: that is a shortened view of a value; leave it as it "
+            f"the {place} cannot be {str(given)[-60:]!r}: that is a shortened view of a value; leave it as it "
             "was, or give the whole value"
         )
     if isinstance(given, dict):
         for name, item in cast("dict[str, Any]", given).items():
-            _whole(item, f"{place}.{name}")
+            require_whole(item, f"{place}.{name}")
     elif isinstance(given, list):
         for at, item in enumerate(cast("list[Any]", given)):
-            _whole(item, f"{place}.{at}")
+            require_whole(item, f"{place}.{at}")
     return given
 
 

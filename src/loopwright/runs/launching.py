@@ -116,6 +116,7 @@ class Launcher(RunReader):
         """Make a new run, which waits for its turn; see `RunHub.start`."""
         hosted = self.hosted(workflow)
         hosted.require_no_path(given)
+        editing.require_whole(dict(given), "input")
         # They go with the run, to whoever works on it.
         models = await self.store.aside(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
@@ -192,6 +193,7 @@ class Launcher(RunReader):
         """
         hosted, saved = self.hosted(origin.workflow), await self.saved(origin, checkpoint_id)
         hosted.require_no_path(given or {})
+        editing.require_whole(dict(given or {}), "input")
         # A turn begins with new books.
         taken = {} if about["kind"] == "turn" else await self.store.aside(self._taken_over, origin, saved)
         step = int(saved.metadata.get("step", -1))

@@ -112,8 +112,9 @@ def _decided(
         own = next((stop for stop in stops_of(after.get(STOP_REASON)) if stop["loop"] == loop), None)
         decision = own["outcome"] if own else "exhausted"
     decided = LoopDecided(
-        at=at, loop=loop, decision=decision, spent=later["spent"], limit=later["limit"], reason="", goto=goto, step=step
-    )
+        at=at, loop=loop, decision=decision, spent=later["spent"], limit=later["limit"], reason="", goto=goto,
+        step=step, kept=True,
+    )  # fmt: skip
     return [decided]
 
 

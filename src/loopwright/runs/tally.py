@@ -153,7 +153,7 @@ class Tally:
         place = event.within, event.step
         if place in loop.decided and loop.before is not None and not event.within:
             vars(loop).update(loop.before)  # a gate that was cut off decides again: that is one decision
-        loop.before = {"limit": loop.limit, "refused": loop.refused}
+        loop.before = None if event.kept else {"limit": loop.limit, "refused": loop.refused}
         loop.last, loop.limit = event, event.limit
         # A target's first visit may be granted, too, and is no pass.
         loop.decided[place] = event.decision == "granted" and event.spent > 0

@@ -9,14 +9,16 @@ from the input; `loopwright.workflows.registry` finds the class by an entry poin
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self, cast
 
@@ -33,6 +35,7 @@ from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
 from loopwright.engine.events.schema import NodeFinished, RunFinished, TextStreamed, Told, afollowing, closing, holding
 from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.nodes.redact import redacted
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.models.prompts import PromptLibrary
@@ -50,7 +53,6 @@ LONGEST_TITLE = 120
 MULTILINE = "multiline"
 """The ``format`` of a text in an input schema for which a form has room for several lines."""
 
-
 MOST_GRAPHS = 16
 """How many graphs of a workflow are kept, one for each saver and each assignment of models."""
 
@@ -67,6 +69,7 @@ Text = Annotated[
 Upload = Annotated[str, Field(json_schema_extra={"format": UPLOAD})]
 """A file: over HTTP the id of an uploaded one, on the command line its path."""
 _PATH = re.compile(r"'format': '(?:file-|directory-)?path'")
+_PASSWORD = re.compile(r"'format': 'password'|'writeOnly': True")
 
 
 def schema_of(model: type[BaseModel], *, by_alias: bool = True) -> dict[str, Any]:
@@ -83,8 +86,8 @@ def upload_fields(model: type[BaseModel], *, by_alias: bool = True) -> list[str]
     return [name for name, of_it in kinds.items() if any(kind.get("format") == UPLOAD for kind in of_it)]
 
 
-def path_fields(model: type[BaseModel]) -> frozenset[str]:
-    """The fields of an input that hold a path of this machine, at any depth, by their names and their aliases."""
+def fields_of_format(model: type[BaseModel], sought: re.Pattern[str]) -> frozenset[str]:
+    """The fields of an input that hold something of a format, at any depth, by their names and their aliases."""
     found: list[str] = []
     for by_alias in (False, True):
         schema = schema_of(model, by_alias=by_alias)
@@ -92,7 +95,7 @@ def path_fields(model: type[BaseModel]) -> frozenset[str]:
             parts = [str(field)]
             for said in parts:  # what it refers to comes behind it
                 parts += {str(of) for key, of in schema.get("$defs", {}).items() if f"/{key}'" in said} - {*parts}
-            found += [name for said in parts if _PATH.search(said)]
+            found += [name for said in parts if sought.search(said)]
     return frozenset(found)
 
 
@@ -269,7 +272,7 @@ class WritingRun(Run):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._saying: dict[str, str] = {}
-        """Node -> what a model says in its visit."""
+        """Task of a visit, or node where that is not known -> what a model says in it."""
         self._said: set[str] = set()
         """What models said."""
         self._keys: dict[str, None] = {}
@@ -278,9 +281,10 @@ class WritingRun(Run):
     def replay(self, event: RunEvent) -> None:
         """Note what was said and written."""
         if isinstance(event, TextStreamed):
-            self._saying[event.node] = self._saying.get(event.node, "") + event.text
+            visit = [event.node, *event.tasks][-1]
+            self._saying[visit] = self._saying.get(visit, "") + event.text
         elif isinstance(event, NodeFinished):
-            self._said.add(self._saying.pop(event.node, "").strip())
+            self._said |= {self._saying.pop(visit, "").strip() for visit in (event.task_id, event.node)}
             self._keys = dict.fromkeys([*(key for key in self._keys if key not in event.update), *event.update])
 
     def told(self, event: RunEvent) -> Iterable[Told]:
@@ -311,6 +315,17 @@ def _same(value: Any, given: Any) -> bool:
         return bool(value == given)
     except Exception:  # arrays and tables compare item by item, with no one truth
         return value is given
+
+
+def _telling(value: Any, uploads: Container[str]) -> Any:
+    """What of a redacted input tells a run from others: no secrets, uploads and gaps, all cut; None for nothing."""
+    if isinstance(value, str):
+        return None if value == "***" or value in uploads else value.strip()[:LONGEST_TITLE] or None
+    if not isinstance(value, dict | list):
+        return value
+    items = islice(value.items() if isinstance(value, dict) else enumerate(value), LONGEST_TITLE)
+    told = {key: part for key, item in items if (part := _telling(item, uploads)) is not None}
+    return (told if isinstance(value, dict) else [*told.values()]) or None
 
 
 def plain_json(value: Any) -> Any:
@@ -376,7 +391,7 @@ class Workflow(ABC, Generic[S]):
             )
         if self.name and not self.title:
             self.title = caption(self.name.replace("-", " "))
-        self._paths = path_fields(self.Input)
+        self._paths, self._passwords = (fields_of_format(self.Input, sought) for sought in (_PATH, _PASSWORD))
         self.places = (self.places or files) | self._paths
         self._graphs = lru_cache(MOST_GRAPHS)(self._made)
         self._making = threading.Lock()
@@ -538,7 +553,9 @@ class Workflow(ABC, Generic[S]):
             InputError: If the input is unusable; the message says what would be.
         """
         read = self.read(given)
-        title = next((text for text in given.values() if isinstance(text, str) and text.strip()), self.title)
+        shown = _telling(redacted({key: given[key] for key in given if key not in self._passwords}), uploads) or {}
+        no_text = json.dumps(plain_json(shown), ensure_ascii=False) if shown else self.title
+        title = max((each for each in shown.values() if isinstance(each, str)), key=len, default=no_text)
         kind = WritingRun if type(self).outcome is Workflow.outcome else Run
         return kind(given, self.start(read, uploads, run_id), title, self)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from loopwright.engine.events.schema import LoopDecided, RunStarted
 from loopwright.runs.schemas import LoggedEvent
 from loopwright.runs.tally import Tally
 
@@ -62,3 +63,14 @@ def test_every_figure_of_the_record_is_the_ledgers_at_every_event(logs: list[dic
             taken_back += sum(granted.values()) < before
             before = sum(granted.values())
     assert taken_back > 5
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_decision_is_taken_back_unless_what_is_kept_of_the_run_holds_it(kept: bool) -> None:
+    tally = Tally()
+    for event in (
+        LoopDecided(loop="a", decision="granted", spent=1, limit=3, reason="", goto=["x"], step=4, kept=kept),
+        RunStarted(graph="g", thread_id=None, resumed=True),
+    ):
+        tally.see(event)
+    assert tally.figures()["passes"] == {"a": int(kept)}

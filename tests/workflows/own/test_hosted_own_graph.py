@@ -13,7 +13,7 @@ from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.managed import RemainingSteps
-from langgraph.types import Command
+from langgraph.types import Command, Send
 from pydantic import BaseModel, Field
 from shapes import graph
 
@@ -105,7 +105,8 @@ async def test_messages_become_one_text_with_room_for_lines():
     done = await drive(hosted, {"message": "hello\nthere"})
     assert done.outcome.answer == "hello\nthere! -"
     assert done.run.title == "hello there"
-    assert (await drive(hosted, {"message": "hi", "language": "nl"})).outcome.answer == "hi! nl"
+    done = await drive(hosted, {"language": "nl", "message": "hello"})
+    assert (done.outcome.answer, done.run.title) == ("hello! nl", "hello")
     for wrong in ({}, {"message": ""}, {"message": 3}, {"message": "hi", "messages": []}):
         with pytest.raises(InputError, match="chat"):
             hosted.run(wrong, {}, "r")
@@ -232,6 +233,7 @@ async def test_commands_subgraphs_and_async_nodes():
     done = await drive(hosted, {"word": "go"}, saver=InMemorySaver())
     assert done.outcome.answer == "go!!!!"
     assert done.state["count"] == 4
+    assert hosted.run({"count": 3}, {}, "r").title == '{"count": 3}'
     with pytest.raises(InputError, match="at least one of word, count"):
         hosted.run({}, {}, "r")
 
@@ -257,10 +259,14 @@ async def test_what_a_model_writes_is_told_piece_by_piece_in_graphs_inside_too()
         return {"messages": ScriptedChatModel(words).invoke(state["messages"])}
 
     inner = graph("START-deep", MessagesState, deep=deep).compile()
-    hosted = UserGraph("chat", graph("START-agent", MessagesState, agent=inner))
+    twice = {"START": lambda state: [Send("agent", state)] * 2}
+    hosted = UserGraph("chat", graph("START?agent", MessagesState, twice, agent=inner))
     events = [event async for event in hosted.follow(hosted.run({"message": "tea?"}, {}, "r1"))]
     pieces = [event for event in events if isinstance(event, TextStreamed)]
-    assert "".join(piece.text for piece in pieces) == words
+    begun = [event for event in events if isinstance(event, NodeStarted)]
+    for deepest in [event for event in begun if event.node == "agent/deep"]:
+        own = [piece for piece in pieces if piece.tasks == [deepest.within, deepest.task_id]]
+        assert "".join(piece.text for piece in own) == words
+        assert 1 < len(own) < len(words.split())
     assert {piece.node for piece in pieces} == {"agent"}
-    assert 1 < len(pieces) < len(words.split())
-    assert [event.node for event in events if isinstance(event, NodeStarted)] == ["agent", "agent/deep"]
+    assert sorted(event.node for event in begun) == ["agent", "agent", "agent/deep", "agent/deep"]

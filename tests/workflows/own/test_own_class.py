@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from hosted_graphs import opened
 from langgraph.types import interrupt
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, SecretStr, field_validator
 from shapes import graph
 
 from loopwright import bounded
@@ -159,6 +159,14 @@ async def test_a_file_has_a_field_of_its_own_and_an_outcome_is_one():
     with pytest.raises(GraphError, match="build gave a StateGraph"):
         type("Unbound", (Noting,), {"build": lambda self, services: graph("", Note)}).open().graph(None)
     assert Noting.open().title == "Note It"
+
+    class Input(WorkflowInput):
+        pins: tuple[SecretStr, ...] = ()
+        words: Any = None
+
+    noting = type("Guarded", (Noting,), {"Input": Input, "start": lambda *_: {}}).open()
+    for given, title in ({"pins": ["1"], "words": "f2"}, "Note It"), ({"words": [["x", "f2"]]}, '{"words": [["x"]]}'):
+        assert noting.run(given, {"f2": Path("a.png")}, "r").title == title
     silent = type("Silent", (Noting,), {"outcome": lambda self, state: None}).open()
     with pytest.raises(TypeError, match="no Outcome"):
         await silent.run({"tone": "x"}, {}, "r").ended(RunResult({}, ()))

@@ -1149,6 +1149,11 @@ export interface components {
              * @default
              */
             within: string;
+            /**
+             * Kept
+             * @default false
+             */
+            kept: boolean;
         };
         /**
          * LoopEffect
@@ -1282,6 +1287,8 @@ export interface components {
              * Format: date-time
              */
             at?: string;
+            /** Tasks */
+            tasks?: string[];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1327,6 +1334,8 @@ export interface components {
              * Format: date-time
              */
             at?: string;
+            /** Tasks */
+            tasks?: string[];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1395,6 +1404,8 @@ export interface components {
              * Format: date-time
              */
             at?: string;
+            /** Tasks */
+            tasks?: string[];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1445,6 +1456,8 @@ export interface components {
              * Format: date-time
              */
             at?: string;
+            /** Tasks */
+            tasks?: string[];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2200,6 +2213,8 @@ export interface components {
              * Format: date-time
              */
             at?: string;
+            /** Tasks */
+            tasks?: string[];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -2220,6 +2235,8 @@ export interface components {
              * Format: date-time
              */
             at?: string;
+            /** Tasks */
+            tasks?: string[];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3110,7 +3127,10 @@ export interface operations {
     run_workflow: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request: sent again with the same key, it gives the same run. */
+                "idempotency-key"?: string | null;
+            };
             path: {
                 workflow: string;
             };
@@ -3165,6 +3185,15 @@ export interface operations {
             };
             /** @description Request Timeout */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -12,6 +12,14 @@ export function hasConversations(schema: JsonSchema): boolean {
   return context?.kind === 'object' && (context as FieldOf<'object'>).fields.some((field) => field.key === 'conversation_id');
 }
 
+/** The input without the name that it was given here: it begins a conversation of its own. */
+export function outOfConversation(input: Json): Json {
+  const { user_context: context, ...rest } = input;
+  if (!isObject(context) || !/^[0-9a-f]{24}$/.test(String(context.conversation_id))) return input;
+  const { conversation_id: _, ...others } = context;
+  return Object.keys(others).length ? { ...rest, user_context: others } : rest;
+}
+
 /** The input with the name of a conversation: its own, else a new one. */
 export function inConversation(input: Json): Json {
   const context = isObject(input.user_context) ? input.user_context : {};

@@ -7,6 +7,7 @@
 import { readJson, wholeNumber } from '../api/json';
 import { check, isObject, type Problems } from './checking';
 import type { Field } from './fields';
+import { namesSecret, SECRET } from './secrets';
 
 /** A draft of a value; which properties count depends on the kind of the field. */
 export interface Draft {
@@ -72,6 +73,31 @@ export function draftOf(field: Field, value: unknown): Draft {
 
 function written(value: unknown): string {
   return value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A draft as it may be kept outside of the page: without secrets, and without a file that is being sent. */
+export function keptDraft(field: Field, draft: Draft): Draft {
+  if (field.secret) return draftOf(field, undefined);
+  const kept = { ...draft, share: null, extra: Object.fromEntries(Object.entries(draft.extra).filter(([key, value]) => !namesSecret({ [key]: value }))) };
+  if (field.kind === 'json' && !isKept(field, draft.text)) kept.text = '';
+  if (field.kind === 'object') kept.fields = Object.fromEntries(field.fields.map((part) => [part.key, keptDraft(part, draft.fields[part.key] as Draft)]));
+  if (field.kind === 'list') kept.items = draft.items.map((item) => keptDraft(field.item, item));
+  if (field.kind === 'tuple') kept.items = field.items.map((item, index) => keptDraft(item, draft.items[index] as Draft));
+  return kept;
+}
+
+/** Whether a JSON text may be kept outside of the page: it holds no secret, also where it cannot be read yet. */
+export function isKept(field: Field, text: string): boolean {
+  const { value, problem } = parseJson(text);
+  if (problem) return !SECRET.test(text) && !hasSecret(field);
+  if (namesSecret(value)) return false;
+  const draft = draftOf(field, value);
+  return field.kind === 'json' || JSON.stringify(keptDraft(field, draft)) === JSON.stringify(draft);
+}
+
+function hasSecret(field: Field): boolean {
+  const parts = field.kind === 'object' ? field.fields : field.kind === 'tuple' ? field.items : field.kind === 'list' ? [field.item] : [];
+  return field.secret || parts.some(hasSecret);
 }
 
 /** The value of a form, and what is wrong with it. */

@@ -1,5 +1,7 @@
 /** From a JSON schema to the fields of a form: a small tree that says for each value how it is entered. */
 
+import { SECRET } from './secrets';
+
 /** The part of JSON Schema that forms understand; anything else is entered as JSON. */
 export interface JsonSchema {
   type?: string | string[];
@@ -7,6 +9,7 @@ export interface JsonSchema {
   description?: string;
   default?: unknown;
   format?: string;
+  writeOnly?: boolean;
   contentMediaType?: string;
   enum?: unknown[];
   const?: unknown;
@@ -46,6 +49,8 @@ interface Common {
   nullable: boolean;
   /** What is taken where nothing is given, or undefined. */
   fallback: unknown;
+  /** Whether what is typed must not be kept. */
+  secret: boolean;
 }
 
 /** A field of a form. */
@@ -103,6 +108,7 @@ function read(given: JsonSchema, place: Place): Field {
     required: place.required,
     nullable,
     fallback: schema.default,
+    secret: SECRET.test(place.key) || schema.format === 'password' || schema.writeOnly === true,
   };
   const inside = { ...place, seen };
   if (tangled || seen.length > DEPTH) return { ...common, kind: 'json' };

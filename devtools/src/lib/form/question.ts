@@ -82,3 +82,11 @@ function reviewOf(value: Json, requests: Json[]): Question {
   return { text, details, choices: [], form: { field, answer } };
 }
 const labelled = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** As what JSON that was typed is understood. */
+export function meaningOf(value: unknown): string {
+  if (value === null) return 'as nothing (null)';
+  if (typeof value === 'object') return Array.isArray(value) ? 'as a list' : 'as an object';
+  if (typeof value === 'string') return 'as the text within the quotes';
+  return `as the ${typeof value === 'boolean' ? 'truth value' : 'number'} ${String(value)}`;
+}

@@ -47,8 +47,8 @@ function layout(graph: ShownGraph): Layout {
   drawn.setGraph({ rankdir: 'TB', ...SPACE });
   for (const { name, kind } of shown) {
     drawn.setNode(keyOf(name), isOpened(graph, name) ? {} : { ...(kind === 'node' ? NODE : TERMINAL) });
-    // A slash may also be part of a name.
-    if (isOpened(graph, placeOf(name))) drawn.setParent(keyOf(name), keyOf(placeOf(name)));
+    const place = placeOf(graph, name);
+    if (isOpened(graph, place)) drawn.setParent(keyOf(name), keyOf(place));
   }
   for (const edge of graph.edges) {
     // Weight keeps the path from start to end straight; loops go round it.
@@ -106,14 +106,54 @@ export function rounded(points: readonly Point[], radius = 10): string {
   return path;
 }
 
+/** Where a drawing stands: a point of it is seen at the point times the zoom, and moved by x and y. */
+export interface Place extends Point {
+  zoom: number;
+}
+/** How much room an area has. */
+interface Area {
+  width: number;
+  height: number;
+}
+
 /** Where a drawing stands within an area so that all of it is seen, no larger than `most` times its own size. */
-export function fitting(bounds: Box, width: number, height: number, margin: number, most: number): Point & { zoom: number } {
+export function fitting(bounds: Box, { width, height }: Area, margin: number, most: number): Place {
   const zoom = Math.min(most, (width - 2 * margin) / bounds.width, (height - 2 * margin) / bounds.height);
   return {
     x: width / 2 - (bounds.x + bounds.width / 2) * zoom,
     y: height / 2 - (bounds.y + bounds.height / 2) * zoom,
     zoom,
   };
+}
+
+/**
+ * Where a drawing stands that is too large to be read as a whole: at a zoom at which it is, around a box, with no more
+ * empty room beside it than there must be.
+ */
+export function readable(bounds: Box, { width, height }: Area, margin: number, zoom: number, around: Box): Place {
+  const along = (start: number, size: number, from: number, length: number, room: number): number => {
+    if (size * zoom <= room - 2 * margin) return room / 2 - (start + size / 2) * zoom;
+    return Math.min(margin - start * zoom, Math.max(room - margin - (start + size) * zoom, room / 2 - (from + length / 2) * zoom));
+  };
+  return {
+    x: along(bounds.x, bounds.width, around.x, around.width, width),
+    y: along(bounds.y, bounds.height, around.y, around.height, height),
+    zoom,
+  };
+}
+
+/** The place moved as little as brings a box into sight; the same where it is in sight. */
+export function bringing(place: Place, box: Box, { width, height }: Area, margin: number): Place {
+  const along = (at: number, start: number, length: number, room: number): number => {
+    const [from, to] = [at + start * place.zoom, at + (start + length) * place.zoom];
+    const large = to - from > room - 2 * margin;
+    if (large && from <= margin && to >= room - margin) return at;
+    // Of what is larger than the room and not all over it, the beginning counts.
+    if (from < margin || large) return at + margin - from;
+    return to > room - margin ? at + room - margin - to : at;
+  };
+  const [x, y] = [along(place.x, box.x, box.width, width), along(place.y, box.y, box.height, height)];
+  return x === place.x && y === place.y ? place : { ...place, x, y };
 }
 
 /** A point on the way from one to another, at a distance of at most half of it. */

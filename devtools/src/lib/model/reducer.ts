@@ -12,7 +12,6 @@ import type {
   RunFinished,
   RunStatus,
   StateSaved,
-  TextStreamed,
   Told,
 } from '../api/types';
 import {
@@ -37,8 +36,8 @@ import {
 
 /** How the names of the engine's own nodes begin: gates are loops, not visits. */
 const ENGINE = 'loop.';
-/** A node's name within its own graph. */
-const own = (node: string): string => node.slice(node.lastIndexOf('/') + 1);
+/** Whether a node's name within its own graph begins so; a slash may be part of what follows. */
+const begins = (node: string, how: string): boolean => node.startsWith(how) || node.includes(`/${how}`);
 /** What the server calls the end of a run that somebody stopped, or that the server's own end stopped -> its status. */
 const STOPPED: Record<string, RunStatus> = { Cancelled: 'cancelled', Shutdown: 'interrupted' };
 /** How LangGraph names the task that stands in for a node that failed, before the node's name. */
@@ -55,8 +54,6 @@ export class Reducer {
   private loops: Record<string, LoopView> = byName();
   private budgets: BudgetSpent[] = [];
   private told: Told[] = [];
-  private answer = '';
-  private writer: string | null = null;
   private status: RunStatus = 'running';
   private stopReason: RunFinished['stop_reason'] = null;
   private failure: RunView['failure'] = null;
@@ -74,6 +71,8 @@ export class Reducer {
   private tasks = new Map<string, number>();
   /** Node -> indices of its visits. */
   private byNode = new Map<string, number[]>();
+  /** Keys of failed visits in whose place something was done. */
+  private replaced = new Set<string>();
   /** Visits that ended since the last checkpoint. */
   private unsaved: number[] = [];
 
@@ -96,6 +95,7 @@ export class Reducer {
     copy.told = this.told.slice();
     copy.tasks = new Map(this.tasks);
     copy.byNode = new Map([...this.byNode].map(([node, all]) => [node, all.slice()]));
+    copy.replaced = new Set(this.replaced);
     copy.unsaved = this.unsaved.slice();
     return copy;
   }
@@ -118,7 +118,7 @@ export class Reducer {
       case 'node_gave_up': return this.nodeGaveUp(event);
       case 'model_fell_back': return this.modelFellBack(event);
       case 'model_called': return this.modelCalled(event, at);
-      case 'text': return this.text(event);
+      case 'text': return; // of the conversation
       case 'loop': return this.loop(event, seq);
       case 'budget': return void this.budgets.push(event);
       case 'state': return this.state(event, at, seq);
@@ -141,8 +141,6 @@ export class Reducer {
       nodes: nodesOf(this.visits, [], 'waiting', this.origin.nodes),
       loops: byName(Object.entries(this.loops)),
       budgets: this.budgets.slice(),
-      answer: this.answer,
-      writer: this.writer,
       told: this.told.slice(),
       status: this.status,
       stopReason: this.stopReason,
@@ -187,14 +185,14 @@ export class Reducer {
 
   private nodeStarted(event: NodeStarted, at: number, seq: number): void {
     const { node, within = '' } = event;
-    if (own(node).startsWith(ENGINE) || own(node).startsWith(IN_PLACE)) return;
-    if (node === this.writer) this.answer = '';
+    if (begins(node, ENGINE) || begins(node, IN_PLACE)) return;
     // A task that was cut off, failed or waited for a person is the same visit when it runs again.
     const known = this.tasks.get(event.task_id);
     const again = known === undefined ? undefined : this.visits[known];
     if (known !== undefined && again) {
       const earlierMs = again.durationMs ?? again.earlierMs;
       const fresh = { status: 'running', ended: null, endSeq: null, durationMs: null, update: null, error: null, goto: null } as const;
+      this.replaced.delete(again.key);
       return this.change(known, { ...fresh, since: at, earlierMs });
     }
     const earlier = this.byNode.get(node) ?? [];
@@ -232,15 +230,16 @@ export class Reducer {
   }
 
   private nodeFinished(event: NodeFinished, at: number, seq: number): void {
-    if (own(event.node).startsWith(IN_PLACE)) {
-      const index = this.byNode.get(event.node.replace(IN_PLACE, ''))?.at(-1);
+    if (begins(event.node, IN_PLACE)) {
+      const index = this.failed(event.node.replace(IN_PLACE, ''), (visit) => !this.replaced.has(visit.key));
       const visit = index === undefined ? undefined : this.visits[index];
       if (index !== undefined && visit) {
+        this.replaced.add(visit.key);
         this.change(index, { update: event.update, ended: at, endSeq: seq, durationMs: at - visit.started });
       }
       return;
     }
-    if (own(event.node).startsWith(ENGINE)) return this.keep((entry) => ENGINE + entry.loop === event.node);
+    if (begins(event.node, ENGINE)) return this.keep((entry) => ENGINE + entry.loop === event.node);
     const index = this.tasks.get(event.task_id);
     const visit = index === undefined ? undefined : this.visits[index];
     if (index === undefined || !visit) return;
@@ -258,26 +257,26 @@ export class Reducer {
   }
 
   private nodeRetried(event: NodeRetried, at: number): void {
-    // The event names no task: of visits at the same time it is one that failed as often before.
+    // In older logs it names no task: of visits at the same time it is one that failed as often before.
     const open = this.openVisits(event.node);
-    const index = open.find((each) => this.visits[each]?.attempts.length === event.attempt - 1) ?? open.at(-1);
+    const index = this.asker(event) ?? open.find((each) => this.visits[each]?.attempts.length === event.attempt - 1) ?? open.at(-1);
     const visit = index === undefined ? undefined : this.visits[index];
     if (index === undefined || !visit) return;
     const { kind, message, wait, attempt, attempts } = event;
     this.change(index, { status: 'retrying', attempts: [...visit.attempts, { at, kind, message, wait, attempt, attempts }] });
-    this.beginAnswer(event.node);
   }
 
   private nodeGaveUp(event: NodeGaveUp): void {
-    const index = this.byNode.get(event.node)?.at(-1);
+    // In older logs it names no task.
+    const left = (visit: Visit): boolean => visit.goto === null;
+    const index = this.asker(event) ?? this.failed(event.node, (visit) => left(visit) && (visit.error ?? '').includes(event.message)) ?? this.failed(event.node, left);
     if (index === undefined) return;
     const error = this.visits[index]?.error ?? `${event.kind}: ${event.message}`;
     this.change(index, { status: 'error', goto: event.goto, error });
-    this.beginAnswer(event.node);
   }
 
   private modelFellBack(event: ModelFellBack): void {
-    const index = event.node === null ? undefined : this.openVisits(event.node).at(-1);
+    const index = this.named(event).at(-1) ?? (event.node === null ? undefined : this.openVisits(event.node).at(-1));
     const visit = index === undefined ? undefined : this.visits[index];
     if (index !== undefined && visit) this.change(index, { fallbacks: [...visit.fallbacks, event] });
   }
@@ -285,22 +284,18 @@ export class Reducer {
   private modelCalled(event: ModelCalled, at: number): void {
     const used = spentOn(event);
     this.goOn(0, used);
-    const index = event.node === null ? undefined : this.visitAt(event.node, at - event.seconds * 500);
-    const visit = index === undefined ? undefined : this.visits[index];
-    if (index === undefined || !visit) return;
-    this.change(index, {
-      modelCalls: [...visit.modelCalls, event],
-      spent: plus(visit.spent, used),
-      status: visit.status === 'retrying' ? 'running' : visit.status,
-    });
-  }
-
-  private text(event: TextStreamed): void {
-    if (event.node !== this.writer) {
-      this.writer = event.node;
-      this.answer = '';
+    const named = this.named(event);
+    const guess = named.length || event.node === null ? undefined : this.visitAt(event.node, at - event.seconds * 500);
+    // A visit's calls are those of the graphs inside it, too.
+    for (const index of guess === undefined ? named : [guess]) {
+      const visit = this.visits[index];
+      if (!visit) continue;
+      this.change(index, {
+        modelCalls: [...visit.modelCalls, event],
+        spent: plus(visit.spent, used),
+        status: visit.status === 'retrying' ? 'running' : visit.status,
+      });
     }
-    this.answer += event.text;
   }
 
   private loop(event: LoopDecided, seq: number): void {
@@ -309,7 +304,7 @@ export class Reducer {
     const before = this.loops[name]?.decisions ?? [];
     const same = before.find((each) => each.step === step && each.within === within);
     const decisions = before.filter((each) => each !== same);
-    decisions.push({ ...event, within, seq, kept: false, ms: same?.ms ?? 0, used: same?.used ?? NOTHING });
+    decisions.push({ ...event, within, seq, kept: event.kept ?? false, ms: same?.ms ?? 0, used: same?.used ?? NOTHING });
     this.loops[name] = this.loopOf(name, decisions);
     const others = this.passes.filter((loop) => within && loop !== name && this.loops[loop]?.decisions.at(-1)?.within !== within);
     this.passes = isPass(event) ? [...others, name] : others;
@@ -354,11 +349,11 @@ export class Reducer {
     if (!('interrupt' in event.data)) return;
     const { interrupt: value, id } = event.data;
     this.asked = [...this.asked, { node: event.node, value, id: typeof id === 'string' ? id : null }];
-    const index = this.byNode.get(event.node)?.at(-1);
+    const index = this.asker(event) ?? this.byNode.get(event.node)?.at(-1);
     if (index === undefined) return;
     this.unsaved = this.unsaved.filter((each) => each !== index);
     // Of a graph inside a node, the one that asks is the one that ended last in there.
-    const inside = this.visits.findLastIndex((each) => each.node.startsWith(`${event.node}/`));
+    const inside = this.visits.findLastIndex((each) => each.within !== '' && this.around(each).includes(index));
     for (const each of inside > index ? [index, inside] : [index]) {
       this.change(each, { status: 'asking', ended: null, endSeq: null, update: null });
     }
@@ -375,9 +370,31 @@ export class Reducer {
     this.unsaved = [];
   }
 
-  /** What a failed attempt wrote so far is void. */
-  private beginAnswer(node: string): void {
-    if (node === this.writer) this.answer = '';
+  /** The visits that an event names, the innermost last; none in logs of earlier versions. */
+  private named({ tasks = [] }: { tasks?: string[] }): number[] {
+    return tasks.map((task) => this.tasks.get(task)).filter((index) => index !== undefined);
+  }
+
+  /** The visit of its own node that an event names. */
+  private asker(event: { node: string; tasks?: string[] }): number | undefined {
+    return this.named(event).findLast((index) => this.visits[index]?.node === event.node);
+  }
+
+  /** The visits around a visit, of a graph inside a node, the nearest first. */
+  private around({ within }: Visit): number[] {
+    const index = this.tasks.get(within);
+    const visit = index === undefined ? undefined : this.visits[index];
+    return index === undefined || !visit ? [] : [index, ...this.around(visit)];
+  }
+
+  /** The first visit of a node that failed, of those that fit; where none has, the first that still runs. */
+  private failed(node: string, fits: (visit: Visit) => boolean): number | undefined {
+    const first = (is: (visit: Visit) => boolean): number | undefined =>
+      this.byNode.get(node)?.find((index) => {
+        const visit = this.visits[index];
+        return visit !== undefined && is(visit) && fits(visit);
+      });
+    return first((visit) => visit.status === 'error') ?? first(isOpen);
   }
 
   private openVisits(node: string): number[] {

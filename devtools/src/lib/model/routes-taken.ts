@@ -67,7 +67,7 @@ export function edgeViews(graph: ShownGraph, view: RunView | null): Record<strin
     groups.get(visit.within)?.push(visit);
   }
   for (const [within, visits] of groups) {
-    const place = placeOf(visits[0]?.node ?? '');
+    const place = within ? placeOf(graph, visits[0]?.node ?? '') : '';
     const at = (end: string): string => (place ? `${place}/${end}` : end);
     let before: Visit[] = [];
     let late = new Set<string>();

@@ -77,14 +77,25 @@ export function completed(view: RunView, graph: ShownGraph | null, record: RunRe
   // Before its next event, or its first, only the record tells that it waits its turn, or could not go on.
   const told = record !== null && (!view.lastSeq || (record.status !== 'running' && record.events === view.lastSeq));
   const status = lost || told ? record.status : view.status;
-  const over = !goesOn(status) && status !== 'waiting' && status !== 'interrupted';
+  // Before its events are there, the record alone has its figures, and nothing tells that a node was left out.
+  const figures = record && !view.lastSeq ? figuresOf(record) : {};
+  const unread = record !== null && !view.lastSeq && record.events > 0;
+  const over = !unread && !goesOn(status) && status !== 'waiting' && status !== 'interrupted';
   const stopped = status === 'cancelled' ? status : 'interrupted';
   const visits = lost ? view.visits.map((visit) => (isOpen(visit) ? { ...visit, status: stopped } as const : visit)) : view.visits;
   return {
     ...view,
+    ...figures,
     visits,
     status,
     ended: lost ? (record.ended_at ? time(record.ended_at) : view.lastAt) : view.ended,
     nodes: nodesOf(visits, names, over ? 'skipped' : 'waiting', view.inherited),
   };
 }
+
+const figuresOf = (record: RunRecord): Pick<RunView, 'spent' | 'passes' | 'asked' | 'ms'> => ({
+  spent: { calls: record.model_calls, tokens: record.tokens, unmetered: record.unmetered_calls, cost: record.cost },
+  passes: Object.values(record.passes).reduce((sum, count) => sum + count, 0),
+  asked: record.asked,
+  ms: (record.seconds ?? 0) * 1000,
+});

@@ -1,8 +1,17 @@
 /** Graphs inside nodes, drawn in their places: one flat graph, in which a node's path is its name. */
 import type { ShownGraph, ShownNode } from '../api/types';
 
-/** The node around a node of a graph inside it; empty for one of the run's own graph. */
-export const placeOf = (node: string): string => node.slice(0, Math.max(0, node.lastIndexOf('/')));
+/** The node around a node of a graph inside it; empty for one of the graph itself, whose name may have a slash, too. */
+export function placeOf(graph: ShownGraph, node: string): string {
+  for (const [name, inner] of Object.entries(graph.inside ?? {})) {
+    if (!node.startsWith(`${name}/`)) continue;
+    const own = node.slice(name.length + 1);
+    if (inner.nodes.some((each) => each.name === own)) return name;
+    const deeper = placeOf(inner, own);
+    if (deeper) return `${name}/${deeper}`;
+  }
+  return '';
+}
 
 /** Whether a node stands open: its own graph is drawn in its place. */
 export const isOpened = (graph: ShownGraph, node: string): boolean => graph.nodes.some(({ name }) => name === `${node}/__start__`);

@@ -8,6 +8,7 @@ import type {
   ModelFellBack,
   RunFinished,
   RunStatus,
+  ShownGraph,
   Told,
 } from '../api/types';
 
@@ -152,6 +153,11 @@ export interface LoopView {
 /** Whether a decision granted a pass: a target's first visit may be granted, too, and is none. */
 export const isPass = (entry: LoopDecided): boolean => entry.decision === 'granted' && entry.spent > 0;
 
+/** Whether a loop is one of a graph inside a node; the graph tells it of one that was not asked, and of those in old logs. */
+export const isInside = (loop: LoopView, graph: ShownGraph | null): boolean =>
+  loop.decisions.some((each) => each.within !== '') ||
+  Object.entries(graph?.inside ?? {}).some(([node, inner]) => inner.loops.some((each) => `${node}/${each.name}` === loop.name));
+
 /** Milliseconds and spendings of all passes of a loop. */
 export const passesTook = (loop: LoopView): { ms: number; used: Spent } =>
   loop.decisions.filter(isPass).reduce(({ ms, used }, each) => ({ ms: ms + each.ms, used: plus(used, each.used) }), { ms: 0, used: NOTHING });
@@ -171,10 +177,6 @@ export interface RunView {
   nodes: Record<string, NodeState>;
   loops: Record<string, LoopView>;
   budgets: BudgetSpent[];
-  /** The text that was streamed since its node last began. */
-  answer: string;
-  /** The node that streams it. */
-  writer: string | null;
   told: Told[];
   status: RunStatus;
   stopReason: RunFinished['stop_reason'];

@@ -45,9 +45,12 @@ export const href = (top: string, id = '', values: Values = {}): string =>
 
 class Router {
   route = $state.raw<Route>(readRoute(location.hash));
+  /** How often another entry of the browser's history came to be shown. */
+  arrivals = $state(0);
 
   constructor() {
     window.addEventListener('hashchange', () => {
+      this.arrivals += 1;
       this.route = readRoute(location.hash);
     });
   }
@@ -56,15 +59,26 @@ class Router {
     location.hash = to.replace(/^#/, '');
   }
 
-  /** Change values of the address without a further entry in the browser's history. */
+  /** Keep what a page is to have again after Back, with its entry in the browser's history. */
+  keep(value: unknown): void {
+    history.replaceState({ kept: value }, '');
+  }
+  /** What the page kept with this entry; null for nothing. */
+  kept<T>(): T | null {
+    return (history.state as { kept?: T } | null)?.kept ?? null;
+  }
+
+  /** Change values of the address without a further entry in the browser's history; nothing where another page comes. */
   set(values: Values): void {
+    const { page, id } = readRoute(location.hash);
+    if (page !== this.route.page || id !== this.route.id) return;
     const all = new Map(this.route.query);
     for (const [key, value] of Object.entries(values)) {
       if (value === null || value === undefined || value === '') all.delete(key);
       else all.set(key, String(value));
     }
     const path = location.hash.replace(/^#/, '').split('?', 1)[0] || '/runs';
-    history.replaceState(null, '', `#${path}${query(Object.fromEntries(all))}`);
+    history.replaceState(history.state, '', `#${path}${query(Object.fromEntries(all))}`);
     this.route = readRoute(location.hash);
   }
 }

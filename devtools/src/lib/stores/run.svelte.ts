@@ -25,6 +25,8 @@ class OpenRun {
   whole = $derived(this.graph && unfolded(this.graph));
   /** Whether events are still being fetched or awaited. */
   loading = $state(false);
+  /** How many of them are there, while they are being fetched. */
+  fetched = $state(0);
   following = $state(false);
   error = $state<string | null>(null);
   /** The event at which the run is shown; null follows its end. */
@@ -42,6 +44,8 @@ class OpenRun {
     void this.#added;
     return this.#builder.view;
   });
+  /** What the record tells of the run: nothing while further events come, which are later than those that are shown. */
+  told = $derived(this.loading && this.live.lastSeq ? null : this.record);
   /** The run as it was at the cursor. */
   view: RunView = $derived(this.cursor === null ? this.live : this.#builder.at(this.cursor));
 
@@ -66,6 +70,7 @@ class OpenRun {
     this.#ending = null;
     this.id = this.record = this.graph = this.error = this.cursor = this.node = this.visit = null;
     this.loading = this.following = false;
+    this.fetched = 0;
     this.#builder = new RunViewBuilder();
     this.#added = 0;
   }
@@ -97,6 +102,7 @@ class OpenRun {
       while (after !== null) {
         const part: EventLog = await get<EventLog>(`${path}/log?after=${after}&limit=${PART}`, signal);
         this.#builder.add(part.events);
+        this.fetched = this.#builder.lastSeq;
         after = part.next;
       }
       this.#added += 1;

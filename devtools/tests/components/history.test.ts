@@ -1,0 +1,32 @@
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
+import { tick } from 'svelte';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { router } from '../../src/lib/stores/router.svelte';
+import HistoryPage from '../../src/pages/HistoryPage.svelte';
+import { serve } from '../form/replies';
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+  history.replaceState(null, '', '#/runs');
+});
+
+it('Back to another part of the list has the parts before it again', async () => {
+  serve({ 'GET /runs': { runs: [], total: 0, next: null } });
+  const arrive = async (address: string, state: unknown): Promise<void> => {
+    history.replaceState(state, '', address);
+    window.dispatchEvent(new Event('hashchange'));
+    await tick();
+  };
+  const older = { kept: { chosen: ['r1'], newer: [null, 'y'], top: 0 } };
+  await arrive('#/runs?before=x', older);
+  render(HistoryPage);
+  await tick();
+  await arrive('#/runs?tag=a', null);
+  expect(router.kept()).toMatchObject({ newer: [], chosen: ['r1'] });
+  await arrive('#/runs?before=x', older);
+  expect(router.kept()).toMatchObject({ newer: [null, 'y'], chosen: ['r1'] });
+  await fireEvent.click(screen.getByRole('button', { name: 'Newer' }));
+  await waitFor(() => expect(router.route.query.get('before')).toBe('y'));
+});
