@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote
 
-from loopwright.errors import ConfigError, unknown_name_message
+from loopwright.errors import ConfigError
 
 if TYPE_CHECKING:
     import psycopg
@@ -15,11 +18,11 @@ if TYPE_CHECKING:
 STANDSTILL = 3000
 """Milliseconds after which a process that stands still in a transaction loses what it has locked in it."""
 
+_HOSTS = re.compile(r"((\[[^]]*\]|[^][:,]*)(:\d*)?(,|$))*")
+_UNKNOWN = re.compile(r'invalid URI query parameter: "(\w+)"')
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_OPTIONS = ("host", "schema", "sslmode")
 # A host that vanishes without a word is given up after half a minute; the system's own limits are hours.
 _ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
-_SSLMODES = ("disable", "prefer", "require", "verify-full")
 
 
 def is_postgres(address: str) -> bool:
@@ -31,84 +34,71 @@ def is_postgres(address: str) -> bool:
 class PostgresAddress:
     """Where a database is, and who asks."""
 
-    user: str
-    """The user."""
-    password: str | None
-    """The password; never in a message."""
-    host: str
-    """The server's name, or the folder of its socket, which begins with a slash."""
-    port: int
-    """The port."""
-    database: str
-    """The database."""
+    options: Mapping[str, Any] = field(repr=False)
+    """What the address says, by libpq's names; never in a message, since the password is among it."""
     schema: str
     """The schema that holds the tables."""
-    sslmode: str
-    """How the connection is encrypted: "disable", "prefer", "require" or "verify-full"."""
-
     holds: str
     """What the schema holds, for messages: "a knowledge store"."""
 
     @classmethod
     def parse(cls, url: str, *, schema: str, holds: str) -> PostgresAddress:
-        """Read ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&sslmode=MODE``.
+        """Read ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&OPTION=VALUE``.
 
         Args:
-            url: The address; only the database is needed. ``sslmode`` is "disable", "prefer" (the default: encrypted
-                where the server can), "require", or "verify-full" (its certificate is checked too); ``host`` may name
-                the folder of a socket.
+            url: The address; only the database is needed. Several hosts are written ``HOST1:PORT1,HOST2:PORT2``.
+                The options are libpq's, ``sslmode`` and ``sslrootcert`` for example; ``host`` may name the folder of a
+                socket.
             schema: The schema where the address names none.
             holds: What the schema holds, for messages: "a knowledge store".
 
         Raises:
-            ConfigError: If a part is wrong; the message does not show the password.
+            ConfigError: If a part is wrong, or psycopg is not installed; the message does not show the password.
         """
-        form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME"
         try:
-            parts = urlsplit(url)
-            port = parts.port or 5432
-        except ValueError:
-            # The cause would show the address, and the password with it.
-            raise ConfigError(f"the address of the PostgreSQL database is unreadable: write it as {form}") from None
-        options = dict(parse_qsl(parts.query))
-        for name in options:
-            if name not in _OPTIONS:
-                raise ConfigError(unknown_name_message("option of a PostgreSQL address", name, _OPTIONS))
-        database = unquote(parts.path.lstrip("/"))
-        if not database:
-            raise ConfigError(f"the address of the PostgreSQL server {parts.hostname} names no database: write {form}")
-        schema = options.get("schema", schema)
-        if not _SCHEMA.fullmatch(schema):
+            from psycopg import ProgrammingError
+            from psycopg.conninfo import conninfo_to_dict
+        except ModuleNotFoundError as missing:
+            told = f"{holds} in PostgreSQL needs {missing.name}: pip install 'loopwright[postgres]'"
+            raise ConfigError(told) from missing
+        form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME"
+        address, named, rest = _apart(url)
+        place, slash, database = address.partition("://")[2].partition("/")
+        who, _at, hosts = place.rpartition("@")
+        user, _colon, password = who.partition(":")
+        told = "is unreadable"
+        try:
+            if not _HOSTS.fullmatch(hosts) or "@" in database:  # a slash of a password
+                raise ProgrammingError
+            options = conninfo_to_dict(f"postgresql://{hosts}{slash}{database}?{'&'.join(rest)}")
+        except ProgrammingError as error:
+            # Most of its messages show a part of the address, which may be one of the password.
+            if (unknown := _UNKNOWN.search(str(error))) and "@" not in "".join(rest):
+                told = f"has the option {unknown[1]!r}, which libpq does not know"
+            raise ConfigError(f"the address of the PostgreSQL database {told}: write it as {form}") from None
+        if not options.get("dbname") and "service" not in options:
+            raise ConfigError(
+                f"the address of the PostgreSQL server {options.get('host')} names no database: write {form}"
+            )
+        if not _SCHEMA.fullmatch(schema := named or schema):
             raise ConfigError(f"{schema!r} cannot be the schema of {holds}: take small letters, digits and underscores")
-        sslmode = options.get("sslmode", "prefer")
-        if sslmode not in _SSLMODES:
-            raise ConfigError(unknown_name_message("sslmode", sslmode, _SSLMODES))
-        return cls(
-            user=unquote(parts.username or "postgres"),
-            password=unquote(parts.password) if parts.password else None,
-            host=options.get("host") or parts.hostname or "localhost",
-            port=port,
-            database=database,
-            schema=schema,
-            sslmode=sslmode,
-            holds=holds,
-        )
+        # The file of a service says what is not said here.
+        usual = {} if "service" in options else {"user": "postgres", "host": "localhost", "port": "5432"}
+        given = {name: unquote(value) for name, value in (("user", user), ("password", password)) if value}
+        return cls(options={**usual, **given, **options}, schema=schema, holds=holds)
+
+    @property
+    def user(self) -> str:
+        """Who asks."""
+        return self.options.get("user", "of the service")
 
     def libpq(self) -> dict[str, Any]:
         """Give what psycopg takes to connect; `settings` come next."""
-        return {
-            "user": self.user,
-            "password": self.password,
-            "host": self.host,
-            "port": self.port,
-            "dbname": self.database,
-            "sslmode": self.sslmode,
-            "sslrootcert": "system" if self.sslmode == "verify-full" else None,
-            "client_encoding": "UTF8",
-            "application_name": "loopwright",
-            "connect_timeout": 10,
-            **_ALIVE,
-        }
+        how = {"application_name": "loopwright", "connect_timeout": 10, **_ALIVE, **self.options}
+        # The system's authorities, where nothing names others.
+        if how.get("sslmode", os.environ.get("PGSSLMODE")) == "verify-full" and "PGSSLROOTCERT" not in os.environ:
+            how.setdefault("sslrootcert", "system")
+        return how | {"client_encoding": "UTF8"}
 
     def settings(self, idle: int = 0, beside: str = "") -> bytes:
         """The statement with which every connection begins: a pooler refuses or drops what is set while connecting.
@@ -134,8 +124,13 @@ class PostgresAddress:
             connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"'.encode())
 
     def __str__(self) -> str:
-        place = f"in schema {self.schema} of {self.database} at {self.host}:{self.port}"
-        return f"{self.holds.replace('a ', 'the ', 1)} {place}"
+        if "service" in self.options:
+            at = f"the service {self.options['service']}"
+        else:
+            hosts, ports = (str(self.options[name]).split(",") for name in ("host", "port"))
+            pairs = zip_longest(hosts, ports, fillvalue=ports[-1])
+            at = f"{self.options['dbname']} at {','.join(f'{host}:{port or 5432}' for host, port in pairs)}"
+        return f"{self.holds.replace('a ', 'the ', 1)} in schema {self.schema} of {at}"
 
 
 def with_schema(url: str, default: str, what: str) -> str:
@@ -146,7 +141,14 @@ def with_schema(url: str, default: str, what: str) -> str:
         default: The schema where it names none.
         what: What is appended to the schema that it names, "checkpoints" for example.
     """
-    parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query))
-    options["schema"] = f"{options['schema']}_{what}" if "schema" in options else default
-    return urlunsplit(parts._replace(query=urlencode(options)))
+    address, named, rest = _apart(url)
+    schema = f"{named}_{what}" if named else default
+    return f"{address}?{'&'.join([*rest, f'schema={schema}'])}"
+
+
+def _apart(url: str) -> tuple[str, str | None, list[str]]:
+    """An address without options, the schema that it names, which libpq does not know, and the others as written."""
+    address, _mark, query = url.partition("?")
+    options = [each for each in query.split("&") if each]
+    named = [unquote(each.partition("=")[2]) for each in options if each.startswith("schema=")]
+    return address, named[-1] if named else None, [each for each in options if not each.startswith("schema=")]

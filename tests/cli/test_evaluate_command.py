@@ -24,7 +24,7 @@ graph = bounded(builder, Loop(name="more", target="add", sources=("add",), limit
 """
 
 
-def test_a_graph_of_ones_own_is_measured_with_and_without_its_loop(loopwright, tmp_path):
+def test_a_graph_of_ones_own_is_measured_without_its_loop_and_its_versions_are_kept(loopwright, tmp_path):
     (tmp_path / "count.py").write_text(GRAPH)
     (tmp_path / "q.jsonl").write_text(json.dumps({"id": "a", "topic": "t", "expected": {"answers": ["xxx"]}}))
     words = ("evaluate", "count.py", "q.jsonl", "--without-loops")
@@ -33,11 +33,6 @@ def test_a_graph_of_ones_own_is_measured_with_and_without_its_loop(loopwright, t
     assert found["loops"]["more"]["gains"]["em"]["value"] == 1.0
     told = loopwright(*words, cwd=tmp_path)
     assert "em" in told.stdout and "more" in told.stdout and told.stderr == ""
-
-
-def test_versions_are_kept_with_the_runs_under_the_name_by_which_the_graph_is_served(loopwright, tmp_path):
-    (tmp_path / "count.py").write_text(GRAPH)
-    (tmp_path / "q.jsonl").write_text(json.dumps({"id": "a", "topic": "t", "expected": {"answers": ["xxx"]}}))
     for version in ("first", "second", "first"):
         assert loopwright("evaluate", "count.py", "q.jsonl", "--keep", version, cwd=tmp_path).returncode == 0
     with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}")) as store:

@@ -161,3 +161,9 @@ def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_be
 def test_an_address_that_cannot_be_had_is_named_with_what_to_do(host, port, told):
     with pytest.raises(ConfigError, match=f"{host} port {port}: .*{told}"):
         reserve(host, port)
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")
+def test_all_addresses_of_ipv6_are_those_of_ipv4_too():
+    with reserve("::", 0) as listener, socket.create_connection(("127.0.0.1", listener.getsockname()[1])):
+        pass

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from unittest.mock import AsyncMock
 
 import procrastinate.utils
 import psycopg
 import pytest
 from hosted_graphs import until
-from job_engines import LEASE, Engine, a_job, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
-from procrastinate.exceptions import ConnectorException
-
-from loopwright.runs.jobs import shared
-from loopwright.workflows.runtime import cancel
+from job_engines import LEASE, Engine, a_job, claimed, gone, job_engine, postgres_server, postgres_url  # noqa: F401
 
 pytestmark = pytest.mark.parametrize("engine", ["procrastinate"], indirect=True)
 
@@ -24,11 +19,23 @@ async def test_who_beats_keeps_a_job_and_who_does_not_loses_it(engine: Engine) -
     await first.submit(a_job("a", answer="kept"))
     await claimed(first)
     assert await claimed(second, 3 * LEASE) is None, "it beats"
-    await cancel(first._tasks)  # its process is gone
+    await gone(first)
     began = time.monotonic()
     job = await claimed(second)
     assert (job.run_id, job.answer) == ("a", "kept")
     assert LEASE / 2 < time.monotonic() - began < 3 * LEASE + 1
+
+
+@pytest.mark.parametrize(("what", "value"), [("_BEAT", b"SELECT nothing"), ("STUCK", -1.0)])
+async def test_who_does_not_beat_claims_nothing(engine: Engine, monkeypatch, what: str, value: object) -> None:
+    jobs = await engine.worker()
+    monkeypatch.setattr(f"loopwright.runs.jobs.shared.{what}", value)
+    assert await claimed(jobs, LEASE) is None
+    both = [jobs, await engine.worker()]
+    await jobs.submit(a_job("a"))
+    assert [await claimed(each, 1.5) for each in both] == [None, None]
+    monkeypatch.undo()
+    assert (await claimed(both[1])).run_id == "a"
 
 
 async def test_a_job_whose_claim_never_reached_the_process_comes_again(engine: Engine) -> None:
@@ -51,13 +58,13 @@ async def test_who_claims_the_same_job_again_keeps_its_places(engine: Engine) ->
     assert await claimed(jobs, 10.0) and await claimed(jobs, 10.0)
 
 
-async def test_a_database_that_takes_no_writes_for_a_while_is_waited_for(engine: Engine, monkeypatch) -> None:
-    monkeypatch.setattr(shared, "_POLL", 0.01)
-    refused = ConnectorException()
-    refused.__cause__ = psycopg.errors.ReadOnlySqlTransaction()
-    call = AsyncMock(side_effect=[refused, None])
-    await (await engine.worker())._surely(call)
-    assert call.await_count == 2
+async def test_a_connection_to_a_server_that_takes_no_writes_is_not_used_again(engine: Engine) -> None:
+    pool = (await engine.worker())._connector.pool
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        async with pool.connection() as connection:
+            await connection.execute("SET TRANSACTION READ ONLY")
+            await connection.execute("CREATE TABLE refused ()")
+    assert connection.closed
 
 
 async def test_a_worker_that_leaves_gives_its_jobs_away_at_once(engine: Engine) -> None:
@@ -66,6 +73,7 @@ async def test_a_worker_that_leaves_gives_its_jobs_away_at_once(engine: Engine) 
     await claimed(first)
     await first.close()
     assert (await claimed(second)).run_id == "a"
+    await until(lambda: not first._heart.is_alive())
 
 
 async def test_who_works_on_a_cancelled_run_is_told_at_once(engine: Engine) -> None:
@@ -83,7 +91,7 @@ async def test_a_run_whose_worker_died_after_it_was_cancelled_is_only_ended(engi
     first, second = await engine.worker(), await engine.worker()
     await first.submit(a_job("a"))
     await claimed(first)
-    await cancel(first._tasks)
+    await gone(first)
     await second.cancel("a")
     job = await claimed(second)
     assert (job.run_id, job.cancelled) == ("a", True)
@@ -116,7 +124,7 @@ async def test_a_host_whose_clock_is_a_minute_ahead(engine: Engine, monkeypatch:
     await first.submit(a_job("a"))
     await first.give_back(await claimed(first))
     assert await claimed(second) is not None
-    await cancel(second._tasks)
+    await gone(second)
     assert (await claimed(first)).run_id == "a"
 
 
@@ -125,7 +133,7 @@ async def test_who_stands_still_while_it_holds_a_lock_loses_it(engine: Engine) -
     first, second = await engine.worker(), await engine.worker()
     await first.submit(a_job("a"))
     await claimed(first)
-    await cancel(first._tasks)
+    await gone(first)
     async with first._connector.pool.connection() as connection:
         key = f"{first._address.schema} rescue"
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])

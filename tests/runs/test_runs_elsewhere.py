@@ -109,7 +109,7 @@ async def test_who_leaves_takes_a_waiting_run_along(tmp_path):
     async with opened(tmp_path, Walk(), limits=RunLimits(running=1)) as hub:
         await hub.start("walk", {**ASKED, "hold": "plan"})
         waits = await hub.start("walk", ASKED)
-        stream = frames(threads_of(hub), waits, ["values"], after=0, cancel=True)
+        stream = frames(threads_of(hub), ["values"], True, waits)
         await anext(stream)
         with anyio.move_on_after(0.05):
             await anext(stream)
@@ -144,7 +144,7 @@ async def test_nodes_that_wait_in_threads_keep_nobody_off_the_history(tmp_path):
 
 def test_a_file_that_another_server_deleted_is_passed_over(tmp_path, monkeypatch):
     monkeypatch.setattr(Uploads, "__iter__", lambda _self: iter(["0" * 32]))
-    _forget_unused(None, Uploads(ServerSettings(data=tmp_path)))
+    _forget_unused(None, Uploads(ServerSettings(data=tmp_path)), {})
 
 
 async def test_a_server_answers_while_old_runs_are_forgotten(tmp_path):
@@ -160,7 +160,7 @@ async def test_a_server_answers_while_old_runs_are_forgotten(tmp_path):
 
 def test_failures_of_a_database_that_fails_over_pass():
     refused, idle = psycopg.errors.ReadOnlySqlTransaction(), psycopg.errors.IdleInTransactionSessionTimeout()
-    assert explained(refused, "it").transient and explained(idle, "it").transient and is_lost(idle)
+    assert all(explained(each, "it").transient and is_lost(each) for each in (refused, idle))
 
 
 async def test_a_turn_takes_up_the_state_and_begins_new_books(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -104,7 +105,7 @@ def test_a_question_is_an_interrupt_that_a_second_run_answers(front_end):
     assert told["events"][-1]["result"]["details"]["topic"] == "yes"
 
 
-@pytest.mark.parametrize("path", ["/agui/assistant", "/threads/t/runs/wait"])
+@pytest.mark.parametrize("path", ["/agui/assistant", "/threads/t/runs/wait", "/threads/t/runs/stream"])
 async def test_a_client_hears_something_while_a_run_goes_on_and_ends_it_by_leaving(serve_script, path):
     served = serve_script(limits=RunLimits(keep_alive=0.1))
     asked = {"assistant_id": "assistant", "input": script({"wait": "never"}), "if_not_exists": "create"}
@@ -113,8 +114,15 @@ async def test_a_client_hears_something_while_a_run_goes_on_and_ends_it_by_leavi
         async with client.stream("POST", path, json=body) as reply:
             heard = reply.aiter_raw()
             assert [await anext(heard) for _ in range(4)], reply.headers
-        await until(lambda: served.ended("t"))
-    assert served.record("t").status == "cancelled"
+            assert reply.headers["x-accel-buffering"] == "no"
+            async with client.stream("POST", path, json=body) as waits:  # for its thread
+                heard, wrong = waits.aiter_raw(), body | {"input": {"message": 1}, "forwardedProps": {"message": 1}}
+                last = asyncio.create_task(client.post(path, json=wrong))
+                assert [await anext(heard) for _ in range(4)]
+        failed = (await last).text
+        assert "InternalError" in failed and "its log says what" in failed, "told although the reply had begun"
+        await until(lambda: all(map(served.ended, ("t", "t.turn2"))))
+    assert {served.record(turn).status for turn in ("t", "t.turn2")} == {"cancelled"}
 
 
 def test_what_another_attempt_writes_is_another_message_that_begins_anew(serve_script):
@@ -127,7 +135,7 @@ def test_what_another_attempt_writes_is_another_message_that_begins_anew(serve_s
     made = bounded(graph("START-write", write={"action": write, "policy": policy}))
     url = serve_script(workflows=[UserGraph("tea", made)]).url
     given = {"forwardedProps": {"plan": "x"}, "input": {"plan": "x"}}
-    for path, key in (("/agui/tea", "messageId"), ("/runs/stream", "id")):
+    for path, key in (("/agui/tea", "messageId"), ("/runs/stream?thread_id=.", "id")):  # which is passed over
         model.calls, said = 0, defaultdict(str)
         body = FRONT_END | given | {"assistant_id": "tea", "stream_mode": "messages-tuple"}
         told = httpx.post(url + path, json=body, timeout=60).text

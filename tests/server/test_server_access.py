@@ -79,11 +79,14 @@ def test_health_needs_no_token(token_server):
     assert httpx.get(token_server.url + "/health/ready").status_code in (200, 503)
 
 
+ELSEWHERE = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]"]
+
+
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]"]
+    "headers", [*({"Host": f"{host}:80"} for host in ELSEWHERE), {"Via": "1.1 x"}, {"X-Forwarded-For": "192.0.2.1"}]
 )
-def test_without_a_token_only_requests_addressed_to_this_machine_are_answered(shared, host):
-    reply = httpx.post(shared.url + "/api/chat", json=script(DONE), headers={"Host": f"{host}:80"})
+def test_without_a_token_only_this_machine_is_answered_under_its_own_name(shared, headers):
+    reply = httpx.post(shared.url + "/api/chat", json=script(DONE), headers=headers)
     assert reply.status_code == 421
     assert reply.json()["error_type"] == "ForeignHost"
     assert not shared.gates.asked
@@ -91,7 +94,8 @@ def test_without_a_token_only_requests_addressed_to_this_machine_are_answered(sh
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "127.8.8.8", "[::1]:8000"])
 def test_this_machine_has_several_names(shared, host):
-    assert httpx.get(shared.url + "/health/live", headers={"Host": host}).status_code == 200
+    headers = {"Host": host, "Viable": "no proxy's"}
+    assert httpx.get(shared.url + "/health/live", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "192.168.1.4", "example.com"])
@@ -124,7 +128,8 @@ def test_a_page_of_another_origin_changes_nothing_even_without_cors(shared, orig
 
 
 def test_the_servers_own_page_may_change_things(served):
-    for headers in ({"Origin": served.url}, {"Origin": served.url, "Sec-Fetch-Site": "same-origin"}, {}):
+    behind_a_proxy = {"Origin": "https://loopwright.example", "Sec-Fetch-Site": "same-origin"}
+    for headers in ({"Origin": served.url}, behind_a_proxy, {}):
         assert httpx.post(served.url + "/api/chat", json=script(DONE), headers=headers).status_code == 200
 
 
@@ -201,7 +206,8 @@ def test_the_description_names_the_shape_of_every_problem(shared):
                 assert schema["$ref"].endswith("/ProblemBody"), (method, path)
     assert "HTTPValidationError" not in described["components"]["schemas"]
     assert described["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
-    assert described["servers"] == [{"url": "/v1"}]
+    below = httpx.get(shared.url + "/v1/openapi.json").json()["servers"]
+    assert (described["servers"], below) == ([{"url": "./v1"}], [{"url": "../v1"}]), "below a proxy's path too"
     schemas = described["components"]["schemas"]
     assert all(schemas[name]["examples"] for name in ("StartRun", "ResumeRun", "LeaveOut"))
 

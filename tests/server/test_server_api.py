@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 
 import httpx
@@ -17,7 +18,7 @@ from loopwright.engine import Loop, bounded
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.runs.evaluations import kept
-from loopwright.server.retention import Retention, forget_old
+from loopwright.server.retention import Retention, _forget_unused, forget_old
 from loopwright.workflows.api import NodeInfo
 from loopwright.workflows.evaluation import Expected, Question, evaluate
 from loopwright.workflows.user_graph import UserGraph
@@ -146,8 +147,15 @@ async def test_versions_that_were_evaluated_are_listed_and_forgotten(client, ser
 
 async def test_what_is_too_old_is_forgotten(client, served):
     run, context = await finished(client), served.app.state.context
-    await forget_old(context.hub.store, InMemorySaver(), context.uploads, Retention(days=0))
+    file = (await client.post("/uploads", files={"file": ("a.txt", b"x")})).json()["id"]
+    os.utime(context.uploads[file], (0, 0))
+    _forget_unused(context.hub.store, context.uploads, {file: run["id"]})
+    assert file in context.uploads, "a run that was found to name it is not looked for again"
+    await forget_old(context.hub.store, InMemorySaver(), Retention(days=0))
     assert (await client.get(f"/runs/{run['id']}")).status_code == 404
+    used = {file: run["id"]}
+    _forget_unused(context.hub.store, context.uploads, used)
+    assert file not in context.uploads and not used
 
 
 async def test_a_run_is_forked_from_a_checkpoint_and_compared_with_its_parent(client):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import tempfile
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -16,6 +19,7 @@ from scripted_server import Services
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores import open_store
 from loopwright.server.routes.health import StoreProbe
+from loopwright.server.serving import have_temporary_folder
 
 DOCUMENT = Contribution(document=Document(id="sessions:1", title="A talk", digest="0"), passages=())
 
@@ -39,6 +43,7 @@ def look(served, path: str = "/health/ready") -> tuple[int, dict[str, Any]]:
 def test_it_is_ready_when_the_store_holds_something(serve_script):
     with open_store("memory") as store:
         served = serve_script(services=Services(store))
+        served.app.state.context.hub.store.list = None  # to count all runs would take long where there are many
         status, told = look(served)
         assert (status, told["error_type"], told["can_retry"]) == (503, "NothingIngested", True)
         store.put([DOCUMENT])
@@ -123,6 +128,13 @@ async def test_files_that_arrive_at_the_same_time_are_bounded_together(serve_scr
         assert b"retry-after: 5" in told.lower()
         assert httpx.get(served.url + "/runs").status_code == 200
     await until(lambda: send().status_code == 201)
+
+
+def test_what_arrives_lies_in_the_data_folder_where_nothing_else_can_be_written_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setattr(tempfile, "gettempdir", Mock(side_effect=FileNotFoundError))
+    have_temporary_folder(tmp_path / "data")
+    assert os.environ["TMPDIR"] == str(tmp_path / "data") and (tmp_path / "data").is_dir()
 
 
 def test_one_request_is_taken_however_large_it_is(serve_script):

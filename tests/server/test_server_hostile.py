@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import httpx
 import pytest
-from listening import answer_to, connected, listening
+from listening import answer_to, connected, listening, rest_of
 from scripted_server import DONE, script
 
 from loopwright.errors import ConfigError
@@ -94,9 +95,9 @@ def test_a_page_of_another_origin_can_neither_read_nor_follow(served, headers):
 
 
 def test_the_limit_of_requests_cannot_be_evaded_by_naming_other_addresses(serve_script):
-    served = serve_script(settings={"reads_per_minute": 3})
+    served = serve_script(token=TOKEN, settings={"reads_per_minute": 3})
     named = [{"X-Forwarded-For": f"10.0.0.{each}", "Forwarded": f"for=10.0.0.{each}"} for each in range(6)]
-    told = [httpx.get(served.url + "/workflows", headers=each | {"X-Real-IP": "1.1.1.1"}).status_code for each in named]
+    told = [httpx.get(served.url + "/", headers=each | {"X-Real-IP": "1.1.1.1"}).status_code for each in named]
     assert told[:3] == [200] * 3
     assert set(told[3:]) == {429}
 
@@ -137,6 +138,17 @@ def test_who_never_ends_a_head_loses_the_connection(sent):
     with listening(greet, Hasty) as url:
         received = answer_to(url, sent)
     assert (b"hello" in received) == sent.endswith(b"GET /"), "an answer that takes long is waited for"
+
+
+@pytest.mark.parametrize("late", [b"", b"x"], ids=["at once", "body after the reply"])
+def test_a_connection_that_rests_between_requests_is_kept(late):
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(late)
+    with listening(greet, Hasty) as url, connected(url, head) as connection:
+        received = connection.recv(65_536)
+        connection.sendall(late)
+        time.sleep(0.8)  # longer than a head may take
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /")
+        assert (received + rest_of(connection)).count(b"hello") == 2
 
 
 def test_a_body_that_comes_too_slowly_is_refused(serve_script):

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from hosted_graphs import until
+from scripted_server import DONE, script
 from serving_program import PROGRAM
 from serving_program import serving as serving_program
 
@@ -119,6 +120,9 @@ async def test_many_at_once_with_one_key_begin_one_run(serve_script) -> None:
             other = {"workflow": "assistant", "input": {"message": message}}
             reply = await client.post("/runs", json=other, headers={"Idempotency-Key": f'"{key}"'})
             assert (reply.status_code, first in (reply.json()["error"] or "")) == (status, status == 422)
+        asked = {"url": "/workflows/assistant/run", "json": script(DONE), "headers": {"Idempotency-Key": "whole"}}
+        whole = [(await client.post(**asked)).json() for _ in range(2)]
+        assert whole[0]["status"] == "finished" and whole[0] == whole[1]
         await until(lambda: served.ended(first))
         await client.delete(f"/runs/{first}")
         other = {"workflow": "assistant", "input": {"message": "[1]"}}

@@ -41,7 +41,8 @@ def test_who_asks_too_often_is_told_when_to_come_back(serve_script):
 
 def test_a_token_cannot_be_guessed_and_wrong_ones_do_not_use_up_the_right_ones_share(serve_script):
     served = serve_script(token="right", settings={"reads_per_minute": 0, "starts_per_minute": 0})
-    assert set(statuses(served, "GET", "/", 50)) == {200}, "who gives no token does not guess, and 0 sets no limit"
+    passed = {"headers": {"Authorization": "Basic eDp5"}}
+    assert set(statuses(served, "GET", "/", 50, **passed)) == {200}, "what a proxy asked for is no guess; 0: no limit"
     guesses = [
         statuses(served, method, "/runs", 1, headers={"Authorization": f"Bearer {number}"})[0]
         for number in range(20)
@@ -50,6 +51,9 @@ def test_a_token_cannot_be_guessed_and_wrong_ones_do_not_use_up_the_right_ones_s
     most = ServerSettings.guesses_per_minute
     assert most <= answered(guesses, 401) <= most + 2
     assert statuses(served, "GET", "/runs", 5, headers={"Authorization": "Bearer right"}) == [200] * 5
+    served = serve_script(token="right", settings={"reads_per_minute": 3})
+    assert set(statuses(served, "GET", "/", 8)[3:]) <= {200, 429}
+    assert statuses(served, "GET", "/", 1, headers={"Authorization": "Bearer right"}) == [429], "open: no way to guess"
 
 
 def figures(served) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

@@ -209,12 +209,15 @@ class Reader:
                 words[2] = re.sub(r" *(#|$)", rf" --port {self.port('8000')} \1", command, count=1)
             words[2] = f"exec {words[2]}" if words[2].startswith("loopwright") else words[2]
             return self.serve(block, words)
-        if self.here and re.match(r"(loopwright|python \S+\.py\b)[^|&;<>$`]*$", command):
+        alone = re.match(r"(loopwright|python \S+\.py\b)[^|&;<>$`]*$", command)
+        if self.here and alone:
             done = self.called(command)
         else:
+            # What one program prints and logs comes in order then, as at a terminal.
+            ordered = {"PYTHONUNBUFFERED": "1"} if alone else {}
             done = subprocess.run(
                 words, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                timeout=ENDS_WITHIN, check=False, env=environment(self.folder),
+                timeout=ENDS_WITHIN, check=False, env=environment(self.folder) | ordered,
             )  # fmt: skip
         # `loopwright check` ends with 1 where it found something.
         right = (0, 1) if command.startswith("loopwright check") else (0,)

@@ -25,6 +25,7 @@ import asyncio
 import operator
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Annotated, TypedDict
 from langgraph.graph import END, START, StateGraph
@@ -37,6 +38,7 @@ class State(TypedDict, total=False):
     hold: str        # a node, with its round, that waits for a file of this name: look#2
     seconds: float   # that each node takes
     wait: float      # that the answer takes
+    blocks: float    # for which look blocks the event loop
     dies: bool       # whether look ends its process
     ask: bool        # whether answer asks a person
     done: int
@@ -58,6 +60,7 @@ async def look(state):
     place = begin("look", state)
     if state.get("dies"):
         os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(state.get("blocks", 0))
     await wait(place, state)
     return {"trace": ["look"], "done": state.get("done", 0) + 1}
 
@@ -121,13 +124,13 @@ class Hosts:
         (self.folder / name).write_text(OWN.replace("MORE", more), encoding="utf-8")
 
     def worker(self, *options: str, file: str = "own.py") -> Process:
-        words = ["worker", "--store", self.url, "--workflows", f"{file}:graph", "--lease", str(self.lease), *options]
-        return self.started_as(words)
+        words = ["worker", "--workflows", f"{file}:graph", "--lease", str(self.lease), *options]
+        return self.started_as(words, {"LOOPWRIGHT_RUNS": self.url})
 
     def server(self, *options: str, alone: bool = False) -> Process:
         """A server; `alone` keeps everything in this folder."""
         runs = ["--data", "kept"] if alone else ["--runs", self.url]
-        words = ["serve", "own.py:graph", *runs, "--port", "0", *options]
+        words = ["serve", "own.py:graph", *runs, "--port", "0", "--lease", str(self.lease), *options]
         return self.started_as(words)
 
     def started_as(self, words: list[str], more: dict[str, str] | None = None) -> Process:

@@ -14,6 +14,7 @@ from postgres import postgres_server, postgres_url  # noqa: F401
 from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.jobs.shared import ProcrastinateJobs
+from loopwright.workflows.runtime import cancel
 
 LEASE = 1.0
 """Seconds: short, so that tests need not wait."""
@@ -55,6 +56,13 @@ async def job_engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
 
 def a_job(run_id: str, **more: Any) -> Job:
     return Job(run_id=run_id, workflow="walk", **more)
+
+
+async def gone(jobs: Any) -> None:
+    """Let a worker's process be gone."""
+    await cancel(jobs._tasks)
+    jobs._ended.set()
+    jobs._heart.join()
 
 
 async def claimed(jobs: Any, seconds: float = 60.0) -> Job | None:

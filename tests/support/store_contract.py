@@ -145,30 +145,18 @@ class StoreContract:
         """Accents, scripts without spaces, single letters, and queries of stop words only."""
         store.put(
             [
-                contribution("cafe", "Crème brûlée with vitamin B"),
-                contribution("thai", "ภาษาโปรแกรมคอมพิวเตอร์"),
-                contribution("chinese", "研究量子计算的人"),
-                contribution("vitamin", "Vitamin C"),
-                contribution("letter", "Let x equal y"),
-                contribution("hamlet", "To be, or not to be"),
-                contribution("rocket", "They launched rockets"),
-                contribution("street", "STRASSE"),
+                contribution("cafe", "Crème brûlée with vitamin B"), contribution("thai", "ภาษาโปรแกรมคอมพิวเตอร์"),
+                contribution("chinese", "研究量子计算的人"), contribution("vitamin", "Vitamin C"),
+                contribution("letter", "Let x equal y"), contribution("hamlet", "To be, or not to be"),
+                contribution("rocket", "They launched rockets"), contribution("street", "STRASSE"),
             ]
-        )
+        )  # fmt: skip
         for query, expected in (
-            ("crème brûlée", ["cafe"]),
-            ("CREME BRULEE", ["cafe"]),
-            ("ใครเขียนโปรแกรม", ["thai"]),
-            ("谁研究量子计算？", ["chinese"]),
-            ("vitamin C", ["vitamin", "cafe"]),
-            ("x", ["letter"]),
-            ("to be or not to be", ["hamlet"]),
-            ("launching a rocket", ["rocket"]),
-            ("straße", ["street"]),
-            ("nothing of this kind 火星", []),
-            ("", []),
-            ("?!", []),
-        ):
+            ("crème brûlée", ["cafe"]), ("CREME BRULEE", ["cafe"]), ("ใครเขียนโปรแกรม", ["thai"]),
+            ("谁研究量子计算？", ["chinese"]), ("vitamin C", ["vitamin", "cafe"]), ("x", ["letter"]),
+            ("to be or not to be", ["hamlet"]), ("launching a rocket", ["rocket"]), ("straße", ["street"]),
+            ("nothing of this kind 火星", []), ("", []), ("?!", []),
+        ):  # fmt: skip
             assert [hit.passage_id for hit in store.search_text(query, 5)] == [f"{id}::0" for id in expected], query
 
     def test_operators_in_a_query_are_words(self, store: KnowledgeStore) -> None:

@@ -44,6 +44,15 @@ _HOW: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0}
 _GONE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, errors.IdleInTransactionSessionTimeout)
 
 
+class _Connection(psycopg.Connection[Any]):
+    """Is closed once it was refused a write: to the server that takes none since a failover it would lead for good."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            self.close()
+        super().__exit__(kind, error, trace)
+
+
 class KeptPostgresSaver(Archive, PostgresSaver):
     """LangGraph's saver, with what JSON does not give back, or is long, apart.
 
@@ -124,7 +133,8 @@ def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSav
 def pool_at(address: PostgresAddress, wait: float = _WAIT) -> ConnectionPool[Any]:
     """One connection, made anew where it is lost: a saver, or a store, does one thing at a time. It is not open yet."""
     return ConnectionPool(
-        kwargs=address.libpq() | _HOW, configure=partial(address.configure, idle=STANDSTILL),
+        kwargs=address.libpq() | _HOW, connection_class=_Connection,
+        configure=partial(address.configure, idle=STANDSTILL),
         check=ConnectionPool.check_connection, min_size=1, max_size=1, timeout=wait, open=False,
     )  # fmt: skip
 

@@ -49,7 +49,16 @@ Cors = Annotated[list[str] | None, typer.Option(help="An origin whose pages may 
 Data = Annotated[Path, typer.Option(help="The folder for runs, checkpoints and uploaded files.", file_okay=False)]
 Runs = Annotated[
     str | None,
-    typer.Option(help="Where runs are kept: sqlite:FILE or postgresql://...; by default runs.db in the data folder."),
+    typer.Option(
+        envvar="LOOPWRIGHT_RUNS", show_envvar=True,
+        help="Where runs are kept: sqlite:FILE or postgresql://...; by default runs.db in the data folder.",
+    ),
+]  # fmt: skip
+Lease = Annotated[
+    float,
+    typer.Option(
+        min=1, help="Seconds without a sign of life after which others go on with its runs; the same for all."
+    ),
 ]
 Work = Annotated[bool, typer.Option("--work/--no-work", help="Work on runs in this process; without it, workers do.")]
 Keep = Annotated[int | None, typer.Option("--keep", min=1, help="Keep so many runs of each workflow.")]
@@ -84,6 +93,7 @@ def serve(
     keep_days: KeepDays = None,
     max_running: Running = 100,
     work: Work = True,
+    lease: Lease = 6.0,
     reads_per_minute: Reads = 6000,
     starts_per_minute: Starts = 3000,
     reload: Reload = False,
@@ -122,6 +132,7 @@ def serve(
             retention=Retention(keep, keep_days),
             max_running=max_running,
             works=work,
+            lease=lease,
             allowances=WorkflowConfig.load(config).allowances,
         )
         exits.enter_context(exporting())

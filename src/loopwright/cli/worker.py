@@ -8,13 +8,16 @@ from typing import Annotated
 
 import typer
 
-from loopwright.cli.serve import DATA, Data, loading, opened, require_known
+from loopwright.cli.serve import DATA, Data, Lease, loading, opened, require_known
 from loopwright.cli.words import ConfigFile
 
 Store = Annotated[
     str,
-    typer.Option("--store", "--runs", help="Where runs are kept: postgresql://..., as for `loopwright serve --runs`."),
-]
+    typer.Option(
+        "--store", "--runs", envvar="LOOPWRIGHT_RUNS", show_envvar=True,
+        help="Where runs are kept: postgresql://..., as for `loopwright serve --runs`.",
+    ),
+]  # fmt: skip
 Workflows = Annotated[
     str | None,
     typer.Option(
@@ -23,10 +26,13 @@ Workflows = Annotated[
     ),
 ]  # fmt: skip
 Concurrency = Annotated[int, typer.Option(min=1, help="Runs that go on at the same time.")]
-Lease = Annotated[
-    float, typer.Option(min=1, help="Seconds without a sign of life after which others go on with its runs.")
+Grace = Annotated[
+    float, typer.Option(min=0, help="Seconds for supersteps to end once it is told to stop; up to 10 more follow.")
 ]
-Grace = Annotated[float, typer.Option(min=0, help="Seconds for supersteps to end once it is told to stop.")]
+Host = Annotated[str, typer.Option(help="The address for --port; who reaches it needs no token.")]
+Port = Annotated[
+    int | None, typer.Option(min=1, max=65535, show_default=False, help="A port to give figures for Prometheus on.")
+]
 
 
 def worker(
@@ -36,7 +42,9 @@ def worker(
     config: ConfigFile = None,
     data: Data = DATA,
     lease: Lease = 6.0,
-    grace: Grace = 30.0,
+    grace: Grace = 15.0,
+    host: Host = "127.0.0.1",
+    port: Port = None,
 ) -> None:
     """Work on runs that servers on the same PostgreSQL were asked for, until told to stop; any number of these may."""
     targets = [word.strip() for word in workflows.split(",") if word.strip()] if workflows else None
@@ -55,4 +63,5 @@ def worker(
             lease=lease, allowances=WorkflowConfig.load(config).allowances,
         )  # fmt: skip
         names = ", ".join(sorted(hosted.name for hosted in served))
-        work(serving, grace, lambda: print(f"working on {names}; stop with Ctrl-C", file=sys.stderr))
+        told = f"working on {names}; stop with Ctrl-C"
+        work(serving, grace, lambda: print(told, file=sys.stderr), (host, port) if port else None)

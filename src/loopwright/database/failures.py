@@ -17,6 +17,7 @@ _POSTGRES_FIXES = {
     "42501": "give this user the rights to make and use the schema",
     "53100": "the disk of the server is full; nothing was changed: make room and try again",
     "53300": "the server has no free connection: try again later",
+    "F0": "correct the options in the address",
 }
 # What a server says to whom it does not let in, where libpq tells no SQLSTATE; in another language it is "not reached".
 _REFUSED = {
@@ -30,9 +31,12 @@ _REFUSED = {
     "role": "28000",
     "database": "3D000",
 }
-# A connection that stood still in a transaction, 25P03, is gone; 25006: it leads to a server that takes no writes now.
-_POSTGRES_LOST = ("08", "25P03", "57P")
-_POSTGRES_TRANSIENT = ("08", "25006", "40", "53", "55P03", "57")
+# So psycopg begins what libpq says of options with which it connects to nothing.
+_UNTRIED = "connection is bad: "
+# A connection that stood still in a transaction, 25P03, is gone; 25006: it leads to a server that takes no writes, and
+# after a failover would for good.
+_POSTGRES_LOST = ("08", "25006", "25P03", "57P")
+_POSTGRES_TRANSIENT = (*_POSTGRES_LOST, "40", "53", "55P03", "57")
 
 
 def explained(error: Exception, name: str) -> StoreError:
@@ -77,4 +81,6 @@ def _told(error: BaseException | None) -> tuple[str, str]:
     if not code and "FATAL:" in message:
         message = message.rpartition("FATAL:")[2].strip()
         code = next((code for said, code in _REFUSED.items() if said in message), "")
+    elif not code and message.startswith(_UNTRIED) and "connection to server" not in message:
+        code, message = "F0000", message.removeprefix(_UNTRIED)
     return code, message

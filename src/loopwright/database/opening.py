@@ -75,11 +75,7 @@ def open_database(
 
 
 def _postgres(address: PostgresAddress, beside: str, idle: int) -> Engine:
-    try:
-        engine = create_engine("postgresql+psycopg://", connect_args=address.libpq(), pool_pre_ping=True, **_POOL)
-    except ModuleNotFoundError as missing:
-        told = f"{address.holds} in PostgreSQL needs {missing.name}: pip install 'loopwright[postgres]'"
-        raise ConfigError(told) from missing
+    engine = create_engine("postgresql+psycopg://", connect_args=address.libpq(), pool_pre_ping=True, **_POOL)
 
     def begin(connection: Any, _record: Any) -> None:
         address.configure(connection, idle, beside)

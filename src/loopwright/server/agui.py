@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping
 from typing import Any
 
 from ag_ui.core import (
@@ -41,13 +41,13 @@ from loopwright.server.given import keepable
 from loopwright.server.sse import followed
 from loopwright.workflows.api import MULTILINE, Workflow
 
-Begun = tuple[RunRecord, int]
-"""A run that was begun, and how many events it had before."""
+Begun = Awaitable[tuple[RunRecord, int]]
+"""A run that begins, and how many events it had before."""
 PASS = "loopwright.pass"
 """The type of the activity that tells how far a loop is."""
 
 
-async def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgentInput, Begun]:
+def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgentInput, Begun]:
     """Begin the run that a front end asks for, or go on with the one whose question it answers.
 
     The last words of the person are the text that the workflow asks for first; the object in ``forwardedProps`` has its
@@ -68,12 +68,12 @@ async def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[R
         answers = {entry.interrupt_id: entry.payload for entry in asked.resume}
         if unknown := [each for each in answers if not QUESTION.fullmatch(each)]:
             raise InputError(f"there is no question {unknown[0][:80]!r}")
-        return asked, await threads.run(asked.thread_id, hosted.name, None, _kept(answers))
+        return asked, threads.run(asked.thread_id, hosted.name, None, _kept(answers))
     given: dict[str, Any] = dict(asked.forwarded_props) if isinstance(asked.forwarded_props, Mapping) else {}
     said = [message for message in asked.messages if message.role == "user"]
     if said and (field := _text_field(hosted)):
         given.setdefault(field, _text(said[-1].content))
-    return asked, await threads.run(asked.thread_id, hosted.name, _kept(given))
+    return asked, threads.run(asked.thread_id, hosted.name, _kept(given))
 
 
 def _kept(given: dict[str, Any]) -> dict[str, Any]:
@@ -122,6 +122,11 @@ async def frames(context: Context, asked: RunAgentInput, record: RunRecord, afte
     last = await context.hub.known(record.id)
     for event in (*told.rest(), *told.answer(last), _end(asked, last)):
         yield encoded(event)
+
+
+def failed(told: Mapping[str, str]) -> bytes:
+    """What `frames` would tell of a run that could not begin."""
+    return EventEncoder().encode(RunErrorEvent(message=told["message"], code=told["error"])).encode()
 
 
 def _end(asked: RunAgentInput, record: RunRecord) -> BaseEvent:

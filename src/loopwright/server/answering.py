@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from loopwright.errors import InputError
 from loopwright.runs.schemas import ENDED, RunRecord
@@ -14,21 +16,26 @@ LONGEST_KEY = 255
 """Characters of an ``Idempotency-Key``."""
 
 
-async def begin_once(context: Context, key: str, request: str, begin: Callable[..., Awaitable[RunRecord]]) -> RunRecord:
+async def begin_once(
+    context: Context, key: str | None, asked: Any, begin: Callable[..., Awaitable[RunRecord]]
+) -> RunRecord:
     """Begin a run, or give the one that the same request began before.
 
     The key names the run: whoever keeps it first has begun it, on whichever server, and it is known as long as the run.
 
     Args:
         context: Knows the runs.
-        key: The value of the header ``Idempotency-Key``.
-        request: A digest of what is asked for.
+        key: The value of the header ``Idempotency-Key``; without one each request begins a run.
+        asked: What is asked for, in plain JSON.
         begin: Begins the run with the ``run_id`` that it is given.
 
     Raises:
         HTTPException: With status 400 if the key is unusable, 409 while the first request is worked on, 422 if that
             asked for something else.
     """
+    if key is None:
+        return await begin()
+    request = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
     bare = key.strip().removeprefix('"').removesuffix('"')
     if not 0 < len(bare) <= LONGEST_KEY:
         told = f"the header Idempotency-Key has {len(bare)} characters: give 1 to {LONGEST_KEY}, a UUID for example"
@@ -37,7 +44,7 @@ async def begin_once(context: Context, key: str, request: str, begin: Callable[.
     record = await context.hub.record(run_id)
     if record is None:
         try:
-            return await begin(run_id=run_id)
+            return await begin(run_id=run_id, request=request)
         except InputError:
             made_ready = run_id in context.hub.reserved
             record = await context.hub.record(run_id)

@@ -22,6 +22,8 @@ OPEN_FOLDER = "/assets/"
 """Where the page's own files lie, which are the same everywhere."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """What changes nothing."""
+PROXIED = re.compile(r"forwarded|via|x-forwarded-.+|x-real-ip")
+"""The headers of which proxies set some: what comes through one may come from anywhere."""
 SLOWEST = 10_000
 """Bytes in a second at which a request's body must come, in the mean, once `ServerSettings.body_seconds` are over."""
 
@@ -52,10 +54,10 @@ class Guard(Layer):
     """Lets requests in that may ask.
 
     With a token every request must carry it (``Authorization: Bearer TOKEN``). Without one only this machine reaches
-    the server, and a request must also be addressed to this machine by name: a page from elsewhere whose own name was
-    made to point here (DNS rebinding) is refused. What a browser sends for a page of another origin is refused in both
-    cases, unless that origin was named (``*``: all of them); only the page itself and the server's health may be looked
-    at from there.
+    the server, and a request must also be addressed to this machine by name, and tell of no proxy: a page from
+    elsewhere whose own name was made to point here (DNS rebinding) is refused. What a browser sends for a page of
+    another origin is refused in both cases, unless that origin was named (``*``: all of them); only the page itself and
+    the server's health may be looked at from there.
     """
 
     def __init__(self, app: ASGIApp, token: str | None, origins: Sequence[str], settings: ServerSettings) -> None:
@@ -78,27 +80,31 @@ class Guard(Layer):
             if not _addressed_to_loopback(headers.get("host", "")):
                 told = "this server answers only requests to localhost: start it with a token to use other names"
                 return Problem(told, "ForeignHost", status=421)
-        elif not _is_open(scope["path"]) and not carries(headers, self._token):
+            if any(PROXIED.fullmatch(name) for name in headers):
+                told = "this came through a proxy, which anybody may reach: start the server with a token"
+                return Problem(told, "ForeignHost", status=421)
+        elif not is_open(scope["path"]) and not carries(headers, self._token):
             told = "a bearer token is required: send the header Authorization: Bearer TOKEN"
             return Problem(told, "Unauthorized", status=401, headers={"WWW-Authenticate": "Bearer"})
-        looks = scope["method"] in SAFE_METHODS and _is_open(scope["path"])
+        looks = scope["method"] in SAFE_METHODS and is_open(scope["path"])
         if not looks and not self._may_ask(headers):
             told = "pages of other origins may not ask here: start the server with --cors and the page's origin"
             return Problem(told, "ForeignOrigin", status=403)
         return None
 
     def _may_ask(self, headers: Headers) -> bool:
-        origin = headers.get("origin")
-        if origin is None:
-            # Only browsers send these headers, and newer ones both of them.
-            return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+        # Only browsers send these, and no page can set the first: it is right also where a proxy gives another host.
+        site, origin = headers.get("sec-fetch-site", "none"), headers.get("origin")
+        if site == "same-origin" or origin is None:
+            return site in ("none", "same-origin")
         if "*" in self._origins or origin in self._origins:
             return True
         scheme, _colon, name = origin.partition("://")
         return scheme in ("http", "https") and name.lower() == headers.get("host", "").lower()
 
 
-def _is_open(path: str) -> bool:
+def is_open(path: str) -> bool:
+    """Whether a path needs no token."""
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
 
 

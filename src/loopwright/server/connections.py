@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_BYTES = 65_536
 """The longest head of a request, beyond what comes in one piece."""
@@ -17,7 +17,7 @@ class Connection(HttpToolsProtocol):
     """A connection of uvicorn's, which itself bounds neither the length of a head nor the time that it takes."""
 
     head_seconds = 20.0
-    """The time that a head may take; also what is left of a body that nobody wants any more."""
+    """The time that a head may take, the first one from the connection on; also what is left of an unwanted body."""
 
     idle_seconds = 60.0
     """The time in which a client must take something of what waits for it; one that followed a run can come back."""
@@ -56,6 +56,11 @@ class Connection(HttpToolsProtocol):
         self._in_head = False
         super().on_headers_complete()
 
+    def on_message_complete(self) -> None:
+        """A whole request has come."""
+        super().on_message_complete()
+        self.cycle.more_body = False  # which uvicorn leaves where the reply came first
+
     def on_response_complete(self) -> None:
         """A reply was sent."""
         super().on_response_complete()
@@ -88,9 +93,15 @@ class Connection(HttpToolsProtocol):
             self._idle = None
 
     def _watch(self) -> None:
-        if self.cycle is not None and not self.cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison]
+        cycle: RequestResponseCycle | None = self.cycle
+        if self.transport.is_closing() or (cycle and not cycle.response_complete):
             self._unwatch()
-        elif self._deadline is None and not self.transport.is_closing():
+        elif cycle and not self._in_head and not cycle.more_body:
+            self._unwatch()
+            if not self.timeout_keep_alive_task:  # uvicorn has no rest behind a body whose reply came first
+                wait, end = self.timeout_keep_alive, self.timeout_keep_alive_handler
+                self.timeout_keep_alive_task = self.loop.call_later(wait, end)
+        elif self._deadline is None:
             # Data that comes in the meantime does not put it off.
             self._deadline = self.loop.call_later(self.head_seconds, self.transport.close)
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
@@ -23,17 +23,10 @@ def streamed(events: str, description: str) -> dict[str, Any]:
         events: The name of the schema of an event's data.
         description: What the events are.
     """
-    data = {
-        "type": "string",
-        "contentMediaType": "application/json",
-        "contentSchema": {"$ref": REFERENCE.format(model=events)},
-    }
-    text = {"type": "string"}
-    item = {
-        "type": "object",
-        "required": ["data", "event", "id"],
-        "properties": {"data": data, "event": text, "id": text},
-    }
+    text, schema = {"type": "string"}, {"$ref": REFERENCE.format(model=events)}
+    data = text | {"contentMediaType": "application/json", "contentSchema": schema}
+    properties = {"data": data, "event": text, "id": text}
+    item = {"type": "object", "required": [*properties], "properties": properties}
     return {"description": description, "content": {"text/event-stream": {"itemSchema": item}}}
 
 
@@ -56,14 +49,15 @@ def describe(app: FastAPI, more: Mapping[str, Any]) -> None:
                 schemas[name] = schema
             made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             # A server on the loopback may have no token.
-            made |= {"security": [{"token": []}, {}], "servers": [{"url": VERSION}]}
+            made |= {"security": [{"token": []}, {}]}
             app.openapi_schema = made
         return app.openapi_schema
 
     app.openapi = described
 
     @app.get("/openapi.json", include_in_schema=False)
-    async def described_in_full() -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        """The description of the API."""
+    async def described_in_full(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        """The description of the API, with its address as seen from here: a proxy may put all of it below a path."""
+        servers = [{"url": f"{'..' if VERSION in request.scope else '.'}{VERSION}"}]
         # It takes a second to make; runs go on meanwhile.
-        return JSONResponse(await asyncio.to_thread(app.openapi))
+        return JSONResponse(await asyncio.to_thread(app.openapi) | {"servers": servers})

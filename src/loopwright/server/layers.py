@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from loopwright.server.problems import problem_of
 
 VERSION = "/v1"
-"""What stands before the paths of this version of the API."""
+"""What stands before the paths of this version of the API; a key of the scope where it did."""
 
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
@@ -62,7 +62,7 @@ class Versioned(Layer):
         """Pass a request on, without the version before its path."""
         if scope["path"].startswith(f"{VERSION}/"):
             paths = {"path": scope["path"], "raw_path": scope.get("raw_path") or scope["path"].encode()}
-            scope = {**scope, **{name: path[len(VERSION) :] for name, path in paths.items()}}
+            scope = {**scope, VERSION: True, **{name: path[len(VERSION) :] for name, path in paths.items()}}
         await self.app(scope, receive, send)
 
 

@@ -40,18 +40,12 @@ def require_token(host: str, token: str | None) -> None:
     Raises:
         ConfigError: If the address can be reached from other machines, and there is no token or a short one.
     """
-    if is_loopback(host):
-        return
-    if token and len(token) < SHORTEST:
-        raise ConfigError(
-            f"the server would listen on {host!r}, where other machines reach it, and its token has {len(token)} "
-            f"characters, which can be guessed: give one of {SHORTEST} or more, as `openssl rand -hex 16` makes it"
-        )
-    if not token:
-        raise ConfigError(
-            f"the server would listen on {host!r}, where other machines reach it, and has no token: give a token, or "
-            "listen on 127.0.0.1"
-        )
+    if not is_loopback(host) and len(token or "") < SHORTEST:
+        told = "has no token: give a token, or listen on 127.0.0.1"
+        if token:
+            told = f"its token has {len(token)} characters, which can be guessed: give one of {SHORTEST} or more, as "
+            told += "`openssl rand -hex 16` makes it"
+        raise ConfigError(f"the server would listen on {host!r}, where other machines reach it, and {told}")
 
 
 def reserve(host: str, port: int) -> socket.socket:
@@ -66,7 +60,8 @@ def reserve(host: str, port: int) -> socket.socket:
     """
     try:
         family, *_kind, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address, family=family, backlog=BACKLOG)
+        both = host == "::" and socket.has_dualstack_ipv6()  # all that it has, as elsewhere: IPv4 too
+        return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=both)
     except OSError as error:
         fix = _FIXES.get(error.errno or 0, "give another address or port")
         said = (error.strerror or str(error)).partition(" (while")[0]

@@ -100,6 +100,8 @@ def problem_of(error: BaseException) -> Problem:
 
     The message of what Loopwright raises on purpose is for people; anything else may hold what is nobody's business.
     """
+    if isinstance(error, _Refusal):
+        return error.problem
     if not isinstance(error, LoopwrightError):
         return Problem("something went wrong inside the server: its log says what", INTERNAL)
     cause = cause_of(error)

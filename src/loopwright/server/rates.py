@@ -12,7 +12,7 @@ from limits.strategies import SlidingWindowCounterRateLimiter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from loopwright.server.auth import SAFE_METHODS, carries
+from loopwright.server.auth import SAFE_METHODS, carries, is_open
 from loopwright.server.layers import Layer
 from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
@@ -26,7 +26,7 @@ UNLIMITED = frozenset({"/health/live", "/health/ready"})
 class RateLimit(Layer):
     """Refuses a client that asks too often (429), what only reads and what starts something counted apart.
 
-    Who carries the token is one client; without it, and where there is none, each address is, and of IPv6 each /64
+    Who carries the token is one client; without it, and where none is needed, each address is, and of IPv6 each /64
     network, within which a client may take any address that it likes. Wrong tokens have a limit of their own.
     """
 
@@ -43,7 +43,8 @@ class RateLimit(Layer):
         if scope["path"] not in UNLIMITED:
             client = self._client(scope)
             kind, allowed = ("read", self._reads) if scope["method"] in SAFE_METHODS else ("start", self._starts)
-            if self._token and client != TOKEN and "authorization" in Headers(scope=scope):
+            guesses = self._token and client != TOKEN and not is_open(scope["path"])
+            if guesses and "authorization" in Headers(scope=scope):
                 kind, allowed = "guess", self._guesses
             if allowed is not None:
                 key = (kind, client)
@@ -58,7 +59,8 @@ class RateLimit(Layer):
         await self.app(scope, receive, send)
 
     def _client(self, scope: Scope) -> str:
-        if self._token and carries(Headers(scope=scope), self._token):
+        # What needs no token does not tell by its limit either whether one is right.
+        if self._token and not is_open(scope["path"]) and carries(Headers(scope=scope), self._token):
             return TOKEN
         return f"address {network_of(scope['client'][0]) if scope.get('client') else 'unknown'}"
 

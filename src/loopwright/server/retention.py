@@ -54,8 +54,8 @@ async def retaining(
         await cancel([task])
 
 
-async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
-    """Forget what is too old now.
+async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], retention: Retention) -> None:
+    """Forget the runs that are too old now.
 
     Raises:
         StoreError: If the run history cannot be used.
@@ -66,23 +66,27 @@ async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], uploads: 
         oldest = None if days is None else datetime.now(UTC) - timedelta(days=days)
         for run_id in await store.aside(store.outdated, older_than=oldest, keep=retention.runs):
             await store.aside(store.delete, run_id, saver.delete_thread)
-    await asyncio.to_thread(_forget_unused, store, uploads)
 
 
 async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
+    used: dict[str, str] = {}  # file -> a run that names it
     while True:
         try:
-            await forget_old(store, saver, uploads, retention)
+            await forget_old(store, saver, retention)
+            await asyncio.to_thread(_forget_unused, store, uploads, used)
         except Exception as error:  # whatever it is: the next hour is another one
             logger.warning("old runs are not forgotten for now: %s", error)
         await asyncio.sleep(EVERY)
 
 
-def _forget_unused(store: RunStore, uploads: Uploads) -> None:
-    """Delete the files that no kept run names; a fork or a resume may need those that one does."""
+def _forget_unused(store: RunStore, uploads: Uploads, used: dict[str, str]) -> None:
+    """Delete the files that no kept run names; a fork or a resume may need those that one does, which are noted."""
     newest = time.time() - UNUSED
     for id in list(uploads):
         with suppress(KeyError, FileNotFoundError):  # of a folder that servers share, another one may have deleted it
-            old = uploads[id].stat().st_mtime < newest
-            if old and not store.list(RunFilter(text=id), 1).total:
-                uploads.delete(id)
+            if uploads[id].stat().st_mtime < newest and not store.get(used.get(id, "")):
+                if found := store.list(RunFilter(text=id), 1).runs:  # reads all runs, so only once for each file
+                    used[id] = found[0].id
+                else:
+                    used.pop(id, None)
+                    uploads.delete(id)

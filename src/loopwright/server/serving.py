@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import os
 import signal
 import socket
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from prometheus_client import start_http_server
 from uvicorn.loops.auto import auto_loop_factory
 
 from loopwright.checkpoints import aopen_checkpointer
@@ -61,6 +64,7 @@ class Server(uvicorn.Server):
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=FAREWELL,
+            timeout_keep_alive=130,  # proxies keep theirs for up to 120 s, and would send a request into its end
             ws="none",
         )
         super().__init__(config)
@@ -172,6 +176,15 @@ def give_memory_back() -> None:
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
+def have_temporary_folder(data: Path) -> None:
+    """Where nothing else can be written to, as in a read-only container, have what arrives lie in the data folder."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        data.mkdir(parents=True, exist_ok=True)
+        os.environ["TMPDIR"] = str(data.absolute())
+
+
 def serve(
     serving: Serving,
     host: str = "127.0.0.1",
@@ -220,13 +233,19 @@ async def _served(
         # Before anything of a server that runs already is touched.
         store.claim()
         store.told, uploads = metrics.kept, Uploads(serving.settings)
+        have_temporary_folder(serving.settings.data)
         async with serving.hub(store, uploads) as hub:
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
             async with retaining(store, hub.saver, uploads, serving.retention):
                 await Server(app, started).serve([listener])
 
 
-def work(serving: Serving, grace: float = 30.0, started: Callable[[], None] | None = None) -> None:
+def work(
+    serving: Serving,
+    grace: float = 15.0,
+    started: Callable[[], None] | None = None,
+    figures: tuple[str, int] | None = None,
+) -> None:
     """Work on runs until the process is told to stop.
 
     Runs that go on then end with the superstep that is under way, and are given back; so are those whose superstep
@@ -236,9 +255,10 @@ def work(serving: Serving, grace: float = 30.0, started: Callable[[], None] | No
         serving: What is worked on, and where it is kept.
         grace: Seconds for supersteps that are under way to end.
         started: Called once it works.
+        figures: The address and the port where it gives whoever asks its figures for Prometheus, without a token.
 
     Raises:
-        ConfigError: If the runs are not kept in PostgreSQL.
+        ConfigError: If the runs are not kept in PostgreSQL, or the address cannot be had.
         StoreError: If the run history or the jobs cannot be used.
         CheckpointError: If the checkpoints cannot be used.
     """
@@ -246,15 +266,26 @@ def work(serving: Serving, grace: float = 30.0, started: Callable[[], None] | No
         raise ConfigError("a worker shares runs with servers, so they are kept in PostgreSQL: give postgresql://...")
     give_memory_back()
     with suppress(KeyboardInterrupt):
-        asyncio.run(_work(serving, grace, started))
+        asyncio.run(_work(serving, grace, started, figures))
 
 
-async def _work(serving: Serving, grace: float, started: Callable[[], None] | None) -> None:
+async def _work(
+    serving: Serving, grace: float, started: Callable[[], None] | None, figures: tuple[str, int] | None
+) -> None:
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         with suppress(NotImplementedError):  # on Windows an interrupt ends it, and its runs' leases run out
             asyncio.get_running_loop().add_signal_handler(number, told.set)
-    with closing(serving.open_history()) as store:
+    with closing(serving.open_history()) as store, ExitStack() as exits:
+        metrics = Metrics()
+        store.told = metrics.kept
+        if figures:  # by a thread of its own, which answers while a node blocks the event loop
+            try:
+                server, _thread = start_http_server(figures[1], figures[0], metrics.registry)
+            except OSError as error:
+                raise ConfigError(f"the figures cannot be given at {figures[0]}:{figures[1]}: {error}") from None
+            exits.enter_context(server)
+            exits.callback(server.shutdown)
         async with serving.hub(store, Uploads(serving.settings)) as hub:
             try:
                 await hub.open()

@@ -71,7 +71,4 @@ class ServerSettings:
     def _file_bytes(self) -> dict[str, int]:
         # A multipart body says besides each file what it is.
         framing = self.request_bytes
-        return {
-            "/uploads": self.upload_bytes + framing,
-            **{path: most + framing for path, most in self.own_paths.items()},
-        }
+        return {path: most + framing for path, most in {"/uploads": self.upload_bytes, **self.own_paths}.items()}

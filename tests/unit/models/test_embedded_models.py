@@ -97,6 +97,7 @@ def test_without_the_variable_the_folder_is_in_the_working_directory(tmp_path: P
 
 def test_the_first_whole_model_of_a_role_is_found(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("LOOPWRIGHT_MODELS", str(tmp_path))
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as where nobody has a home
     assert first_here("embedding") is None
     lay(tmp_path, BGE)
     assert (first_here("embedding"), first_here("reranker")) == (BGE.name, None)

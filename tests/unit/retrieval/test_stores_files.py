@@ -99,11 +99,20 @@ def parsed(url: str) -> PostgresAddress:
     return PostgresAddress.parse(url, schema="loopwright", holds="a knowledge store")
 
 
-def test_an_address_says_it_all() -> None:
-    address = parsed("postgres://me%40x:p%2Fw@db.example:6543/my%20base?schema=notes&sslmode=require")
-    assert (address.user, address.password, address.host) == ("me@x", "p/w", "db.example")
-    assert (address.port, address.database, address.schema) == (6543, "my base", "notes")
-    assert str(address) == "the knowledge store in schema notes of my base at db.example:6543"
+def test_an_address_says_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = parsed("postgres://me%40x:p%2Fw@db.eu:6543,other/my%20base?schema=notes&sslmode=require&sslkey=a%20b")
+    names = ("user", "password", "host", "port", "dbname", "sslmode", "sslkey")
+    found = [address.libpq()[name] for name in names]
+    assert found == ["me@x", "p/w", "db.eu,other", "6543,", "my base", "require", "a b"]
+    assert str(address) == "the knowledge store in schema notes of my base at db.eu:6543,other:5432"
+    service = parsed("postgresql://?service=ours")
+    assert str(service) == "the knowledge store in schema loopwright of the service ours"
+    assert not {"user", "host", "port"} & {*service.libpq()}
+    checked = "postgresql://db/base?sslmode=verify-full"
+    assert parsed(checked).libpq()["sslrootcert"] == "system"
+    assert parsed(f"{checked}&sslrootcert=/ours").libpq()["sslrootcert"] == "/ours"
+    monkeypatch.setenv("PGSSLROOTCERT", "/ours")
+    assert "sslrootcert" not in parsed(checked).libpq()
     assert parsed("postgresql:///base").schema == "loopwright"
 
 
@@ -132,6 +141,8 @@ def test_a_user_without_rights_is_told(postgres_url: str) -> None:  # noqa: F811
 def test_a_database_that_is_not_there(postgres_url: str) -> None:  # noqa: F811
     with pytest.raises(StoreError, match="createdb"):
         open_store(postgres_url.replace("/postgres?", "/nowhere?"))
+    with pytest.raises(StoreError, match='failed: invalid sslmode value: "requires": correct the options'):
+        open_store(f"{postgres_url}&sslmode=requires")
 
 
 def test_nul_and_endless_words_are_stored(postgres_url: str) -> None:  # noqa: F811

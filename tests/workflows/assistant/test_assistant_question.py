@@ -58,27 +58,17 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("Sunday from 3 until I have to leave at half five, what can I attend", "start", (900, 1050)),
         ("everything on Saturday evening at 8", "on", (1200, 1201)),
         ("I arrive on Friday evening, what is there on Saturday at 10?", "on", (600, 601)),
-        ("what is there about AI in the morning", "start", (None, 720)),
-        ("what about Sun?", "day", (SUNDAY,)),
-        ("who has the Sun morning walk?", "day", (SUNDAY,)),
-        ("anything on day 2", "day", (SUNDAY,)),
-        ("the last day", "day", (SUNDAY,)),
-        ("Vorträge am Sonntag", "day", (SUNDAY,)),
-        ("présentations dimanche", "day", (SUNDAY,)),
-        ("lezingen op zondagochtend", "day", (SUNDAY,)),
-        ("talks on 18 avril, maybe 3 of them", "day", (SUNDAY,)),
-        ("talks on April 31st", "day", ("none",)),
-        ("was läuft am 18.4.?", "day", (SUNDAY,)),
-        ("talks on 2027-04-20", "day", ("none",)),
-        ("what is on at 1 am?", "on", (1500, 1501)),
-        ("talks about radio on sonday", "day", (SUNDAY,)),
-        ("talks on Sunday before 11", "start", (None, 660)),
-        ("from 14:30 on", "start", (870, None)),
-        ("between 2 and 4 pm", "start", (840, 960)),
-        ("what starts at half past two", "start", (870, 871)),
+        ("what is there about AI in the morning", "start", (None, 720)), ("what about Sun?", "day", (SUNDAY,)),
+        ("who has the Sun morning walk?", "day", (SUNDAY,)), ("anything on day 2", "day", (SUNDAY,)),
+        ("the last day", "day", (SUNDAY,)), ("Vorträge am Sonntag", "day", (SUNDAY,)),
+        ("présentations dimanche", "day", (SUNDAY,)), ("lezingen op zondagochtend", "day", (SUNDAY,)),
+        ("talks on 18 avril, maybe 3 of them", "day", (SUNDAY,)), ("talks on April 31st", "day", ("none",)),
+        ("was läuft am 18.4.?", "day", (SUNDAY,)), ("talks on 2027-04-20", "day", ("none",)),
+        ("what is on at 1 am?", "on", (1500, 1501)), ("talks about radio on sonday", "day", (SUNDAY,)),
+        ("talks on Sunday before 11", "start", (None, 660)), ("from 14:30 on", "start", (870, None)),
+        ("between 2 and 4 pm", "start", (840, 960)), ("what starts at half past two", "start", (870, 871)),
         ("what starts in the next 20 minutes", "start", (665, 686)),
-        ("what is on at noon in the Attic", "on", (720, 721)),
-        ("talks that end before 12:30", "end", (None, 750)),
+        ("what is on at noon in the Attic", "on", (720, 721)), ("talks that end before 12:30", "end", (None, 750)),
         ("what was on in the Attic half an hour ago", "on", (635, 636)),
         ("radio talks within the next hour", "start", (665, 726)),
         ("when is the last talk of the day?", "day", (SATURDAY,)),
@@ -90,8 +80,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("was läuft um viertel nach zwei im Great Hall?", "on", (855, 856)),
         ("what can I see of food before my talk at 5 pm", "start", (None, 1020)),
         ("what is on the day after tomorrow?", "day", ("2027-04-19",)),
-        ("which radio talks are on now?", "on", (665, 666)),
-        ("the next three talks about radio", "start", (665, None)),
+        ("which radio talks are on now?", "on", (665, 666)), ("the next three talks about radio", "start", (665, None)),
         ("what is on during the talk “Bread from old wheat”?", "on", (600, 640)),
         ("what else is on at the same time as the bread talk?", "on", (600, 640)),
         ("something about radio, not longer than an hour", "minutes", (None, 60)),
@@ -105,7 +94,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what is on in C.3.20?", "room", ("C.3.20 (Attic)",)),
         ("is “Bread from old wheat, too” the same as “Bread from old wheat”?", "record", ("sessions:1161",)),
     ],
-)
+)  # fmt: skip
 def test_conditions_are_read(text: str, slot: Slot, values: tuple[object, ...]) -> None:
     assert asked(read(text), slot) == [values]
 
@@ -125,18 +114,16 @@ def misleading() -> Search:
 @pytest.mark.parametrize(
     ("text", "slot", "values"),
     [
-        ("is there a talk on Rust on Sunday?", "room", []),
-        ("what is on in room A?", "room", [("Room A",)]),
+        ("is there a talk on Rust on Sunday?", "room", []), ("what is on in room A?", "room", [("Room A",)]),
         ("which other talks are there?", "type", []),
         ("Rust from Friday to Sunday", "day", [tuple(f"2024-05-{day:02}" for day in (3, 4, 5, 10, 11, 12))]),
         ("from Monday to Wednesday", "day", [("none",)]),
         ("Rust from Friday and Sunday", "day", [tuple(f"2024-05-{day:02}" for day in (3, 10, 5, 12))]),
         ("Rust between Saturday 4 May and Sunday 5 May", "day", [("2024-05-04", "2024-05-05")]),
-        ("talks in English", "language", []),
-        ("talks about Google", "person", []),
+        ("talks in English", "language", []), ("talks about Google", "person", []),
         ("are there any Next.js talks?", "start", []),
     ],
-)
+)  # fmt: skip
 def test_names_that_mislead(text: str, slot: Slot, values: list[tuple[object, ...]]) -> None:
     question = understand(text, misleading(), now=NOW)
     assert asked(question, slot) == values
@@ -277,23 +264,15 @@ def test_not_every_no_excludes(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "operation"),
     [
-        ("how many talks are there about food?", "count"),
-        ("which day has more talks about energy?", "most"),
-        ("what is the most popular topic?", "most"),
-        ("list all keynotes", "find"),
-        ("when is Tidewater?", "about"),
-        ("the last session on Sunday", "last"),
-        ("what is on right now?", "now"),
-        ("what is next in the Great Hall?", "next"),
-        ("how long until the opening keynote?", "until"),
-        ("does the radio talk clash with the bread talk?", "clash"),
-        ("surprise me", "recommend"),
-        ("thank you very much", "thanks"),
-        ("where can I get lunch?", "outside"),
-        ("what is the wifi password?", "outside"),
-        ("I work on radios, what should I see?", "find"),
+        ("how many talks are there about food?", "count"), ("which day has more talks about energy?", "most"),
+        ("what is the most popular topic?", "most"), ("list all keynotes", "find"), ("when is Tidewater?", "about"),
+        ("the last session on Sunday", "last"), ("what is on right now?", "now"),
+        ("what is next in the Great Hall?", "next"), ("how long until the opening keynote?", "until"),
+        ("does the radio talk clash with the bread talk?", "clash"), ("surprise me", "recommend"),
+        ("thank you very much", "thanks"), ("where can I get lunch?", "outside"),
+        ("what is the wifi password?", "outside"), ("I work on radios, what should I see?", "find"),
     ],
-)
+)  # fmt: skip
 def test_what_is_to_be_done(text: str, operation: str) -> None:
     assert read(text).operation == operation
 
@@ -320,15 +299,12 @@ def test_rooms_are_counted_and_the_most_is_listed_within_what_is_asked() -> None
 @pytest.mark.parametrize(
     ("text", "topic"),
     [
-        ('talks about "old wheat"', "old wheat"),
-        ("talks about MariaDB 11", "MariaDB 11"),
-        ("talks about हिन्दी कविता", "हिन्दी कविता"),
-        ("anything for children tomorrow?", "children"),
-        ("talks about Scratch", "Scratch"),
-        ("a talk on error correction", "error correction"),
+        ('talks about "old wheat"', "old wheat"), ("talks about MariaDB 11", "MariaDB 11"),
+        ("talks about हिन्दी कविता", "हिन्दी कविता"), ("anything for children tomorrow?", "children"),
+        ("talks about Scratch", "Scratch"), ("a talk on error correction", "error correction"),
         ("what is there about the Sun?", "Sun"),
     ],
-)
+)  # fmt: skip
 def test_a_topic_in_quotes_or_in_plain_words_is_one(text: str, topic: str) -> None:
     assert read(text).topic == topic
 
@@ -349,12 +325,10 @@ def test_stands_are_looked_for_where_they_are_asked_for_and_other_words_say_what
     assert Table.EXHIBITORS not in read("what does compost stand for?").tables
     assert read("talks about seeds").tables == (Table.SESSIONS,)
     wanted = {
-        "which of Hedda Solvang's talks is the last?": "last",
-        "Combien d'ateliers y a-t-il ?": "count",
+        "which of Hedda Solvang's talks is the last?": "last", "Combien d'ateliers y a-t-il ?": "count",
         "There are two workshops on maps. Could I go to both of them?": "clash",
-        "is the bread talk before or after the one on bamboo?": "compare",
-        "when is everything over?": "last",
-    }
+        "is the bread talk before or after the one on bamboo?": "compare", "when is everything over?": "last",
+    }  # fmt: skip
     assert {text: read(text).operation for text in wanted} == wanted
     assert Table.EXHIBITORS in read("who repairs bicycles?").tables
     assert read("who is at C.0 Hall, 3?").tables == (Table.EXHIBITORS,)
@@ -404,13 +378,10 @@ WASHING, BAMBOO, GOATS = "sessions:1042", "sessions:1217", "sessions:1182"
 @pytest.mark.parametrize(
     ("text", "left_out"),
     [
-        ("not the first one", {WASHING}),
-        ("all but the second", {BAMBOO}),
-        ("drop the goats one", {GOATS}),
-        ("without the bamboo one please", {BAMBOO}),
-        ("not that", {WASHING}),
+        ("not the first one", {WASHING}), ("all but the second", {BAMBOO}), ("drop the goats one", {GOATS}),
+        ("without the bamboo one please", {BAMBOO}), ("not that", {WASHING}),
     ],
-)
+)  # fmt: skip
 def test_what_a_later_turn_refuses_of_the_shown_is_left_out_and_the_rest_asked_for(
     text: str, left_out: set[str]
 ) -> None:
@@ -446,15 +417,13 @@ def test_a_later_turn_points_at_one_of_several_and_at_what_is_on_beside_it() -> 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("the second keynote", {"sessions:1014"}),
-        ("Noor Haddad's second talk", {"sessions:1280"}),
+        ("the second keynote", {"sessions:1014"}), ("Noor Haddad's second talk", {"sessions:1280"}),
         ("what is on after Seagrass meadows in the Great Hall?", {"sessions:1035", "sessions:1042", "sessions:1049"}),
         ("which talks overlap with the walk along the harbour?", {"sessions:1028", "sessions:1084"}),
         ("everything by Kwame Asante or Lobo", {"sessions:1168", "sessions:1175", "sessions:1189"}),
-        ("when is dinner?", {"sessions:1070"}),
-        ("a talk on sea grass", {"sessions:1028"}),
+        ("when is dinner?", {"sessions:1070"}), ("a talk on sea grass", {"sessions:1028"}),
     ],
-)
+)  # fmt: skip
 def test_what_is_named_by_its_place_its_neighbour_or_its_name_is_found(text: str, found: set[str]) -> None:
     assert found <= {*said(text).referenced_ids}
 

@@ -51,7 +51,7 @@ def of(schedule: Read, id: str) -> Record:
     return next(record for record in schedule.records if record.id == id)
 
 
-def test_pentabarf_gives_the_conference_sessions_and_speakers(tmp_path):
+def test_pentabarf_gives_sessions_and_speakers_and_says_what_is_wrong_with_an_event(tmp_path):
     schedule = read_schedule(written(tmp_path, "schedule.xml", PENTABARF))
     info = schedule.info
     assert (info.title, info.acronym, info.venue, info.city) == ("Bread Days", "bread", "Old Mill", "Lisbon")
@@ -84,10 +84,6 @@ def test_pentabarf_gives_the_conference_sessions_and_speakers(tmp_path):
     assert ana.title == "Ana Só"
     assert ana.texts == {"name": "Ana Só", "talks": "Rye & patience\nNight bake", "topics": "Grain"}
     assert ana.related == ("sessions:1", "sessions:2")
-
-
-def test_what_is_wrong_with_an_event_is_said_with_its_line_and_the_rest_is_kept(tmp_path):
-    schedule = read_schedule(written(tmp_path, "schedule.xml", PENTABARF))
     assert of(schedule, "sessions:3").start is not None
     assert of(schedule, "sessions:3").end is None
     assert of(schedule, "sessions:4").start is None

@@ -26,13 +26,9 @@ from loopwright.workflows.assistant.sources.storing import contribution_of
 FOSDEM = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fosdem"
 NORTH = Path(__file__).resolve().parents[3] / "benchmarks/data/fifth_author/north.csv"
 EXHIBITOR = {
-    "name": "Mill & Co",
-    "description": "Flour since 1900.",
-    "offering": "Stone mills",
-    "seeking": "Bakers",
-    "topics": "Grain; Tools",
-    "room": "Yard",
-}
+    "name": "Mill & Co", "description": "Flour since 1900.", "offering": "Stone mills", "seeking": "Bakers",
+    "topics": "Grain; Tools", "room": "Yard",
+}  # fmt: skip
 AS_MARKDOWN_TABLE = """| Name | Description | Products | Looking for | Themes | Booth |
 |---|---|---|---|---|---|
 | **Mill & Co** | Flour since 1900. | Stone mills | Bakers | Grain; Tools | Yard |
@@ -162,14 +158,10 @@ def test_real_stands():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("2025-02-01", date(2025, 2, 1)),
-        ("1.2.2025", date(2025, 2, 1)),
-        ("13/2/2025", date(2025, 2, 13)),
-        ("2/13/2025", date(2025, 2, 13)),
-        ("1 February 2025", date(2025, 2, 1)),
-        ("Sat, Feb 1, 2025", date(2025, 2, 1)),
+        ("2025-02-01", date(2025, 2, 1)), ("1.2.2025", date(2025, 2, 1)), ("13/2/2025", date(2025, 2, 13)),
+        ("2/13/2025", date(2025, 2, 13)), ("1 February 2025", date(2025, 2, 1)), ("Sat, Feb 1, 2025", date(2025, 2, 1)),
     ],
-)
+)  # fmt: skip
 def test_dates(text, expected):
     assert date_of(text) == expected
 
@@ -219,13 +211,9 @@ JSON_LINES = (
     '{"title": "Rye", "start": "2026-05-08T10:00", "speakers": ["Ana"]}\n{"title": "Oats", "date": "2026-05-08"}\n'
 )
 FILES = {
-    "schedule.xml": XML,
-    "schedule.json": json.dumps(PRETALX),
-    "schedule.ics": ICAL,
-    "schedule.csv": CSV,
-    "schedule.md": MARKDOWN,
-    "schedule.jsonl": JSON_LINES,
-}
+    "schedule.xml": XML, "schedule.json": json.dumps(PRETALX), "schedule.ics": ICAL, "schedule.csv": CSV,
+    "schedule.md": MARKDOWN, "schedule.jsonl": JSON_LINES,
+}  # fmt: skip
 
 
 def test_each_of_the_files_is_read_as_it_is(tmp_path):

@@ -65,15 +65,11 @@ def box(name, left, top, right, bottom):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("left half", (0, 0, 300, 300)),
-        ("the upper third of the image", (0, 0, 600, 100)),
-        ("upper left quarter", (0, 0, 300, 150)),
-        ("center", (150, 75, 300, 150)),
-        ("region 10,20,100,80", (10, 20, 100, 80)),
-        ("sky", None),
-        ("left shoe", None),
+        ("left half", (0, 0, 300, 300)), ("the upper third of the image", (0, 0, 600, 100)),
+        ("upper left quarter", (0, 0, 300, 150)), ("center", (150, 75, 300, 150)),
+        ("region 10,20,100,80", (10, 20, 100, 80)), ("sky", None), ("left shoe", None),
     ],
-)
+)  # fmt: skip
 def test_the_box_of_a_name(name, expected):
     assert box_of(name, 600, 300) == expected
 
@@ -169,29 +165,20 @@ def test_what_nothing_can_locate_is_answered_for_the_whole_image_in_one_pass(tel
 
 
 PAIRS = [
-    ("left half", "right half"),
-    ("top half", "bottom half"),
-    ("upper half", "lower half"),
-    ("left third", "right third"),
-    ("top left corner", "bottom right corner"),
-    ("top left quarter", "bottom right quarter"),
-    ("left side", "right side"),
-    ("top third", "middle third"),
+    ("left half", "right half"), ("top half", "bottom half"), ("upper half", "lower half"),
+    ("left third", "right third"), ("top left corner", "bottom right corner"),
+    ("top left quarter", "bottom right quarter"), ("left side", "right side"), ("top third", "middle third"),
     ("centre", "left edge"),
-]
+]  # fmt: skip
 FORMS = [
-    "Compare the sharpness of the {0} and the {1}",
-    "Compare the {0} with the {1}",
-    "{0} vs. {1}",
-    "The {0} versus the {1}: which is sharper?",
-    "Which is noisier, the {0} or the {1}?",
-    "Is the {0} sharper than the {1}?",
-    "Is the {0} as sharp as the {1}?",
+    "Compare the sharpness of the {0} and the {1}", "Compare the {0} with the {1}", "{0} vs. {1}",
+    "The {0} versus the {1}: which is sharper?", "Which is noisier, the {0} or the {1}?",
+    "Is the {0} sharper than the {1}?", "Is the {0} as sharp as the {1}?",
     "Is there more noise in the {0} than in the {1}?",
     "What is the difference in sharpness between the {0} and the {1}?",
     "How does the contrast of the {0} compare to the {1}?",
     "Compare the sharpness of the {0} of the image with the {1} of the image",
-]
+]  # fmt: skip
 
 
 @pytest.mark.matrix(20)

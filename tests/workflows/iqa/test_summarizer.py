@@ -34,12 +34,9 @@ def state(query=OPTIONS, mode="mcq", score=2.0, **fields):
         primary_tool="MDSI",
     )
     return {
-        "query": query,
-        "image_path": "x.png",
-        "plan": PlannerOutput(answer_mode=mode, reference_mode=FULL),
-        "executor_evidence": evidence,
-        **fields,
-    }
+        "query": query, "image_path": "x.png", "plan": PlannerOutput(answer_mode=mode, reference_mode=FULL),
+        "executor_evidence": evidence, **fields,
+    }  # fmt: skip
 
 
 def with_model(*script):
@@ -72,16 +69,9 @@ class TestWithAModel:
         assert result.final_answer == "B"
         prompt = "\n".join(str(message.text) for message in model.calls[0].messages)
         for part in (
-            OPTIONS,
-            "gaussian blur is severe",
-            "0.44",
-            "2.00",
-            "one letter of A, B, C, D",
-            "[Iteration 1] Missing x",
-            "No image is attached: there is no file 'x.png'",
-            "the numbers\n  are right",
-            "Nothing else is an answer",
-        ):
+            OPTIONS, "gaussian blur is severe", "0.44", "2.00", "one letter of A, B, C, D", "[Iteration 1] Missing x",
+            "No image is attached: there is no file 'x.png'", "the numbers\n  are right", "Nothing else is an answer",
+        ):  # fmt: skip
             assert part in prompt
 
     def test_the_model_is_told_what_the_file_says_if_that_is_asked(self):
@@ -110,13 +100,11 @@ BLUR = "severe gaussian blur"
     [
         ("How is it?", "The image is perfectly sharp.", "explanation", BLUR),
         ("Is it sharp?", "Yes, very much so.", "explanation", f"No: {BLUR} in the whole image."),
-        ("Rate it", "Excellent", "scoring", "Poor"),
-        ("Rate it", "Poor", "scoring", None),
-        (CHOICE, "A", "mcq", "B (severely blurred)"),
-        (CHOICE, "B", "mcq", None),
+        ("Rate it", "Excellent", "scoring", "Poor"), ("Rate it", "Poor", "scoring", None),
+        (CHOICE, "A", "mcq", "B (severely blurred)"), (CHOICE, "B", "mcq", None),
         ("Is it sharp? A. Yes B. No", "A", "mcq", "B (No)"),
     ],
-)
+)  # fmt: skip
 def test_what_the_measurements_say_stands_beside_the_answer(query, reply, mode, measured):
     given = state(query, mode)
     given["executor_evidence"].distortion_analysis["Global"] = [finding("gaussian blur", "severe", 0.9)]

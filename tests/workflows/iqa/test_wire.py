@@ -149,10 +149,6 @@ def summarized(services: Services):
     return summarizer_node(state, services)["summarizer_result"]
 
 
-def everything_said(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error)) + repr(error)
-
-
 @pytest.mark.matrix(2)
 def test_a_model_that_is_not_known_to_see_is_asked_without_the_image(server):
     server.replies.append(Said(GOOD))
@@ -179,4 +175,5 @@ def test_a_server_that_repeats_the_key_does_not_get_it_into_the_error(server, ca
     with caplog.at_level(logging.DEBUG, "loopwright"), pytest.raises(Exception, match=r"provided: \*\*\*") as caught:
         summarized(services_on(server))
     assert failure_kind(caught.value) == "auth"
-    assert SECRET not in everything_said(caught.value) + caplog.text
+    said = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert SECRET not in said + caplog.text

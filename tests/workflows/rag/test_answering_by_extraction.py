@@ -133,28 +133,20 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
     ("question", "evidence", "short"),
     [
         ("How many vacation days do employees get?", ENGLISH, "30"),
-        ("When are late returns refunded?", ENGLISH, "14 days"),
-        ("Where was Marie Curie born?", ENGLISH, "Warsaw"),
+        ("When are late returns refunded?", ENGLISH, "14 days"), ("Where was Marie Curie born?", ENGLISH, "Warsaw"),
         ("When was Marie Curie born?", ENGLISH, "7 November 1867"),
-        ("In what year was Marie Curie born?", ENGLISH, "1867"),
-        ("Who discovered polonium?", ENGLISH, "Marie Curie"),
-        ("When is paper collected?", [WASTE], "Wednesday"),
-        ("What does a tent cost?", PRICES, "25 pounds. [1]"),
+        ("In what year was Marie Curie born?", ENGLISH, "1867"), ("Who discovered polonium?", ENGLISH, "Marie Curie"),
+        ("When is paper collected?", [WASTE], "Wednesday"), ("What does a tent cost?", PRICES, "25 pounds. [1]"),
         ("What did a tent cost in 2023?", PRICES[::-1], "20 pounds. [1]"),
         ("Which weighs more, the Tourer 7 or the Volt 3?", BICYCLES, "24 kilograms"),
-        ("เมืองหลวงของประเทศไทยคืออะไร", THAI, "กรุงเทพมหานคร"),
-        ("กรุงเทพมหานครก่อตั้งเมื่อใด", THAI, "พ.ศ. 2325"),
-        ("กรุงเทพมหานครมีประชากรเท่าไร", THAI, "10 ล้าน"),
-        ("ใครแต่งพระอภัยมณี", THAI, "สุนทรภู่"),
-        ("谁写了《红楼梦》？", CHINESE, "曹雪芹"),
-        ("中国的首都是哪里？", CHINESE, "北京"),
-        ("北京的人口是多少？", CHINESE, "2189万"),
-        ("鲁迅什么时候出生？", CHINESE, "1881年9月25日"),
-        ("鲁迅出生在哪里？", CHINESE, "浙江绍兴"),
+        ("เมืองหลวงของประเทศไทยคืออะไร", THAI, "กรุงเทพมหานคร"), ("กรุงเทพมหานครก่อตั้งเมื่อใด", THAI, "พ.ศ. 2325"),
+        ("กรุงเทพมหานครมีประชากรเท่าไร", THAI, "10 ล้าน"), ("ใครแต่งพระอภัยมณี", THAI, "สุนทรภู่"),
+        ("谁写了《红楼梦》？", CHINESE, "曹雪芹"), ("中国的首都是哪里？", CHINESE, "北京"), ("北京的人口是多少？", CHINESE, "2189万"),
+        ("鲁迅什么时候出生？", CHINESE, "1881年9月25日"), ("鲁迅出生在哪里？", CHINESE, "浙江绍兴"),
         ("भारत की राजधानी क्या है?", [passage("भारत", "भारत की राजधानी नई दिल्ली है।")], "नई दिल्ली"),
         ("What is the wifi password?", [NOTES], "hunter2"),
     ],
-)
+)  # fmt: skip
 def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence], short: str) -> None:
     answer = extract_answer(question, evidence)
     assert short in answer.text
@@ -172,18 +164,15 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
 @pytest.mark.parametrize(
     ("question", "evidence"),
     [
-        ("What is the price of Bitcoin today?", ENGLISH),
-        ("Who directed Blade Runner?", []),
-        ("ราคาบิตคอยน์วันนี้เท่าไหร่", THAI),
-        ("今天比特币的价格是多少？", CHINESE),
+        ("What is the price of Bitcoin today?", ENGLISH), ("Who directed Blade Runner?", []),
+        ("ราคาบิตคอยน์วันนี้เท่าไหร่", THAI), ("今天比特币的价格是多少？", CHINESE),
         ("Did Marie Curie write a symphony for Belgrade?", ENGLISH),
         ("Were Anna Berg and Bo Lind both members of the Communist Party?", PAINTERS),
-        ("What does exit code 6 of fetch say?", CODES),
-        ("Which is stronger, paracetamol or ibuprofen?", [MEDICINES]),
+        ("What does exit code 6 of fetch say?", CODES), ("Which is stronger, paracetamol or ibuprofen?", [MEDICINES]),
         ("Is paracetamol cheaper than ibuprofen?", [MEDICINES]),
         ("How heavy is it? (Marie Curie, physicist, discovered, polonium)", ENGLISH),
     ],
-)
+)  # fmt: skip
 def test_it_is_not_called_an_answer_where_nothing_answers(question: str, evidence: list[Evidence]) -> None:
     answer = extract_answer(question, evidence)
     assert not grade_answer(answer).useful

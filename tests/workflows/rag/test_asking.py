@@ -36,16 +36,11 @@ def test_every_way_to_ask_is_another_one_and_the_first_widen() -> None:
 @pytest.mark.parametrize(
     ("question", "added"),
     [
-        ("And her deputy?", " (Halden, founded)"),
-        ("Since when?", " (Halden, founded)"),
-        ("How many are there?", " (Halden, founded)"),
-        ("谁?", " (Halden, founded)"),
-        ("How much is a chain?", ""),
-        ("How many parking spaces are there?", ""),
-        ("Gibt es Parkplätze?", ""),
-        ("长城有多长?", ""),
+        ("And her deputy?", " (Halden, founded)"), ("Since when?", " (Halden, founded)"),
+        ("How many are there?", " (Halden, founded)"), ("谁?", " (Halden, founded)"), ("How much is a chain?", ""),
+        ("How many parking spaces are there?", ""), ("Gibt es Parkplätze?", ""), ("长城有多长?", ""),
     ],
-)
+)  # fmt: skip
 def test_a_question_of_a_chat_takes_up_what_was_named_only_where_it_refers_to_it(question: str, added: str) -> None:
     assert standalone_question(question, ["Who founded Halden?", "Ada did."]) == question + added
 
@@ -85,17 +80,11 @@ def test_a_greeting_is_answered_in_its_language() -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "What is the price of Bitcoin today?",
-        "Hello, who wrote Hamlet?",
-        "What is 12 Monkeys?",
-        "What happened on 9/11?",
-        "1914-1918",
-        "Thank you for the Music was written by whom?",
-        "ราคาบิตคอยน์วันนี้เท่าไหร่",
-        "谁写了《红楼梦》？",
-        "",
+        "What is the price of Bitcoin today?", "Hello, who wrote Hamlet?", "What is 12 Monkeys?",
+        "What happened on 9/11?", "1914-1918", "Thank you for the Music was written by whom?",
+        "ราคาบิตคอยน์วันนี้เท่าไหร่", "谁写了《红楼梦》？", "",
     ],
-)
+)  # fmt: skip
 def test_everything_else_is_looked_up_in_the_graph_first(question: str) -> None:
     assert route_of(question) == "knowledge_graph_retrieval"
 

@@ -50,13 +50,10 @@ def test_chinese_and_injected_text(tmp_path: Path):
     assert INJECTION in document.text
 
 
-def test_encrypted(tmp_path: Path):
+def test_encrypted_and_scanned(tmp_path: Path):
     (document,) = read_source(make_pdf(tmp_path / "open.pdf", PAGES, password="owner", owner_only=True))
     assert "Rivers" in document.text
     assert "is encrypted" in refusal(make_pdf(tmp_path / "shut.pdf", PAGES, password="secret"))
-
-
-def test_scans_need_ocr(tmp_path: Path):
     assert "no text: scanned pages need OCR" in refusal(make_pdf(tmp_path / "scan.pdf", ["", ""]))
 
 

@@ -31,12 +31,9 @@ def keys(found: list[ReadDocument]) -> list[str]:
 
 def test_jsonl_records_with_everything(tmp_path: Path):
     record = {
-        "id": "t1",
-        "title": "A talk",
-        "text": f"  {THAI}\n{CHINESE} ",
-        "date": "2024-02-03T10:00:00+01:00",
+        "id": "t1", "title": "A talk", "text": f"  {THAI}\n{CHINESE} ", "date": "2024-02-03T10:00:00+01:00",
         "tags": ["python", "graphs", "python"],
-    }
+    }  # fmt: skip
     path = make_jsonl(tmp_path / "talks.jsonl", [record, {"text": "second"}])
     (first, second), problems = read(path)
     assert not problems
@@ -52,20 +49,11 @@ def test_jsonl_records_with_everything(tmp_path: Path):
 
 def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
     lines = [
-        b'{"id": "a", "text": "good"}',
-        b'{"id": "b", "text": ',
-        b"[1, 2]",
-        b'{"id": "a", "text": "again"}',
-        b'{"id": "c", "text": ""}',
-        b'{"id": "d", "text": 5}',
-        b'{"id": "e", "text": "\xff\xfe"}',
-        b"",
-        b'{"id": "f", "text": "dated", "date": "yesterday"}',
-        b'{"id": "g", "n": ' + b"9" * 5000 + b"}",
-        b"[" * 100_000,
-        b'{"id": "h", "deep": ' + b"[" * 200 + b"]" * 200 + b"}",
-        b'{"id": "z", "text": "last"}',
-    ]
+        b'{"id": "a", "text": "good"}', b'{"id": "b", "text": ', b"[1, 2]", b'{"id": "a", "text": "again"}',
+        b'{"id": "c", "text": ""}', b'{"id": "d", "text": 5}', b'{"id": "e", "text": "\xff\xfe"}', b"",
+        b'{"id": "f", "text": "dated", "date": "yesterday"}', b'{"id": "g", "n": ' + b"9" * 5000 + b"}", b"[" * 100_000,
+        b'{"id": "h", "deep": ' + b"[" * 200 + b"]" * 200 + b"}", b'{"id": "z", "text": "last"}',
+    ]  # fmt: skip
     path = written(tmp_path, "bad.jsonl", b"\n".join(lines))
     found, problems = read(path)
     assert keys(found) == ["a", "e", "f", "z"]
@@ -93,13 +81,8 @@ def test_too_long_a_line_is_left_out(tmp_path: Path):
 
 def test_other_objects_become_lines(tmp_path: Path):
     record = {
-        "name": "Ada",
-        "born": 1815,
-        "alive": False,
-        "nothing": None,
-        "work": {"topics": ["a", "b"]},
-        "x": [{"y": 1}],
-    }
+        "name": "Ada", "born": 1815, "alive": False, "nothing": None, "work": {"topics": ["a", "b"]}, "x": [{"y": 1}],
+    }  # fmt: skip
     (document,), problems = read(make_jsonl(tmp_path / "o.jsonl", [record]))
     assert document.text == "name: Ada\nborn: 1815\nalive: false\nwork.topics: a, b\nx.1.y: 1"
     # Its file says of what it is a row.
@@ -111,14 +94,12 @@ def test_other_objects_become_lines(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        ('{"id": "one", "text": "x"}', ["one"]),
-        ('[{"text": "x"}, {"id": 7, "text": "y"}]', ["1", "7"]),
+        ('{"id": "one", "text": "x"}', ["one"]), ('[{"text": "x"}, {"id": 7, "text": "y"}]', ["1", "7"]),
         ('{"documents": [{"text": "x"}, {"text": "y"}, null], "version": 3}', ["1", "2"]),
-        ('{"documents": "none", "a": 1}', ["1"]),
-        ('{"a": 1, "documents": ["pass", "slip"]}', ["1"]),
+        ('{"documents": "none", "a": 1}', ["1"]), ('{"a": 1, "documents": ["pass", "slip"]}', ["1"]),
         ('{"documents": [], "people": [{"name": "Ada"}]}', ["people.1"]),
     ],
-)
+)  # fmt: skip
 def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
     path = written(tmp_path, "j.json", text)
     found, problems = read(path)
@@ -128,15 +109,11 @@ def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "is empty"),
-        (b"[]", "has no records"),
-        (b'{"a": ', "no valid JSON: Expecting value: line 1"),
-        (b'{"a": 1}\n{"a": 2}\n', "name it .jsonl"),
-        (b"[" * 200_000, "json_depth"),
-        (b'{"a":' * 150 + b"1" + b"}" * 150, "json_depth"),
-        (b"\x00\x01\x02", "is not text"),
+        (b"", "is empty"), (b"[]", "has no records"), (b'{"a": ', "no valid JSON: Expecting value: line 1"),
+        (b'{"a": 1}\n{"a": 2}\n', "name it .jsonl"), (b"[" * 200_000, "json_depth"),
+        (b'{"a":' * 150 + b"1" + b"}" * 150, "json_depth"), (b"\x00\x01\x02", "is not text"),
     ],
-)
+)  # fmt: skip
 def test_unreadable_json(tmp_path: Path, text: bytes, message: str):
     path = written(tmp_path, "bad.json", text)
     with pytest.raises(DocumentError, match=r"bad\.json") as caught:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
+import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +26,7 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, Unique
 from procrastinate.jobs import Job as Row
 from procrastinate.jobs import Status
 from procrastinate.schema import SchemaManager
+from procrastinate.sql import queries
 
 from loopwright.errors import StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
@@ -34,6 +37,9 @@ logger = logging.getLogger(__name__)
 
 LEASE = 6.0
 """Seconds without a heartbeat after which a worker's jobs are somebody else's."""
+
+STUCK = 600.0
+"""Seconds that an event loop may stand still; then its worker beats no more, and others go on with its runs."""
 
 SCHEMA = "loopwright_jobs"
 """The schema where the address names none."""
@@ -57,7 +63,17 @@ _GIVE_BACK = """
 # Procrastinate's own way lets a job fail whose end was asked for, and asks nobody whose it is by now.
 # Its own lists bring what each run is given too.
 _LIST = "SELECT queueing_lock FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+_BEAT = queries["update_heartbeat"].encode()
 _DOING = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %(worker)s"
+
+
+class _Connection(psycopg.AsyncConnection[Any]):
+    """Is closed once it was refused a write: to the server that takes none since a failover it would lead for good."""
+
+    async def __aexit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            await self.close()
+        await super().__aexit__(kind, error, trace)
 
 
 class ProcrastinateJobs:
@@ -86,6 +102,7 @@ class ProcrastinateJobs:
             await connection.commit()
 
         pool: dict[str, Any] = {
+            "connection_class": _Connection,
             "kwargs": self._address.libpq(),
             "configure": configure,
             "min_size": 1,
@@ -100,6 +117,12 @@ class ProcrastinateJobs:
         self._mine: dict[int, Job] = {}  # by what was given at the claim: a job may come back to who claimed it before
         self._news = asyncio.Event()
         self._worker: int | None = None
+        self._every = min(lease, LEASE) / 4  # seconds between two beats: others may have the usual lease
+        self._unbeaten: Exception | None = None
+        self._moved, self._beaten, self._trusted = 0.0, -math.inf, 0.0
+        self._ended = threading.Event()
+        # A node that blocks the event loop does not hold it up, and it does not hold up the end of the process.
+        self._heart = threading.Thread(target=self._beat, name="heartbeat of jobs", daemon=True)
         self._gone = False
         self._tasks: list[asyncio.Task[None]] = []
         self.waiting = 0
@@ -112,8 +135,10 @@ class ProcrastinateJobs:
             await self._connector.open_async()
             if served.queues:
                 self._worker = await self._manager.register_worker()
-        beating = (self._pulse, "heartbeat"), (self._listen, "listening")
-        self._tasks = [asyncio.create_task(each(), name=f"{name} of jobs") for each, name in beating]
+        self._moved, self._loop = time.monotonic(), asyncio.get_running_loop()
+        self._heart.start()
+        looking = (self._look, "looking"), (self._listen, "listening")
+        self._tasks = [asyncio.create_task(each(), name=f"{name} of jobs") for each, name in looking]
 
     async def submit(self, job: Job) -> None:
         """Let a job wait for its turn."""
@@ -179,8 +204,9 @@ class ProcrastinateJobs:
 
     async def close(self) -> None:
         """Stop beating; what is worked on here is given to others at once."""
+        self._ended.set()
         await cancel(self._tasks)
-        worker, self._worker = self._worker, None
+        worker, self._worker = self._worker, None  # a beat that is under way changes no row of who is not registered
         if worker is not None:
             with suppress(ConnectorException):
                 await self._manager.unregister_worker(worker)
@@ -195,9 +221,13 @@ class ProcrastinateJobs:
         except (psycopg.Error, ConnectorException) as error:
             raise StoreError(f"{self._address} cannot be used: {_cause(error)}", transient=True) from error
 
+    def _beats(self) -> bool:
+        """Whether others take this worker for alive: who does not beat would lose at once what it claims."""
+        return self._unbeaten is None and time.monotonic() - self._beaten < 2 * self._every
+
     async def _fetched(self) -> Row | None:
         try:
-            if self._worker is None:  # no worker: it waits for ever
+            if self._worker is None or not self._beats():  # no worker: it waits for ever
                 return None
             return await self._manager.fetch_job(queues=[*self._served.queues], worker_id=self._worker)
         except ConnectorException as error:
@@ -218,18 +248,39 @@ class ProcrastinateJobs:
             await self._manager.finish_job_by_id_async(job, status=Status.SUCCEEDED, delete_job=True)
         self._news.set()
 
-    async def _pulse(self) -> None:
-        beaten = trusted = time.monotonic()
+    def _over(self) -> bool:
+        return self._ended.is_set() or self._loop.is_closed()  # nobody may have closed this
+
+    def _beat(self) -> None:
+        while not self._over():
+            try:
+                with psycopg.connect(**self._address.libpq(), autocommit=True) as connection:
+                    self._address.configure(connection)
+                    while not self._over():
+                        if time.monotonic() - self._moved < STUCK:
+                            connection.execute(_BEAT, {"worker_id": self._worker}, prepare=False)
+                            now, again = time.monotonic(), not self._beats()
+                            if self._lease < (gap := now - self._beaten) < math.inf:
+                                self._trusted = now + min(2 * gap, 4 * self._lease)
+                            self._beaten, self._unbeaten = now, None
+                            if again:
+                                self._loop.call_soon_threadsafe(self._news.set)
+                        self._ended.wait(self._every)
+            except Exception as error:  # whatever it is: who does not beat loses its runs
+                self._unbeaten = error
+                self._ended.wait(self._every)
+
+    async def _look(self) -> None:
+        """See again and again whose jobs are to be given to others, and what is to end here."""
         unknown: set[int] = set()
         while True:
+            now = self._moved = time.monotonic()
             try:
-                if self._worker is not None:
-                    await self._manager.update_heartbeat(self._worker)
-                gap, beaten = time.monotonic() - beaten, time.monotonic()
-                if gap > self._lease:
-                    # Who did not beat itself cannot tell who is gone: all come back from the same outage.
-                    trusted = beaten + min(2 * gap, 4 * self._lease)
-                if beaten >= trusted:
+                if error := self._unbeaten:  # read once: the thread may beat again meanwhile
+                    raise error
+                # Who did not beat itself cannot tell who is gone: all come back from the same outage.
+                # The thread writes what is read first here last.
+                if now - self._beaten < self._lease and now >= self._trusted:
                     await self._rescue()
                 await self._end_cancelled()
                 unknown = await self._put_unknown_back(unknown)
@@ -238,9 +289,9 @@ class ProcrastinateJobs:
                 if self._gone:
                     self._gone = False
                     logger.warning("%s can be reached again", self._address)
-            except Exception as error:  # whatever it is: who does not beat loses its runs
+            except Exception as error:  # whatever it is, it is looked again
                 self._tell(error)
-            await asyncio.sleep(self._lease / 4)
+            await asyncio.sleep(self._every)
 
     async def _rescue(self) -> None:
         """Give the jobs of workers that are gone to others."""

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from fastapi.sse import KEEPALIVE_COMMENT as IDLE
 from pydantic import BaseModel, Field, StringConstraints
 
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
-from loopwright.server.agent_api.streaming import Mode, frames, waited
+from loopwright.server.agent_api.streaming import Mode, frames, sse, waited
 from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, ended_well
 from loopwright.server.context import Context, Here
 from loopwright.server.given import AnyGiven, Given
-from loopwright.server.problems import Problem
+from loopwright.server.problems import INTERNAL, Problem, problem_of
 from loopwright.workflows.api import RunChanges, Workflow, plain_json
 from loopwright.workflows.user_graph import UserGraph
 
+logger = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)
 
 ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
@@ -29,6 +34,8 @@ NAMESPACE = uuid.UUID("6f1c3a52-0a39-4a0f-9d53-8f6a5a7d9a10")
 """What clients call an id is made of the workflow's name in this one."""
 STARTED = datetime.now(UTC)
 """Since when assistants are here."""
+_BEGINNING: set[asyncio.Future[Any]] = set()
+"""Runs that begin: the event loop itself holds no task."""
 
 
 class NewThread(BaseModel):
@@ -288,7 +295,8 @@ async def get_thread_run(thread_id: ThreadId, run_id: str, threads: AllThreads) 
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
 async def join_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> Response:
     """Wait for one of its runs, and answer with its state."""
-    return _ended(await _turn(thread_id, run_id, threads), thread_id, threads)
+    record = await _turn(thread_id, run_id, threads)
+    return _ended(waited(threads, False, record), record, thread_id)
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}/stream")
@@ -298,8 +306,7 @@ async def join_stream(
 ) -> Response:  # fmt: skip
     """Follow one of its runs from its beginning."""
     record = await _turn(thread_id, run_id, threads)
-    stream = frames(threads, record, stream_mode or ["values"], after=0, cancel=cancel_on_disconnect)
-    return _streaming(stream, record, thread_id)
+    return _streaming(frames(threads, stream_mode or ["values"], cancel_on_disconnect, record), record, thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/{run_id}/cancel")
@@ -346,67 +353,114 @@ async def _begun(asked: NewRun, thread_id: str | None, threads: Threads) -> tupl
     )
 
 
-def _streaming(stream: AsyncGenerator[bytes], record: RunRecord, thread_id: str | None) -> Response:
-    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": record.id}
-    headers["Content-Location"] = f"/threads/{thread_id}/runs/{record.id}" if thread_id else f"/runs/{record.id}"
+async def _answer(
+    threads: Threads, http: Request, begin: Awaitable[tuple[RunRecord, int]],
+    follow: Callable[[RunRecord, int], AsyncGenerator[bytes]], *, cancel: bool, idle: bytes = b" ",
+    failed: Callable[[dict[str, str]], bytes] | None = lambda told: json.dumps({"__error__": told}).encode(),
+) -> tuple[AsyncGenerator[bytes], RunRecord | None]:  # fmt: skip
+    """What follows the beginning of a run; and the run, or None where it still waits for another one of its thread.
+
+    The reply then begins before it: proxies give up what sends nothing. Where the run cannot begin, it ends with what
+    `failed` makes of the problem, or is broken off without it.
+    """
+    hub, begun = threads.context.hub, asyncio.ensure_future(begin)
+    _BEGINNING.add(begun)
+    begun.add_done_callback(_BEGINNING.discard)
+
+    def end(_: object) -> None:
+        if not begun.cancelled() and not begun.exception() and cancel:  # an exception that nobody asks for is logged
+            hub.cancel_soon(begun.result()[0].id)
+
+    async def waiting() -> AsyncGenerator[bytes]:
+        try:
+            while not begun.done():
+                yield idle
+                await asyncio.wait({begun}, timeout=hub.limits.keep_alive)
+        except BaseException:  # the client left
+            begun.add_done_callback(end)
+            raise
+        if (error := begun.exception()) and failed:
+            problem = problem_of(error)
+            logger.warning("a run cannot begin: %s", error, exc_info=error if problem.error_type == INTERNAL else None)
+            yield failed({"error": problem.error_type, "message": problem.error})
+            return
+        async for part in follow(*begun.result()):
+            yield part
+
+    await asyncio.wait({begun}, timeout=hub.limits.keep_alive)
+    if await http.is_disconnected():  # nobody will begin the stream that would cancel it
+        begun.add_done_callback(end)
+    return (follow(*begun.result()), begun.result()[0]) if begun.done() else (waiting(), None)
+
+
+def _streaming(stream: AsyncGenerator[bytes], record: RunRecord | None, thread_id: str | None) -> Response:
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    if record:
+        place = f"/threads/{thread_id}/runs/{record.id}" if thread_id else f"/runs/{record.id}"
+        headers |= {"X-Run-Id": record.id, "Content-Location": place}
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
-def _ended(run: RunRecord, thread_id: str | None, threads: Threads, *, cancel: bool = False) -> Response:
-    headers = {"Content-Encoding": "identity"}  # a compressor would keep the spaces to itself
-    if thread_id:
+def _ended(stream: AsyncGenerator[bytes], run: RunRecord | None, thread_id: str | None) -> Response:
+    # A compressor or a buffer would keep the spaces to itself.
+    headers = {"Content-Encoding": "identity", "X-Accel-Buffering": "no"}
+    if run and thread_id:
         headers["Location"] = f"/threads/{thread_id}/runs/{run.id}/join"
-    return StreamingResponse(waited(threads, run, cancel=cancel), media_type="application/json", headers=headers)
+    return StreamingResponse(stream, media_type="application/json", headers=headers)
 
 
 # AG-UI
 
 
 @router.post("/agui/{workflow}")
-async def run_for_front_end(workflow: str, threads: AllThreads, request: Request) -> Response:
+async def run_for_front_end(workflow: str, threads: AllThreads, http: Request) -> Response:
     """Run a workflow, and send what happens as AG-UI's events."""
     try:
         from loopwright.server import agui
     except ModuleNotFoundError as error:
         told = f"{error.name} is not installed: pip install 'loopwright[ag-ui]'"
         raise Problem(told, "ConfigError", status=501).exception from None
-    hosted = _hosted(threads.context, workflow)
-    asked, (run, before) = await agui.begun(threads, hosted, await request.body())
-    if await request.is_disconnected():  # while it waited: nobody will begin the stream that would cancel it
-        threads.context.hub.cancel_soon(run.id)
-    return _streaming(agui.frames(threads.context, asked, run, before), run, asked.thread_id)
+    asked, begun = agui.begun(threads, _hosted(threads.context, workflow), await http.body())
+    follow = partial(agui.frames, threads.context, asked)
+    answer = await _answer(threads, http, begun, follow, cancel=True, idle=IDLE, failed=agui.failed)
+    return _streaming(*answer, asked.thread_id)
 
 
 @router.post("/threads/{thread_id}/runs")
-async def create_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads) -> dict[str, Any]:
+async def create_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads, http: Request) -> Response:
     """Run the thread in the background."""
-    run, _before = await _begun(asked, thread_id, threads)
-    return _shown(threads, run, thread_id)
+
+    async def shown(run: RunRecord, _before: int) -> AsyncGenerator[bytes]:
+        yield json.dumps(_shown(threads, run, thread_id)).encode()
+
+    begin = _begun(asked, thread_id, threads)  # anything else in a run's place would be taken for one
+    return _ended(*await _answer(threads, http, begin, shown, cancel=False, failed=None), None)
 
 
 @router.post("/threads/{thread_id}/runs/stream")
-async def stream_run(asked: NewRun, threads: AllThreads, thread_id: ThreadId | None = None) -> Response:
+async def stream_run(asked: NewRun, threads: AllThreads, http: Request, thread_id: ThreadId | None = None) -> Response:
     """Run the thread, and send what happens as it happens."""
-    run, before = await _begun(asked, thread_id, threads)
     modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
-    stream = frames(threads, run, modes, after=before, cancel=asked.on_disconnect == "cancel")
-    return _streaming(stream, run, thread_id)
+    begin, cancel = _begun(asked, thread_id, threads), asked.on_disconnect == "cancel"
+    follow = partial(frames, threads, modes, cancel)
+    failed = partial(sse, "error")
+    return _streaming(*await _answer(threads, http, begin, follow, cancel=cancel, idle=IDLE, failed=failed), thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/wait")
-async def wait_for_run(asked: NewRun, threads: AllThreads, thread_id: ThreadId | None = None) -> Response:
+async def await_run(asked: NewRun, threads: AllThreads, http: Request, thread_id: ThreadId | None = None) -> Response:
     """Run the thread, and answer with its state."""
-    run, _before = await _begun(asked, thread_id, threads)
-    return _ended(run, thread_id, threads, cancel=asked.on_disconnect == "cancel")
+    begin, cancel = _begun(asked, thread_id, threads), asked.on_disconnect == "cancel"
+    return _ended(*await _answer(threads, http, begin, partial(waited, threads, cancel), cancel=cancel), thread_id)
 
 
 @router.post("/runs/stream")
-async def stream_stateless(asked: NewRun, threads: AllThreads) -> Response:
+async def stream_stateless(asked: NewRun, threads: AllThreads, http: Request) -> Response:
     """Run without a thread, and send what happens as it happens."""
-    return await stream_run(asked, threads)
+    return await stream_run(asked, threads, http)
 
 
 @router.post("/runs/wait")
-async def wait_stateless(asked: NewRun, threads: AllThreads) -> Response:
+async def await_stateless(asked: NewRun, threads: AllThreads, http: Request) -> Response:
     """Run without a thread, and answer with the state."""
-    return await wait_for_run(asked, threads)
+    return await await_run(asked, threads, http)

@@ -23,16 +23,16 @@ def sse(event: str, data: Any) -> bytes:
 
 
 async def frames(
-    threads: Threads, record: RunRecord, modes: Sequence[Mode], *, after: int, cancel: bool
+    threads: Threads, modes: Sequence[Mode], cancel: bool, record: RunRecord, after: int = 0
 ) -> AsyncGenerator[bytes]:
     """What happens in a run from here on, until it ends.
 
     Args:
         threads: Knows the runs and their states.
-        record: The run.
         modes: What the client asked for.
-        after: The number of the last event that belongs to an earlier part of the run.
         cancel: Whether the run is cancelled when the client leaves.
+        record: The run.
+        after: The number of the last event that belongs to an earlier part of the run.
     """
     yield sse("metadata", {"run_id": record.id, "attempt": 1})
     context, writer = threads.context, _Text(record.id)
@@ -53,7 +53,7 @@ async def frames(
     yield sse("end", None)
 
 
-async def waited(threads: Threads, record: RunRecord, *, cancel: bool) -> AsyncGenerator[bytes]:
+async def waited(threads: Threads, cancel: bool, record: RunRecord, _before: int = 0) -> AsyncGenerator[bytes]:
     """What a run ended with, in JSON, and spaces until then: nobody between here and the client gives it up."""
     hub = threads.context.hub
     known = await hub.store.aside(hub.store.count, record.id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from functools import partial
 from typing import Annotated, Any
 
@@ -148,10 +146,7 @@ async def start_run(asked: StartRun, context: Here, idempotency_key: Idempotency
     hosted = context.workflow(asked.workflow)
     changes = require_harmless(asked, hosted)
     begin = partial(context.hub.start, hosted.name, asked.input, changes=changes, priority=asked.priority)
-    if idempotency_key is None:
-        return await begin()
-    request = hashlib.sha256(json.dumps(asked.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
-    return await begin_once(context, idempotency_key, request, partial(begin, request=request))
+    return await begin_once(context, idempotency_key, asked.model_dump(mode="json"), begin)
 
 
 @router.get("", operation_id="list_runs")

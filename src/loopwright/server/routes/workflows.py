@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -14,17 +15,18 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.report import LoopReport, workflow_report
 from loopwright.runs.schemas import KeptEvaluation, RunFilter, RunRecord
-from loopwright.server.answering import failure_of
+from loopwright.server.answering import begin_once, failure_of
 from loopwright.server.context import Context, Here
 from loopwright.server.given import Given
 from loopwright.server.problems import MISSING, PROBLEM, Problem
+from loopwright.server.routes.runs import IdempotencyKey
 from loopwright.workflows import api
 from loopwright.workflows.api import Example
 from loopwright.workflows.texts import read_texts
 
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
-ANSWERED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 500, 503, 507)}
+ANSWERED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 409, 500, 503, 507)}
 _body = TypeAdapter[dict[str, Any]](Given)
 
 
@@ -96,17 +98,22 @@ async def delete_evaluation(workflow: str, questions: str, version: str, context
 
 
 @router.post("/{workflow}/run", operation_id="run_workflow", responses=ANSWERED)
-async def run_workflow(workflow: str, context: Here, request: Request) -> RunRecord:
+async def run_workflow(
+    workflow: str, context: Here, http: Request, idempotency_key: IdempotencyKey = None
+) -> RunRecord:
     """Run a workflow and answer in one reply; the body is its input, as JSON or as a form, files in it as such."""
     hosted = context.workflow(workflow)
     try:
-        if request.headers.get("content-type", "").startswith("multipart/form-data"):
-            given = _body.validate_python(await _form(context, hosted, request))
+        if http.headers.get("content-type", "").startswith("multipart/form-data"):
+            if idempotency_key is not None:  # its files have new names each time
+                raise InputError("a form takes no Idempotency-Key: upload its files first, and send JSON")
+            given = _body.validate_python(await _form(context, hosted, http))
         else:
-            given = _body.validate_json(await request.body())
+            given = _body.validate_json(await http.body())
     except ValidationError as error:
         raise InputError(f"the body is no input: {problem_lines(error)[0]}") from None
-    run = await context.hub.start(hosted.name, given)
+    begin = partial(context.hub.start, hosted.name, given)
+    run = await begin_once(context, idempotency_key, [hosted.name, given], begin)
     record = await context.hub.until_ended(run.id)
     if record.status != "finished" or record.outcome is None:
         raise failure_of(record).exception
@@ -130,17 +137,10 @@ async def _described(context: Context, hosted: api.Workflow[Any]) -> Workflow:
     graph = await asyncio.to_thread(context.hub.shown, hosted.name)
     page = await context.hub.store.aside(context.hub.store.list, RunFilter(workflow=hosted.name), 1)
     return Workflow(
-        name=hosted.name,
-        title=hosted.title,
-        description=hosted.description,
-        input_schema=hosted.input_schema,
-        examples=list(hosted.examples),
-        streams_answer=hosted.streams_answer,
-        model_nodes=list(hosted.model_nodes) if hosted.models else [],
-        has_prompts=hosted.prompts is not None,
-        runs=page.total,
-        loops=_loops(graph),
-    )
+        name=hosted.name, title=hosted.title, description=hosted.description, input_schema=hosted.input_schema,
+        examples=[*hosted.examples], streams_answer=hosted.streams_answer, has_prompts=hosted.prompts is not None,
+        model_nodes=[*hosted.model_nodes] if hosted.models else [], runs=page.total, loops=_loops(graph),
+    )  # fmt: skip
 
 
 def _loops(graph: ShownGraph, place: str = "") -> list[str]:
