@@ -395,6 +395,7 @@ ELSEWHERE = {
     "a module": {"c": "BACK = False\n", "a": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}import c\n" + BACK_IF.format("c.BACK")},
     "a module that is handed on": {"c": "BACK = False\n", "a": "import c\ndef f(m): setattr(m, input(), 1)\nf(c)\n", "b": f"{IMPORTS}import c\n" + BACK_IF.format("c.BACK")},
     "a name of a module": {"c": "BACK = False\n", "d": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}from c import X as x, BACK\n" + BACK_IF.format("BACK")},
+    "a name of a module, renamed": {"c": "BACK = X = False\n", "d": "import c\nc.BACK = 1\n", "b": f"{IMPORTS}from c import X, BACK as back\n" + BACK_IF.format("back")},
     "a name that a star does not bring": {"c": "__all__ = ['C']\nBACK = C = False\n", "b": f"{IMPORTS}BACK = True\nfrom c import *\n" + BACK_IF.format("BACK")},
     "a factory that is handed on": {"a": f"{IMPORTS}{MADE}app = make(False)\n", "b": "import pool\nfrom a import make\npool.submit(make, True)\n"},
     "an object's attributes": {"a": "from b import s\nfor k in {}: setattr(s, k, 'a')\n", "b": f"from langgraph.graph import END\n{IMPORTS}class S: to = END\ns = S()\ndef route(_): return s.to\n" + BACK_IF.replace("if {}: g.add_edge('a', 'a')", "g.add_conditional_edges('a', route)")},

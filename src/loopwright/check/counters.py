@@ -89,9 +89,10 @@ def _asked(
             low, high = ([*_keys(side, function)] for side in (one, other))
             if [ways.get(key) for key in (*low, *high)] == [{ast.Add}, {ast.Sub}] and low:
                 yield f"interval from `{low[0]}` to `{high[0]}`", function
-        tests = {node.test: node for node in every(function.node) if isinstance(node, ast.If | ast.IfExp)}
-        yes_or_no = (ast.Compare, ast.UnaryOp, ast.BoolOp)  # a router may return it, for a path map of True and False
-        tests |= {value: None for value in returned_values(function.node) if isinstance(value, yes_or_no)}
+        # A router may return a yes or no, for a path map of True and False.
+        returned = [value for value in returned_values(function.node) if _is_yes_or_no(value)]
+        tests: dict[ast.expr, ast.If | ast.IfExp | None] = dict.fromkeys(returned)
+        tests |= {node.test: node for node in every(function.node) if isinstance(node, ast.If | ast.IfExp)}
         for key, asking in {key: way for test, way in tests.items() for key in _keys(test, function)}.items():
             if key in counted and ways.get(key, {ast.Sub}) == {ast.Sub}:
                 yield f"counter `{key}`", function
@@ -99,6 +100,10 @@ def _asked(
                 yield f"counter `len({key})`", function
             elif asking and key in written and all(_is_raised(*each[1:]) for each in written[key]):
                 yield from [] if _goes_on(asking, cycle) else [(f"flag `{key}`", function)]
+
+
+def _is_yes_or_no(value: ast.expr) -> bool:
+    return isinstance(value, ast.Compare | ast.BoolOp) or isinstance(getattr(value, "op", None), ast.Not)
 
 
 def _goes_on(node: ast.If | ast.IfExp, cycle: Sequence[str]) -> bool:

@@ -411,7 +411,7 @@ class Reader(Calls):
         module, name = node.module or "", alias.name
         inner = self._project_module(module, node.level, frame)
         if inner is not None and name in inner.names:
-            return inner.look_up(name) if alias.asname else self._taken(inner, name)
+            return self._taken(inner, name)
         nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
         if nested is not None:
             return nested

@@ -29,7 +29,7 @@ from loopwright.engine.ledger import HIDDEN, LEDGER, STOP_REASON, StopReason
 from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import check_fan_out, crossed
-from loopwright.engine.proof.read import Builder, Sender, read_destinations
+from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
 
 
@@ -153,7 +153,8 @@ def copy_builder(builder: Builder) -> BoundBuilder:
     bound.nodes = {name: dataclasses.replace(spec) for name, spec in builder.nodes.items()}
     bound.edges = set(builder.edges)
     bound.waiting_edges = set(builder.waiting_edges)
-    bound.branches = defaultdict(dict, {source: dict(branches) for source, branches in builder.branches.items()})
+    routers = builder.branches.items()
+    bound.branches = defaultdict(dict, {at: {name: _unwatched(it) for name, it in its.items()} for at, its in routers})
     bound.channels = dict(builder.channels)
     bound.managed = dict(builder.managed)
     bound.schemas = {schema: dict(channels) for schema, channels in builder.schemas.items()}
@@ -162,6 +163,12 @@ def copy_builder(builder: Builder) -> BoundBuilder:
     _settle_defaults(bound)
     bound.destinations = read_destinations(bound)
     return bound
+
+
+def _unwatched(router: Any) -> Any:
+    """A router as it was before `watch_routers`, of a graph that is bounded once more."""
+    path = router.path
+    return router._replace(path=path.bound, ends={**path.labels} or None) if isinstance(path, WatchedRouter) else router
 
 
 def _settle_defaults(bound: BoundBuilder) -> None:
@@ -215,7 +222,8 @@ def watch_routers(bound: BoundBuilder) -> None:
             targets = None if does.jumps is None else does.jumps | gates.keys()
             ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, does.sends)
             # The wrapper says where its words lead, gates among them, so LangGraph has no path map to translate by.
-            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels=branch.ends or {}), ends=None)
+            labels = branch.ends or ({node: node for node in anywhere_in(bound)} if gates and targets is None else {})
+            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels=labels), ends=None)
 
 
 # Names

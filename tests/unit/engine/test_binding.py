@@ -99,6 +99,16 @@ def test_a_graph_is_not_bounded_twice(again: dict[str, Any]) -> None:
         bounded(bounded(routed(), [loop()]), **again)
 
 
+def test_a_graph_without_loops_may_be_bounded_again_with_the_words_of_its_routers() -> None:
+    made = (
+        StateGraph(State).add_node("ask", lambda _: {}).add_node("a", lambda _: {"log": ["a"]}).add_edge(START, "ask")
+    )
+    once = bounded(made.add_conditional_edges("ask", lambda _: "yes", {"yes": "a", "no": END}))
+    again = bounded(once, budget=Budget(model_calls=5), fallback=lambda _: {})
+    assert again.invoke({"log": []})["log"] == ["a"]
+    assert ("ask", "a", "yes") in [(each.source, each.target, each.data) for each in again.get_graph().edges]
+
+
 @pytest.mark.parametrize("key", sorted(HIDDEN))
 def test_the_engine_s_own_channels_are_no_state_keys(key: str) -> None:
     schema: Any = TypedDict("Taken", {"log": list[str], key: Any})

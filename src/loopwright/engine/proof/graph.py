@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -179,20 +179,22 @@ def depth_first(follow: Mapping[str, Iterable[str]], starts: Iterable[str]) -> t
     """
     done, again, seen = list[str](), set[str](), set[str]()
     for start in starts:
-        way = dict[str, Iterator[str]]() if start in seen else {start: iter(follow.get(start, ()))}
+        way = [] if start in seen else [(start, iter(follow.get(start, ())))]
+        behind = {start}
         seen.add(start)
         while way:
-            node, targets = next(reversed(way.items()))
+            node, targets = way[-1]
             for target in targets:
-                if target in way:
+                if target in behind:
                     again.add(target)
                 elif target not in seen:
                     seen.add(target)
-                    way[target] = iter(follow.get(target, ()))
+                    behind.add(target)
+                    way.append((target, iter(follow.get(target, ()))))
                     break
             else:
                 done.append(node)
-                del way[node]
+                behind.discard(way.pop()[0])
     return done, again
 
 

@@ -60,7 +60,9 @@ def read_destinations(builder: Builder) -> Mapping[Sender, Behaviour]:
         for name, branch in branches.items():
             read = behaviour_of(branch.path)
             # A path map translates words; what is sent goes past it.
-            words = router_words(branch.path) if branch.ends is None else read.sent.union(branch.ends.values())
+            words = read.sent.union(branch.ends.values()) if branch.ends else router_words(branch.path)
+            if isinstance(branch.path, WatchedRouter):
+                words = branch.path.ways.known
             found[source, name] = replace(read, jumps=words)
     return found
 
@@ -126,7 +128,7 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
             written = branch.path.labels if isinstance(branch.path, WatchedRouter) else branch.ends
             written = written or {end: end for end in anywhere if gates and (may is None or end in may)}
             ends = {label: ways.get(end, end) for label, end in written.items()}
-            named = [(str(end), None if label == end else str(label)) for label, end in ends.items()]
+            named = [(str.__str__(end), None if label == end else str(label)) for label, end in ends.items()]
             yield ways_out(source, "conditional", named, does.jumps, ways), does.sends
     handled: dict[str | None, list[str]] = {}
     for node, spec in builder.nodes.items():
