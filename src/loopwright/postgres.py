@@ -95,8 +95,8 @@ class PostgresAddress:
     def libpq(self) -> dict[str, Any]:
         """Give what psycopg takes to connect; `settings` come next."""
         how = {"application_name": "loopwright", "connect_timeout": 10, **_ALIVE, **self.options}
-        # The system's authorities, where nothing names others.
-        if how.get("sslmode", os.environ.get("PGSSLMODE")) == "verify-full" and "PGSSLROOTCERT" not in os.environ:
+        named = "service" in how or "PGSSLROOTCERT" in os.environ  # the file of a service may name authorities
+        if not named and how.get("sslmode", os.environ.get("PGSSLMODE")) == "verify-full":
             how.setdefault("sslrootcert", "system")
         return how | {"client_encoding": "UTF8"}
 

@@ -34,6 +34,7 @@ from loopwright.runs.plain import USUAL, Bounds, plain
 from loopwright.runs.recording import EVENT, Recorder, written
 from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
+from loopwright.testing import always
 from loopwright.workflows.user_graph import UserGraph
 
 AT_ONCE = RetryPolicy(max_attempts=3, initial_interval=0.0, jitter=False, retry_on=LookupError)
@@ -49,6 +50,7 @@ def failing(times: int, error: type[Exception] = LookupError, asynchronous: bool
     left = [times]
 
     def fail() -> dict[str, Any]:
+        always("a word").invoke("?")
         if left[0]:
             left[0] -= 1
             raise error(f"{left[0]} left; the key is sk-{'x' * 20}")
@@ -90,8 +92,8 @@ async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nod
     assert [each["message"] for each in retried] == ["1 left; the key is ***", "0 left; the key is ***"]
     (begun,) = [event for event in events if event["type"] == "node_started" and event["node"] == "fetch"]
     assert all(each["wait"] >= 0 and each["tasks"] == [begun["task_id"]] for each in retried)
-    kinds = [event["type"] for event in events if event.get("node") == "fetch"]
-    assert kinds == ["node_started", "node_retried", "node_retried", "node_finished"]
+    told = [event.get("text", event["type"]) for event in events if event.get("node") == "fetch"]
+    assert [each for each in told if each != "model_called"][2:] == ["node_retried", "a word", "node_finished"]
 
 
 async def test_what_no_policy_covers_is_not_repeated_and_each_visit_counts_anew(tmp_path):

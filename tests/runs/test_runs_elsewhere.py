@@ -144,7 +144,8 @@ async def test_nodes_that_wait_in_threads_keep_nobody_off_the_history(tmp_path):
 
 def test_a_file_that_another_server_deleted_is_passed_over(tmp_path, monkeypatch):
     monkeypatch.setattr(Uploads, "__iter__", lambda _self: iter(["0" * 32]))
-    _forget_unused(None, Uploads(ServerSettings(data=tmp_path)), {})
+    _forget_unused(None, Uploads(ServerSettings(data=tmp_path)), used := {"1" * 32: "a run"})
+    assert not used
 
 
 async def test_a_server_answers_while_old_runs_are_forgotten(tmp_path):

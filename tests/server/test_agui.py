@@ -106,7 +106,7 @@ def test_a_question_is_an_interrupt_that_a_second_run_answers(front_end):
 
 
 @pytest.mark.parametrize("path", ["/agui/assistant", "/threads/t/runs/wait", "/threads/t/runs/stream"])
-async def test_a_client_hears_something_while_a_run_goes_on_and_ends_it_by_leaving(serve_script, path):
+async def test_a_client_hears_something_while_a_run_goes_on_and_ends_it_by_leaving(serve_script, path, caplog):
     served = serve_script(limits=RunLimits(keep_alive=0.1))
     asked = {"assistant_id": "assistant", "input": script({"wait": "never"}), "if_not_exists": "create"}
     body = FRONT_END | asked | {"on_disconnect": "cancel", "forwardedProps": asked["input"]}
@@ -115,12 +115,14 @@ async def test_a_client_hears_something_while_a_run_goes_on_and_ends_it_by_leavi
             heard = reply.aiter_raw()
             assert [await anext(heard) for _ in range(4)], reply.headers
             assert reply.headers["x-accel-buffering"] == "no"
-            async with client.stream("POST", path, json=body) as waits:  # for its thread
-                heard, wrong = waits.aiter_raw(), body | {"input": {"message": 1}, "forwardedProps": {"message": 1}}
-                last = asyncio.create_task(client.post(path, json=wrong))
+            wrong = {"json": body | {"input": {"message": 1}, "forwardedProps": {"message": 1}}}
+            waiting, leaving = client.stream("POST", path, json=body), client.stream("POST", path, **wrong)
+            async with waiting, leaving as leaves:  # while they wait for their thread
+                heard, last = leaves.aiter_raw(), asyncio.create_task(client.post(path, **wrong))
                 assert [await anext(heard) for _ in range(4)]
         failed = (await last).text
         assert "InternalError" in failed and "its log says what" in failed, "told although the reply had begun"
+        assert ("event: end" in failed) == path.endswith("stream") and caplog.text.count("cannot begin") == 2
         await until(lambda: all(map(served.ended, ("t", "t.turn2"))))
     assert {served.record(turn).status for turn in ("t", "t.turn2")} == {"cancelled"}
 

@@ -133,6 +133,7 @@ async def test_files_that_arrive_at_the_same_time_are_bounded_together(serve_scr
 def test_what_arrives_lies_in_the_data_folder_where_nothing_else_can_be_written_to(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", "/nowhere")
     monkeypatch.setattr(tempfile, "gettempdir", Mock(side_effect=FileNotFoundError))
+    have_temporary_folder(tmp_path / ("x" * 300))
     have_temporary_folder(tmp_path / "data")
     assert os.environ["TMPDIR"] == str(tmp_path / "data") and (tmp_path / "data").is_dir()
 

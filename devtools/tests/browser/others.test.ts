@@ -33,6 +33,8 @@ describe('a graph of somebody else', () => {
       const opens = page.getByRole('button', { name: 'Open Research: 2 nodes, 2 passes' });
       await opens.focus();
       await page.keyboard.press('Enter');
+      const focused = (): Promise<string | null | undefined> => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+      await expect.poll(focused).toBe('Close Research');
       const look = page.locator('button[data-node="research/look"]');
       await expect.poll(() => look.getAttribute('aria-label')).toMatch(/^Look, complete, 3 visits/);
       await expect.poll(() => page.locator('.svelte-flow').getByText(/^research\/look/).textContent()).toBe('research/look');
@@ -40,8 +42,9 @@ describe('a graph of somebody else', () => {
       await shot(page, `others-inside-${colorScheme}`);
       await look.press('Enter');
       await page.getByRole('heading', { name: 'Look visit 3' }).waitFor();
-      await page.getByRole('button', { name: 'Close Research' }).click();
+      await page.getByRole('button', { name: 'Close Research' }).press('Enter');
       await opens.waitFor();
+      await expect.poll(focused).toMatch(/^Open Research/);
       await page.getByTestId('timeline-area').getByRole('option', { name: /^› Look/ }).first().waitFor();
     }
   });

@@ -138,6 +138,12 @@ describe('a run with two reflections', () => {
     arrive();
     await inspector(page).getByRole('heading', { name: 'visit 3' }).waitFor();
     await expect.poll(() => bars(page, 'Execute queries').nth(2).getAttribute('aria-selected')).toBe('true');
+    // The way back to the run, where a reload leaves it.
+    await expect.poll(() => page.url()).toContain('node=execute_queries');
+    await inspector(page).getByRole('button', { name: 'The whole run' }).click();
+    await expect.poll(() => page.url()).not.toContain('node=');
+    await page.reload();
+    await inspector(page).getByRole('region', { name: 'The whole run' }).waitFor();
   });
 
   it('is proved to stop: the certificate says what it may use and has used', async () => {

@@ -57,6 +57,16 @@ describe('the texts of a run', () => {
     expect([after.answer, after.replaced.length, after.asides.map(({ node }) => node)]).toEqual(['Three', 3, ['plan']]);
   });
 
+  it('of a parallel visit are not replaced where another visit is tried again, nor where that begins anew', () => {
+    const by = (words: string, task: string) => ({ ...text(words), tasks: [task] });
+    const retried = { type: 'node_retried', node: 'write', tasks: ['write1'], attempt: 1, attempts: 2, kind: 'E', message: '', rule: '', wait: 0 };
+    for (const again of [retried, started('write')]) {
+      const events = logOf(started('write'), started('write', 2), by('Two', 'write2'), by('On', 'write1'), finished('write', 2), again, by('One', 'write1'));
+      const turn = turnOf(recordOf({ status: 'running' }), events);
+      expect([turn.answer, turn.replaced.map((one) => one.text), turn.asides.map(({ texts }) => texts.map((one) => one.text))]).toEqual(['One', ['On'], [['Two']]]);
+    }
+  });
+
   it('of a graph that is a node begin anew where a node in there is tried again', () => {
     const by = (words: string, ...tasks: string[]) => ({ ...text(words), tasks });
     const retried = { type: 'node_retried', node: 'write/deep', tasks: ['write1', 'x'], attempt: 1, attempts: 2, kind: 'E', message: '', rule: '', wait: 0 };

@@ -82,6 +82,30 @@ describe('the drawing', () => {
   });
 });
 
+describe('a node that is a graph', () => {
+  it('opens and closes where it is, and its button keeps the focus', async () => {
+    vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(240);
+    vi.spyOn(HTMLElement.prototype, 'clientHeight', 'get').mockReturnValue(150);
+    const { graph } = recorded('assistant-reflect');
+    const { container } = render(WorkflowGraph, { graph: { ...graph, inside: { generate_response: { ...graph, loops: [] } } } });
+    await tick();
+    /** Where the node is seen. */
+    const seen = (): number[] => {
+      const [x = 0, y = 0, zoom = 1] = container.querySelector<HTMLElement>('.svelte-flow__viewport')!.style.transform.match(/-?[\d.]+/g)!.map(Number);
+      const [left = 0, top = 0] = container.querySelector<HTMLElement>('[data-id="generate_response"]')!.style.transform.match(/-?[\d.]+/g)!.map(Number);
+      return [x + left * zoom, y + top * zoom].map(Math.round);
+    };
+    const before = seen();
+    for (const name of [/^Open Generate Response/, /^Close Generate Response/]) {
+      await fireEvent.click(screen.getByRole('button', { name }));
+      await tick();
+      expect(seen()).toEqual(before);
+      expect(document.activeElement?.getAttribute('aria-label')).toMatch(/^(Close|Open) Generate Response/);
+    }
+    vi.restoreAllMocks();
+  });
+});
+
 describe('the cards', () => {
   const card = (container: HTMLElement, node: string): HTMLElement => {
     const found = container.querySelector<HTMLElement>(`button[data-node="${node}"]`);

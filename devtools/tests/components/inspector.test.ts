@@ -1,4 +1,5 @@
 import { cleanup, fireEvent, render, screen, within } from '@testing-library/svelte';
+import { tick } from 'svelte';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { splitError, saidOf, stopWords, plainError } from '../../src/components/chat/words';
@@ -113,6 +114,15 @@ describe('the inspector', () => {
     cleanup();
     render(Inspector, { runId: 'r1', record: null, graph, view, visit: null, selected: 'check_results', cursor: 3 });
     expect(screen.getByText('This visit had not begun yet.')).toBeTruthy();
+  });
+
+  it.each(['check_results', null])('leads from a node back to the run, and the focus with it', async (visited) => {
+    const props = shown('assistant-reflect', `${visited}#3`);
+    const { rerender } = render(Inspector, { ...props, selected: 'check_results', onwhole: () => void rerender({ visit: null, selected: null }) });
+    await fireEvent.click(screen.getByRole('button', { name: 'The whole run' }));
+    await tick();
+    expect(document.activeElement).toBe(screen.getByRole('region', { name: 'The whole run' }));
+    expect(screen.queryByRole('button', { name: 'The whole run' })).toBeNull();
   });
 
   it('shows the visit, and the loops that it asked', () => {

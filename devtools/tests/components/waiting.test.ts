@@ -1,4 +1,5 @@
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
+import { tick } from 'svelte';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import Waiting from '../../src/components/run/Waiting.svelte';
@@ -59,9 +60,29 @@ describe('several questions', () => {
     await press('yes');
     expect(sent).toEqual([]);
     expect(screen.getByRole('button', { name: 'Send 1 of 2 answers' })).toBeTruthy();
+    await tick();
+    expect(document.activeElement).toBe(who());
+    await press('Change');
+    await tick();
+    expect(document.activeElement).toBe(screen.getByRole('button', { name: 'yes' }));
+    await press('yes');
     await fireEvent.click(screen.getAllByRole('button', { name: 'Answer' }).at(-1)!);
+    await tick();
+    expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Send all answers' }));
     await press('Send all answers');
     await waitFor(() => expect(sent[0]?.body).toEqual({ answer: { [ONE]: 'yes', [TWO]: 'Ada' } }));
+  });
+
+  it('of which one is left: what was not sent is asked again', async () => {
+    const [one, two] = [asked('ask', 'Send?', ONE), asked('name', 'Who?', TWO)];
+    const { rerender } = render(Waiting, { run: 'r1', asked: [one, two] });
+    await type(screen.getAllByLabelText('Answer in words')[0]!, 'yes');
+    await fireEvent.click(screen.getAllByRole('button', { name: 'Answer' })[0]!);
+    expect(screen.getByText('Your answer: yes')).toBeTruthy();
+    // Somebody answered the other one elsewhere.
+    await rerender({ run: 'r1', asked: [one] });
+    expect(screen.getByLabelText<HTMLTextAreaElement>('Answer in words').value).toBe('yes');
+    expect(screen.getByRole('button', { name: 'Answer' })).toBeTruthy();
   });
 
   it('may be answered with nothing', async () => {

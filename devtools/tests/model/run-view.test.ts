@@ -157,6 +157,9 @@ describe('visits at the same time', () => {
     builder.add(logOf(start('a'), start('b'), inner('x', 'a'), inner('y', 'b'), called('b', 'y'), called('b', 'unseen')));
     expect(builder.view.visits.map((visit) => visit.modelCalls.length)).toEqual([0, 2, 0, 1]);
     expect(builder.view.spent.calls).toBe(2);
+    // A graph with `checkpointer=True` leaves the visit around it without a name.
+    builder.add(logOf(...builder.view.events.map(({ event }) => event), called('y')).slice(-1));
+    expect(builder.view.visits.map((visit) => visit.modelCalls.length)).toEqual([1, 2, 0, 2]);
   });
 
   it('that failed are each left once', () => {

@@ -31,8 +31,9 @@ _REFUSED = {
     "role": "28000",
     "database": "3D000",
 }
-# So psycopg begins what libpq says of options with which it connects to nothing.
+# So psycopg begins what libpq says of options with which it connects to nothing, unless it says one of the next.
 _UNTRIED = "connection is bad: "
+_TRIED = ("connection to server", "could not translate host name", "no error details")
 # A connection that stood still in a transaction, 25P03, is gone; 25006: it leads to a server that takes no writes, and
 # after a failover would for good.
 _POSTGRES_LOST = ("08", "25006", "25P03", "57P")
@@ -76,11 +77,12 @@ def is_lost(error: Exception) -> bool:
 def _told(error: BaseException | None) -> tuple[str, str]:
     """The SQLSTATE of an error of PostgreSQL and its message; of a refused connection libpq tells the message alone."""
     diagnosis = getattr(error, "diag", None)
-    message = " ".join((getattr(diagnosis, "message_primary", None) or str(error)).split())
+    last = str(error).partition("\nMultiple connection attempts failed.")[0]  # of several hosts
+    message = " ".join((getattr(diagnosis, "message_primary", None) or last).split())
     code = getattr(error, "sqlstate", None) or ""
     if not code and "FATAL:" in message:
         message = message.rpartition("FATAL:")[2].strip()
         code = next((code for said, code in _REFUSED.items() if said in message), "")
-    elif not code and message.startswith(_UNTRIED) and "connection to server" not in message:
+    elif not code and message.startswith(_UNTRIED) and not any(each in message for each in _TRIED):
         code, message = "F0000", message.removeprefix(_UNTRIED)
     return code, message

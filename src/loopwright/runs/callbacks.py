@@ -18,7 +18,7 @@ from langgraph.errors import GraphBubbleUp
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable, Usage
-from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, tasks_of
+from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, listener, tasks_of
 from loopwright.engine.nodes.policy import TryAgain
 from loopwright.models.changes import prompt_in_use
 from loopwright.models.prompts import Prompt
@@ -223,6 +223,8 @@ class Attempts(BaseCallbackHandler):
                 wait=time.monotonic() - at,
             )
             self._told(retried)
+            if heard_by := listener.get():
+                heard_by.void.append((node, *retried.tasks))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """Something is done."""

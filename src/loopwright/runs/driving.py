@@ -156,8 +156,7 @@ class Drive:
     def _stream(self) -> AsyncIterator[RunEvent]:
         config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch})
         if self.graph.retry_policy or any(node.retry_policy for node in self.graph.nodes.values()):
-            hear = partial(self._hear, asyncio.get_running_loop())
-            config["callbacks"] = [Attempts(self.graph, hear)]
+            config["callbacks"] = [Attempts(self.graph, partial(self._hear, asyncio.get_running_loop()))]
         return astream(
             self.graph, self.input, thread_id=self.live.id, config=config, control=self.control,
             states=True, texts=self.run.texts,

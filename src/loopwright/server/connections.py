@@ -60,6 +60,7 @@ class Connection(HttpToolsProtocol):
         """A whole request has come."""
         super().on_message_complete()
         self.cycle.more_body = False  # which uvicorn leaves where the reply came first
+        self._unwatch()  # the next head may have begun in the same piece
 
     def on_response_complete(self) -> None:
         """A reply was sent."""
@@ -97,7 +98,6 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing() or (cycle and not cycle.response_complete):
             self._unwatch()
         elif cycle and not self._in_head and not cycle.more_body:
-            self._unwatch()
             if not self.timeout_keep_alive_task:  # uvicorn has no rest behind a body whose reply came first
                 wait, end = self.timeout_keep_alive, self.timeout_keep_alive_handler
                 self.timeout_keep_alive_task = self.loop.call_later(wait, end)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -82,11 +82,12 @@ async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Upl
 def _forget_unused(store: RunStore, uploads: Uploads, used: dict[str, str]) -> None:
     """Delete the files that no kept run names; a fork or a resume may need those that one does, which are noted."""
     newest = time.time() - UNUSED
-    for id in list(uploads):
-        with suppress(KeyError, FileNotFoundError):  # of a folder that servers share, another one may have deleted it
+    for id in {*uploads, *used}:
+        try:
             if uploads[id].stat().st_mtime < newest and not store.get(used.get(id, "")):
                 if found := store.list(RunFilter(text=id), 1).runs:  # reads all runs, so only once for each file
                     used[id] = found[0].id
                 else:
-                    used.pop(id, None)
                     uploads.delete(id)
+        except (KeyError, FileNotFoundError):  # of a folder that servers share, another one may have deleted it
+            used.pop(id, None)

@@ -181,8 +181,9 @@ def have_temporary_folder(data: Path) -> None:
     try:
         tempfile.gettempdir()
     except FileNotFoundError:
-        data.mkdir(parents=True, exist_ok=True)
-        os.environ["TMPDIR"] = str(data.absolute())
+        with suppress(OSError):  # a server that nothing is sent to needs none
+            data.mkdir(parents=True, exist_ok=True)
+            os.environ["TMPDIR"] = str(data.absolute())
 
 
 def serve(

@@ -317,14 +317,14 @@ def _same(value: Any, given: Any) -> bool:
         return value is given
 
 
-def _telling(value: Any, uploads: Container[str]) -> Any:
-    """What of a redacted input tells a run from others: no secrets, uploads and gaps, all cut; None for nothing."""
+def _telling(value: Any, uploads: Container[str], deep: int = 0) -> Any:
+    """What of an input tells a run from others: without ``***``, uploads and gaps, all cut; None for nothing."""
     if isinstance(value, str):
         return None if value == "***" or value in uploads else value.strip()[:LONGEST_TITLE] or None
     if not isinstance(value, dict | list):
         return value
-    items = islice(value.items() if isinstance(value, dict) else enumerate(value), LONGEST_TITLE)
-    told = {key: part for key, item in items if (part := _telling(item, uploads)) is not None}
+    items = islice(value.items() if isinstance(value, dict) else enumerate(value), LONGEST_TITLE >> deep)
+    told = {key: part for key, item in items if (part := _telling(item, uploads, deep + 1)) is not None}
     return (told if isinstance(value, dict) else [*told.values()]) or None
 
 
@@ -553,9 +553,12 @@ class Workflow(ABC, Generic[S]):
             InputError: If the input is unusable; the message says what would be.
         """
         read = self.read(given)
-        shown = _telling(redacted({key: given[key] for key in given if key not in self._passwords}), uploads) or {}
+        told = {key: given[key] for key in given if key not in self._passwords}
+        shown = _telling(redacted(_telling(told, uploads)), uploads) or {}  # an input may be large: it is cut first
         no_text = json.dumps(plain_json(shown), ensure_ascii=False) if shown else self.title
-        title = max((each for each in shown.values() if isinstance(each, str)), key=len, default=no_text)
+        keys = ("message", "question", "query", "prompt", "input")  # as the page takes them
+        asked = (each for key in keys if isinstance(each := shown.get(key), str))
+        title = next(asked, max((each for each in shown.values() if isinstance(each, str)), key=len, default=no_text))
         kind = WritingRun if type(self).outcome is Workflow.outcome else Run
         return kind(given, self.start(read, uploads, run_id), title, self)
 

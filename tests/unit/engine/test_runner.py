@@ -142,7 +142,9 @@ def test_runs_inside_a_node_are_told_like_any_other(texts: bool) -> None:
         said = [(event.node, event.text) for event in result.events if event.type == "text"]
         assert said == [("work", "a word")] * 2 * texts
     outer = bounded(graph("START-agent", agent=app(checkpointer=True)), checkpointer=InMemorySaver())
-    assert "loop" not in {event.type for event in run(outer, {"log": []}, thread_id="t").events}
+    told = run(outer, {"log": []}, thread_id="t", texts=texts).events
+    around = {event.task_id for event in told if isinstance(event, NodeStarted) and event.node == "agent"}
+    assert {event.within for event in told if isinstance(event, LoopDecided)} == (around if texts else set())
 
 
 def test_a_visit_whose_result_was_known_is_told_to_its_end_and_is_no_part_of_the_path() -> None:

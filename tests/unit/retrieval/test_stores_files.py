@@ -105,9 +105,9 @@ def test_an_address_says_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [address.libpq()[name] for name in names]
     assert found == ["me@x", "p/w", "db.eu,other", "6543,", "my base", "require", "a b"]
     assert str(address) == "the knowledge store in schema notes of my base at db.eu:6543,other:5432"
-    service = parsed("postgresql://?service=ours")
+    service = parsed("postgresql://?service=ours&sslmode=verify-full")
     assert str(service) == "the knowledge store in schema loopwright of the service ours"
-    assert not {"user", "host", "port"} & {*service.libpq()}
+    assert not {"user", "host", "port", "sslrootcert"} & {*service.libpq()}
     checked = "postgresql://db/base?sslmode=verify-full"
     assert parsed(checked).libpq()["sslrootcert"] == "system"
     assert parsed(f"{checked}&sslrootcert=/ours").libpq()["sslrootcert"] == "/ours"

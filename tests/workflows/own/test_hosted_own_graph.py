@@ -105,8 +105,8 @@ async def test_messages_become_one_text_with_room_for_lines():
     done = await drive(hosted, {"message": "hello\nthere"})
     assert done.outcome.answer == "hello\nthere! -"
     assert done.run.title == "hello there"
-    done = await drive(hosted, {"language": "nl", "message": "hello"})
-    assert (done.outcome.answer, done.run.title) == ("hello! nl", "hello")
+    done = await drive(hosted, {"language": "Dutch", "message": "hi"})
+    assert (done.outcome.answer, done.run.title) == ("hi! Dutch", "hi")
     for wrong in ({}, {"message": ""}, {"message": 3}, {"message": "hi", "messages": []}):
         with pytest.raises(InputError, match="chat"):
             hosted.run(wrong, {}, "r")

@@ -7,7 +7,11 @@ import { fieldsOf, type JsonSchema } from '../../lib/form/fields';
 export interface Attempt {
   node: string;
   visit: number;
+  /** Names its visit; empty where that is not known. */
+  task: string;
   text: string;
+  /** Place in the log where its visit began, whose attempts do not change it. */
+  began: number;
   /** Places in the log: where its visit, or the attempt of it, began and ended; null while it goes on. */
   from: number;
   to: number | null;
@@ -51,8 +55,9 @@ export function turnOf(record: RunRecord, events: readonly LoggedEvent[], schema
   const final = record.outcome?.answer ?? '';
   // The outcome is what counts: it may be put together from what no model wrote.
   const current = final ? attempts.findLast((one) => sameText(one.text, final)) : attempts.at(-1);
-  const begun = attempts.reduce((last, one) => (one.node === current?.node ? Math.max(last, one.from) : last), 0);
-  const replaced = attempts.filter((one) => one !== current && one.node === current?.node && one.to !== null && one.to <= begun);
+  const own = attempts.filter((one) => one.node === current?.node);
+  // By a later visit, or by a later attempt of the same one: a parallel visit's attempts say nothing of it.
+  const replaced = own.filter((one) => one !== current && own.some((next) => (one.to ?? Infinity) <= (next.task === one.task ? next.from : next.began)));
   const asides = new Map<string, Attempt[]>();
   for (const one of attempts) {
     if (one === current || replaced.includes(one)) continue;
@@ -76,7 +81,7 @@ export function turnOf(record: RunRecord, events: readonly LoggedEvent[], schema
 /** The texts that nodes wrote, each visit apart, also of a graph inside a node; a retried visit begins anew. */
 export function attemptsOf(events: readonly LoggedEvent[]): Attempt[] {
   const attempts: Attempt[] = [];
-  const visits = new Map<string, { node: string; visit: number; from: number; texts: Attempt[] }>();
+  const visits = new Map<string, { node: string; visit: number; began: number; from: number; texts: Attempt[] }>();
   /** Node -> its last visit: logs of earlier versions tell no more. */
   const latest = new Map<string, string>();
   /** Innermost visit -> the text that it goes on with, and the visits around it. */
@@ -101,7 +106,7 @@ export function attemptsOf(events: readonly LoggedEvent[]): Attempt[] {
       const { node, visit, task_id: task } = event;
       // A task that was cut off begins anew.
       end(task, at, true);
-      visits.set(task, { node, visit, from: at, texts: [] });
+      visits.set(task, { node, visit, began: visits.get(task)?.began ?? at, from: at, texts: [] });
       latest.set(node, task);
     } else if (event.type === 'node_finished') {
       // That a node gave up may name no visit; this does.
@@ -118,7 +123,7 @@ export function attemptsOf(events: readonly LoggedEvent[]): Attempt[] {
       let attempt = open.get(key)?.text;
       if (!attempt) {
         const from = Math.max(visit?.from ?? 0, ...tasks.map((each) => again.get(each) ?? 0));
-        attempt = { node: event.node, visit: visit?.visit ?? 1, text: '', from, to: null };
+        attempt = { node: event.node, visit: visit?.visit ?? 1, task, text: '', began: visit?.began ?? 0, from, to: null };
         attempts.push(attempt);
         visit?.texts.push(attempt);
         open.set(key, { text: attempt, tasks });

@@ -285,9 +285,11 @@ export class Reducer {
     const used = spentOn(event);
     this.goOn(0, used);
     const named = this.named(event);
-    const guess = named.length || event.node === null ? undefined : this.visitAt(event.node, at - event.seconds * 500);
+    // Around a graph with `checkpointer=True`, and in older logs, the node's own visit has no name.
+    const own = event.node === null || named.some((index) => this.visits[index]?.node === event.node);
+    const guess = own || event.node === null ? undefined : this.visitAt(event.node, at - event.seconds * 500);
     // A visit's calls are those of the graphs inside it, too.
-    for (const index of guess === undefined ? named : [guess]) {
+    for (const index of guess === undefined ? named : [guess, ...named]) {
       const visit = this.visits[index];
       if (!visit) continue;
       this.change(index, {

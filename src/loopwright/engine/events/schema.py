@@ -330,6 +330,7 @@ class Listener:
 
     def __init__(self) -> None:
         self._heard: deque[Mapping[str, Any]] = deque()
+        self.void: deque[tuple[str, ...]] = deque()  # nodes and visits whose attempt failed: its text is dropped
         self._depth = len(tasks_of(nameless=True))
 
     def hear(self, event: Mapping[str, Any], *, of_node: bool) -> None:

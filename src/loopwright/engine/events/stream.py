@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any, cast
 
 from langchain_core.messages import AIMessageChunk
@@ -182,9 +183,8 @@ class _Watch:
 
     def heard(self) -> Iterator[RunEvent]:
         for event in map(schema.run_event.validate_python, self.listener.told()):
-            if isinstance(event, schema.NodeRetried | schema.NodeGaveUp) and event.tasks:  # what it wrote is void
-                void = (event.node, *event.tasks)
-                self._pieces = {key: text for key, text in self._pieces.items() if key[: len(void)] != void}
+            if isinstance(event, schema.NodeRetried | schema.NodeGaveUp) and event.tasks:
+                self.listener.void.append((event.node, *event.tasks))
             yield event
 
     def events(self, chunk: tuple[Any, ...]) -> Iterator[RunEvent]:
@@ -234,11 +234,15 @@ class _Watch:
     def _around(self, space: Sequence[str]) -> list[tuple[str, str]]:
         """The nodes, and their visits, inside of which a graph of this namespace is; none of the run's own graph."""
         parts = [part.partition(":") for part in space[self._own or 0 :] if not part.isdigit()]
-        return [(node, visit) for node, _, visit in parts]  # a node's second graph is ``1``
+        paths = accumulate((node for node, _, _ in parts), "{}/{}".format)  # a node's second graph is ``1``
+        # A visit around a graph with ``checkpointer=True`` has no name there: it is its node's last that goes on.
+        latest = {begun.node: task for task, (begun, _) in self._running.items()}
+        return [(node, visit or latest.get(path, "")) for (node, _, visit), path in zip(parts, paths, strict=True)]
 
     def _written(self, message: Any, metadata: dict[str, Any]) -> Iterator[RunEvent]:
         if not isinstance(message, AIMessageChunk) or not message.text:
             return
+        self._drop()
         space = metadata["langgraph_checkpoint_ns"]
         key = (self._around(space.split("|"))[0][0], *schema.tasks_of(space))
         self._pieces[key] = self._pieces.get(key, "") + message.text
@@ -246,8 +250,13 @@ class _Watch:
             yield self._piece(key)
 
     def _rest(self) -> Iterator[RunEvent]:
-        for key in [*self._pieces]:
-            yield self._piece(key)
+        self._drop()
+        yield from map(self._piece, [*self._pieces])
+
+    def _drop(self) -> None:
+        while self.listener.void:
+            void = self.listener.void.popleft()
+            self._pieces = {key: text for key, text in self._pieces.items() if key[: len(void)] != void}
 
     def _piece(self, key: tuple[str, ...]) -> RunEvent:
         return schema.TextStreamed(node=key[0], text=self._pieces.pop(key), tasks=[*key[1:]])
@@ -273,9 +282,7 @@ class _Watch:
     def _known_visits(self, node: str, within: str) -> Iterator[RunEvent]:
         """End a node's visits whose results were known; which these are is certain once its other visits have ended."""
         if known := self._known.get((node, within)):
-            left = [
-                begun.task_id for begun, _ in self._running.values() if (begun.node, begun.within) == (node, within)
-            ]
+            left = [task for task, (begun, _) in self._running.items() if (begun.node, begun.within) == (node, within)]
             for task_id in left if len(left) == len(known) else ():
                 yield self._ended_visit(node, task_id, known.pop(0), known=True)
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 
 import psycopg
@@ -52,6 +53,9 @@ _ANY_QUEUE = "procrastinate_any_queue_v1"
 _ALONE = "alone in all processes"
 _FORGOTTEN = 3600.0
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)  # at once, whatever this host's clock says
+# Counts while the machine sleeps, too: others do not wait for it, and whoever wakes knows that it did not beat.
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", None) or getattr(time, "CLOCK_MONOTONIC", None)
+_now = partial(time.clock_gettime, _CLOCK) if _CLOCK else time.monotonic
 
 _GIVE_BACK = """
     UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = %(at)s,
@@ -135,7 +139,7 @@ class ProcrastinateJobs:
             await self._connector.open_async()
             if served.queues:
                 self._worker = await self._manager.register_worker()
-        self._moved, self._loop = time.monotonic(), asyncio.get_running_loop()
+        self._moved, self._loop = _now(), asyncio.get_running_loop()
         self._heart.start()
         looking = (self._look, "looking"), (self._listen, "listening")
         self._tasks = [asyncio.create_task(each(), name=f"{name} of jobs") for each, name in looking]
@@ -147,9 +151,8 @@ class ProcrastinateJobs:
             queue=job.workflow, priority=job.priority, lock=job.run_id, queueing_lock=job.run_id, task_name=_TASK,
             task_kwargs=args,
         )  # fmt: skip
-        with suppress(AlreadyEnqueued):
-            with self._usable():
-                await self._manager.defer_job_async(row)
+        with suppress(AlreadyEnqueued), self._usable():
+            await self._manager.defer_job_async(row)
 
     async def claim(self) -> Job:
         """Wait for the next job."""
@@ -170,9 +173,8 @@ class ProcrastinateJobs:
 
     async def finish(self, job: Job) -> None:
         """Delete it."""
-        await self._surely(
-            lambda: self._manager.finish_job_by_id_async(job.id, status=Status.SUCCEEDED, delete_job=True)
-        )
+        done = partial(self._manager.finish_job_by_id_async, job.id, status=Status.SUCCEEDED, delete_job=True)
+        await self._surely(done)
         await self.drop(job)
 
     async def give_back(self, job: Job, *, alone: bool = False, graph: str | None = None) -> None:
@@ -223,7 +225,7 @@ class ProcrastinateJobs:
 
     def _beats(self) -> bool:
         """Whether others take this worker for alive: who does not beat would lose at once what it claims."""
-        return self._unbeaten is None and time.monotonic() - self._beaten < 2 * self._every
+        return self._unbeaten is None and _now() - self._beaten < 2 * self._every
 
     async def _fetched(self) -> Row | None:
         try:
@@ -257,9 +259,9 @@ class ProcrastinateJobs:
                 with psycopg.connect(**self._address.libpq(), autocommit=True) as connection:
                     self._address.configure(connection)
                     while not self._over():
-                        if time.monotonic() - self._moved < STUCK:
+                        if _now() - self._moved < STUCK:
                             connection.execute(_BEAT, {"worker_id": self._worker}, prepare=False)
-                            now, again = time.monotonic(), not self._beats()
+                            now, again = _now(), not self._beats()
                             if self._lease < (gap := now - self._beaten) < math.inf:
                                 self._trusted = now + min(2 * gap, 4 * self._lease)
                             self._beaten, self._unbeaten = now, None
@@ -274,7 +276,7 @@ class ProcrastinateJobs:
         """See again and again whose jobs are to be given to others, and what is to end here."""
         unknown: set[int] = set()
         while True:
-            now = self._moved = time.monotonic()
+            now = self._moved = _now()
             try:
                 if error := self._unbeaten:  # read once: the thread may beat again meanwhile
                     raise error
@@ -303,6 +305,8 @@ class ProcrastinateJobs:
             if not (row := await mine.fetchone()) or not row[0]:
                 return
             for stalled in await self._manager.get_stalled_jobs(seconds_since_heartbeat=self._lease):
+                if stalled.worker_id is not None and stalled.worker_id == self._worker:
+                    continue  # only others can tell that this one is gone
                 logger.warning("the worker of run %s is gone: somebody else goes on with it", stalled.queueing_lock)
                 await self._put_back(cast("int", stalled.id), stalled.worker_id)
             await self._manager.prune_stalled_workers(_FORGOTTEN)

@@ -367,8 +367,15 @@ async def _answer(
     _BEGINNING.add(begun)
     begun.add_done_callback(_BEGINNING.discard)
 
+    def problem() -> Problem | None:
+        if error := begun.exception():
+            found = problem_of(error)
+            logger.warning("a run cannot begin: %s", error, exc_info=error if found.error_type == INTERNAL else None)
+            return found
+        return None
+
     def end(_: object) -> None:
-        if not begun.cancelled() and not begun.exception() and cancel:  # an exception that nobody asks for is logged
+        if not begun.cancelled() and not problem() and cancel:
             hub.cancel_soon(begun.result()[0].id)
 
     async def waiting() -> AsyncGenerator[bytes]:
@@ -377,12 +384,11 @@ async def _answer(
                 yield idle
                 await asyncio.wait({begun}, timeout=hub.limits.keep_alive)
         except BaseException:  # the client left
+            begun.remove_done_callback(end)  # where it had left before
             begun.add_done_callback(end)
             raise
-        if (error := begun.exception()) and failed:
-            problem = problem_of(error)
-            logger.warning("a run cannot begin: %s", error, exc_info=error if problem.error_type == INTERNAL else None)
-            yield failed({"error": problem.error_type, "message": problem.error})
+        if failed and (found := problem()):
+            yield failed({"error": found.error_type, "message": found.error})
             return
         async for part in follow(*begun.result()):
             yield part
@@ -443,8 +449,8 @@ async def stream_run(asked: NewRun, threads: AllThreads, http: Request, thread_i
     modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
     begin, cancel = _begun(asked, thread_id, threads), asked.on_disconnect == "cancel"
     follow = partial(frames, threads, modes, cancel)
-    failed = partial(sse, "error")
-    return _streaming(*await _answer(threads, http, begin, follow, cancel=cancel, idle=IDLE, failed=failed), thread_id)
+    answer = partial(_answer, threads, http, begin, follow, cancel=cancel, idle=IDLE)
+    return _streaming(*await answer(failed=lambda told: sse("error", told) + sse("end", None)), thread_id)
 
 
 @router.post("/threads/{thread_id}/runs/wait")
