@@ -78,6 +78,7 @@ def bounded(
     loops = (loops,) if isinstance(loops, Loop) else loops
     _check_arguments(graph, loops, limit, warn_at, fallback, budget, compile_options)
     builder = copy_builder(builder)
+    builder.validate().compiled = False  # what LangGraph's own compiling refuses is said in its words
     if fallback is not None:
         budget = _with_fallback(builder, fallback, loops, limit, budget)
     reports = bounded_inside(builder, limit, warn_at, bounded)

@@ -24,6 +24,7 @@ from loopwright.engine.bounds import bounded
 from loopwright.engine.budget.budget import Budget
 from loopwright.engine.ledger import HIDDEN
 from loopwright.engine.loop import Backoff, Loop, LoopMessages, StateLimit
+from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, LoopDeclarationError
 
 
@@ -107,6 +108,14 @@ def test_a_graph_without_loops_may_be_bounded_again_with_the_words_of_its_router
     again = bounded(once, budget=Budget(model_calls=5), fallback=lambda _: {})
     assert again.invoke({"log": []})["log"] == ["a"]
     assert ("ask", "a", "yes") in [(each.source, each.target, each.data) for each in again.get_graph().edges]
+
+
+def test_what_langgraph_refuses_to_compile_it_refuses_in_its_own_words() -> None:
+    made = routed().add_edge("check", "wrk")
+    with pytest.raises(ValueError, match="Found edge ending at unknown node `wrk`"):
+        bounded(made, limit=2)
+    with pytest.raises(GraphError, match="an edge names an unknown node 'wrk'"):
+        verify(made)
 
 
 @pytest.mark.parametrize("key", sorted(HIDDEN))
