@@ -11,6 +11,8 @@ import { canGoOn, goesOn } from '../status';
 const PART = 500;
 /** Milliseconds between two looks at a run that stands still: somebody may resume it elsewhere. */
 const LOOK = 1200;
+/** Milliseconds until a run that could not be fetched, as of a server that is busy or gone, is asked for again. */
+const AGAIN = 3000;
 /** The graph with a model only at the nodes that had one when the run began. */
 const servedBy = (graph: ShownGraph, { models }: RunRecord): ShownGraph => ({
   ...graph,
@@ -86,13 +88,13 @@ class OpenRun {
     const { signal } = ending;
     this.#ending = ending;
     this.loading = true;
-    this.error = null;
     const path = `/runs/${encodeURIComponent(id)}`;
     try {
       const [record, graph] = await Promise.all([
         get<RunRecord>(path, signal),
         this.graph ?? get<ShownGraph>(`${path}/graph`, signal),
       ]);
+      this.error = null;
       this.record = record;
       this.graph = this.graph ?? servedBy(graph, record);
       const { parent } = record;
@@ -117,6 +119,7 @@ class OpenRun {
     } catch (reason) {
       if (signal.aborted) return;
       this.error = reason instanceof ApiError ? reason.error : String(reason);
+      if (reason instanceof ApiError && reason.can_retry) void pause(AGAIN, signal).then(() => (signal.aborted ? undefined : this.again()));
     } finally {
       if (!signal.aborted) this.loading = this.following = false;
     }
