@@ -93,6 +93,7 @@ async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> Non
         await until(lambda: hub.store.get(parent.id).path == (*PATH, *PATH))
         first = await hub.fork(parent.id, await place(hub, parent.id, "left"))
         await until(lambda: desk.waiting["check#2"] == 2)
+        await until(lambda: hub.store.get(first.id).path == (*PATH[1:], *PATH))  # its log knows of it, too
         second = await hub.fork(first.id, await place(hub, first.id, "loop.again"), state={"rounds": 3})
         assert (await hub.until_ended(second.id)).path == ("answer",)
         assert second.parent.run_id == first.id
