@@ -233,9 +233,12 @@ class _Watch:
 
     def _around(self, space: Sequence[str]) -> list[tuple[str, str]]:
         """The nodes, and their visits, inside of which a graph of this namespace is; none of the run's own graph."""
+        # A node's second graph is ``1``.
         parts = [part.partition(":") for part in space[self._own or 0 :] if not part.isdigit()]
-        paths = accumulate((node for node, _, _ in parts), "{}/{}".format)  # a node's second graph is ``1``
+        if all(visit for _, _, visit in parts):
+            return [(node, visit) for node, _, visit in parts]
         # A visit around a graph with ``checkpointer=True`` has no name there: it is its node's last that goes on.
+        paths = accumulate((node for node, _, _ in parts), "{}/{}".format)
         latest = {begun.node: task for task, (begun, _) in self._running.items()}
         return [(node, visit or latest.get(path, "")) for (node, _, visit), path in zip(parts, paths, strict=True)]
 

@@ -60,9 +60,10 @@ def read_destinations(builder: Builder) -> Mapping[Sender, Behaviour]:
         for name, branch in branches.items():
             read = behaviour_of(branch.path)
             # A path map translates words; what is sent goes past it.
-            words = read.sent.union(branch.ends.values()) if branch.ends else router_words(branch.path)
-            if isinstance(branch.path, WatchedRouter):
+            if isinstance(branch.path, WatchedRouter):  # read before, and held to it
                 words = branch.path.ways.known
+            else:
+                words = read.sent.union(branch.ends.values()) if branch.ends else router_words(branch.path)
             found[source, name] = replace(read, jumps=words)
     return found
 
