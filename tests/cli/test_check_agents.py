@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from loopwright.check.findings import CheckedGraph, Checker
+from loopwright.check.findings import EXACTLY, CheckedGraph, Checker
+from loopwright.check.found import FUNCTIONAL
 from loopwright.check.proving import WHOLE
 
 HEAD = """
@@ -159,13 +160,15 @@ def test_a_limit_that_was_not_read_may_bound_and_is_not_counted_on(middleware: s
     assert "ModelCallLimitMiddleware" in graph.findings[0].message
 
 
-@pytest.mark.parametrize(
-    ("maker", "package"), [("create_codeact", "langgraph_codeact"), ("create_reflection_graph", "langgraph_reflection")]
-)
-def test_other_makers_of_agents_are_not_read_and_named(maker: str, package: str, tmp_path: Path) -> None:
-    (graph,) = checked(tmp_path, f"from {package} import {maker}\nx = {maker}('m').compile()\n").values()
+@pytest.mark.parametrize(("text", "why"), [
+    ("from langgraph_codeact import create_codeact as a\nx = a('m').compile()", "create_codeact() builds it{exactly}"),
+    ("from langgraph_reflection import create_reflection_graph as a\nx = a(1)", "create_reflection_graph() builds it{exactly}"),
+    ("from langgraph.func import entrypoint\n@entrypoint(cache=c)\ndef x(n):\n    while n: n = go(n)", FUNCTIONAL),
+])  # fmt: skip
+def test_other_makers_are_not_read_and_named(text: str, why: str, tmp_path: Path) -> None:
+    graph = checked(tmp_path, text)["x"]
     assert graph.verdict == "not read"
-    assert maker in graph.findings[0].message
+    assert graph.findings[0].why == f"not read: {why.format(exactly=EXACTLY)}"
 
 
 def test_every_agent_of_a_team_is_looked_into(tmp_path: Path) -> None:

@@ -202,9 +202,7 @@ UNREAD = {
     "a name from nowhere": "def build():\nsome_node",
     "an item of a table": "def build(nodes):\nnodes['x']",
     "a module that is not there": "from .missing import node\ndef build():\nnode",
-    "a graph of another package of agents": (
-        "from langgraph_codeact import create_codeact\ndef build():\ncreate_codeact()"
-    ),
+    "a graph of another package of agents": "from langgraph_codeact import create_codeact\ndef build():\ncreate_codeact()",
     "a wrapper that was not read": (
         "from .missing import wrapped\ndef f(state): return {}\nnode = wrapped(f)\ndef build():\nnode"
     ),

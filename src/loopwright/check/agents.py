@@ -9,7 +9,7 @@ from typing import Any
 
 from loopwright.check.builders import TOOLS, Arguments, read_tools
 from loopwright.check.expressions import iterated
-from loopwright.check.found import END, NOWHERE, START, FoundGraph, FoundLoop, FoundNode, FoundRoute
+from loopwright.check.found import END, FUNCTIONAL, NOWHERE, START, FoundGraph, FoundLoop, FoundNode, FoundRoute
 from loopwright.check.values import ClassValue, FunctionValue, GraphValue, InstanceValue, Made, text_of
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.source import UNKNOWN, Symbol
@@ -49,7 +49,7 @@ def maker_of(name: Symbol) -> str | None:
     known = {
         "create_react_agent": package == "langgraph", "create_agent": f"{top}.".startswith("langchain.agents."),
         "create_deep_agent": package == "deepagents", "create_supervisor": package == "langgraph_supervisor",
-        "create_swarm": package == "langgraph_swarm",
+        "create_swarm": package == "langgraph_swarm", "entrypoint": top == "langgraph.func",
     }  # fmt: skip
     if known.get(last):
         return last
@@ -59,9 +59,10 @@ def maker_of(name: Symbol) -> str | None:
 
 def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     """Put the nodes and edges of a graph that comes ready made into it."""
+    if kind == "entrypoint":
+        return graph.refuse(given.place, FUNCTIONAL)
     if kind in ("create_supervisor", "create_swarm"):
-        _team(kind, given, graph)
-        return
+        return _team(kind, given, graph)
     graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"
     deep, react = kind == "create_deep_agent", kind == "create_react_agent"
     graph.steps = None if react else AGENT_STEPS
@@ -76,15 +77,14 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     brings = known is None or any(name not in _QUIET for name, _ in known)
     bare = not deep and not brings and given.complete and _no_tools(tools)
     if bare and not answers:
-        graph.edges.append((Edge(model, END, "static"), given.place))
-        return
+        return graph.edges.append((Edge(model, END, "static"), given.place))
     again = model if bare else TOOLS
     if not bare:
         graph.nodes[TOOLS] = FoundNode(given.place)
         read_tools(graph.nodes[TOOLS], tools if given.complete else UNKNOWN, given.call)
         graph.edges.append((Edge(TOOLS, model, "static"), given.place))
     graph.routes.append(FoundRoute(given.place, model, {again: again, END: END}, declared=True))
-    _limits(graph, known, answers, deep, given.call.project.resets)
+    return _limits(graph, known, answers, deep, given.call.project.resets)
 
 
 def _limits(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loopwright.check.calls import WORK
-from loopwright.check.found import FoundGraph, Place
+from loopwright.check.found import FUNCTIONAL, FoundGraph, Place
 from loopwright.check.project import Project
 from loopwright.check.proving import Finding, Verdict, prove
 from loopwright.check.reader import Reader, asks_for_main
@@ -22,7 +22,7 @@ from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, every,
 from loopwright.errors import GraphError
 
 _BUILDING = re.compile(
-    rf"\b({'|'.join(MAKERS)}|bounded|create_\w*(agent|graph|supervisor|swarm|codeact|executor)"
+    rf"\b({'|'.join(MAKERS)}|bounded|entrypoint|create_\w*(agent|graph|supervisor|swarm|codeact|executor)"
     r"|add_(node|edge|conditional_edges|sequence)|set_(entry|finish)_point)\b"
 )
 """What a line says that may make a graph; functions without such a line, or a call of one with it, are not followed."""
@@ -229,7 +229,7 @@ class Checker:
             return None  # the same graph again, as another function or file makes it
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
-        exact = graph.owner.name == "" and path.suffix == ".py"
+        exact = graph.owner.name == "" and path.suffix == ".py" and graph.problem != (graph.place, FUNCTIONAL)
         kept = [
             replace(
                 finding,

@@ -15,6 +15,8 @@ from loopwright.engine.proof.graph import Edge, ways_out
 Nodes: TypeAlias = frozenset[str] | None
 """Where something goes; None: any node."""
 NOWHERE: frozenset[str] = frozenset()
+FUNCTIONAL = "it is a function of the functional API, whose loops are Python's own: count their passes there"
+"""Why the functional API is not read; an import would not tell more."""
 
 
 def either(first: Nodes, second: Nodes) -> Nodes:

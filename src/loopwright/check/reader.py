@@ -374,6 +374,9 @@ class Reader(Calls):
                     continue
             if not isinstance(value, FunctionValue):
                 return UNKNOWN
+            if isinstance(known, GraphValue):  # of the functional API
+                value = known
+                continue
             if known is UNKNOWN and isinstance(made := frame.look_up(ast.unparse(decorator).partition(".")[0]), Made):
                 known = made  # by a method of what another package made
             if isinstance(known, Symbol | Made | str):
