@@ -36,8 +36,10 @@ def jumping(q): return Command(goto="model")
 class Jumping(AgentMiddleware):
     @hook_config(can_jump_to=["model"])
     def after_model(self, state, runtime): return {"jump_to": "model"}
-class Looking(AgentMiddleware):
+class Looking(AgentMiddleware[dict, int]):
     def before_model(self, state, runtime): return None
+class Ours(SummarizationMiddleware): pass
+class Tooled(Looking): tools = [search]
 @before_model(can_jump_to=["model"])
 def jump(state, runtime): return None
 @wrap_tool_call
@@ -58,6 +60,7 @@ def one(tmp_path: Path, expression: str) -> CheckedGraph:
 
 UNBOUNDED = [
     'create_agent("m", [], middleware=[wrapping])',
+    'create_agent("m", [], middleware=[Tooled()])',
     'create_agent("m", **{"tools": [search]})',
     'create_agent("m", [*given])',
     'create_agent("m", given)',
@@ -109,18 +112,14 @@ BOUNDED = {
     'create_agent("m")': (),
     'create_agent("m", tools=[])': (),
     'create_agent("m", [{"type": "web_search"}])': (),
-    'create_agent("m", [], middleware=[SummarizationMiddleware("m"), Looking()])': (),
-    'create_agent("m", [search], middleware=[ModelCallLimitMiddleware(run_limit=10)])': (
-        "ModelCallLimitMiddleware(run_limit=10)",
-    ),
+    'create_agent("m", [], middleware=[SummarizationMiddleware("m"), Looking(), Ours()])': (),
+    'create_agent("m", [search], middleware=[ModelCallLimitMiddleware(run_limit=10)])': ("ModelCallLimitMiddleware(run_limit=10)",),
     'create_agent("m", given, middleware=[Looking(), ModelCallLimitMiddleware(thread_limit=9)])': None,
-    'create_agent("m", [search], middleware=[TodoListMiddleware(), ToolCallLimitMiddleware(run_limit=3, exit_behavior="error")])': (
-        "ToolCallLimitMiddleware(run_limit=3)",
-    ),
+    'create_agent("m", [search], middleware=[TodoListMiddleware(), ToolCallLimitMiddleware(run_limit=3, exit_behavior="error")])': ("ToolCallLimitMiddleware(run_limit=3)",),
     'create_agent("m", [search], middleware=[LoopMiddleware(limit=4)])': ("LoopMiddleware(limit=4)",),
     'create_agent("m", [search], middleware=[LoopMiddleware(limit=4), *given])': None,
     'create_react_agent("m", [])': (),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("expression", BOUNDED)
@@ -202,46 +201,23 @@ COUNTERS = {
     "a constant of the module": ("MOST = 7", "if state['tries'] >= MOST: return END", "limit=8"),
     "a length": ("", "if len(state['tries']) > 6: return END", "limit=7"),
     "a variable": ("", "n = state['tries']\n    if n >= 3: return END", "limit=4"),
-    "counted down from what a node gives it": (
-        "def down(state): return {'tries': state.get('tries', 9) - 1}",
-        "if state['tries'] <= 0: return END",
-        "limit=10",
-    ),
-    "counted down from nothing known": (
-        "def down(state): return {'tries': state['tries'] - 1}",
-        "if state['tries'] <= 0: return END",
-        "limit=...",
-    ),
+    "counted down from what a node gives it": ("def down(state): return {'tries': state.get('tries', 9) - 1}", "if state['tries'] <= 0: return END", "limit=10"),
+    "counted down from nothing known": ("def down(state): return {'tries': state['tries'] - 1}", "if state['tries'] <= 0: return END", "limit=..."),
     "a number of the state's items": ("", "if sum(1 for m in state['tries'] if m) >= 3: return END", "limit=4"),
     "an attribute of its class": ("class Most: MOST = 6", "if state['tries'] >= Most.MOST: return END", "limit=7"),
     "something of the configuration": ("", "if state['tries'] >= given['most']: return END", "limit=..."),
-    "a limit in the state": (
-        "",
-        "if state['tries'] >= state['most']: return END",
-        "limit=StateLimit(key='most', default=3, ceiling=10)",
-    ),
-}
+    "a limit in the state": ("", "if state['tries'] >= state['most']: return END", "limit=StateLimit(key='most', default=3, ceiling=10)"),
+}  # fmt: skip
 
 
 HELD_ELSEWHERE = {
     "in a helper": "def much(s): return s['tries'] > 3\ndef route(state):\n    if much(state): return END",
-    "and counted by a helper": (
-        "def more(s): return {'again': up(s['again'])}\ndef up(n): return n + 1\ndef work(s): return more(s)\n"
-        "def route(state):\n    if state['again'] > 3: return END"
-    ),
+    "and counted by a helper": "def more(s): return {'again': up(s['again'])}\ndef up(n): return n + 1\ndef work(s): return more(s)\ndef route(state):\n    if state['again'] > 3: return END",
     "in a variable": "def route(state):\n    n = len(state['tries'])\n    if n >= 3: return END",
     "LangGraph's own": "def route(state):\n    if state['remaining_steps'] < 2: return END",
-    "against the state's own limit": (
-        "def route(state):\n    most = state.get('most', 2)\n    if len(state['tries']) >= most: return END"
-    ),
-    "in a method of the state": (
-        "class Kept:\n    def much(self): return self.tries > 3\n"
-        "def route(state: Kept):\n    if state.much(): return END"
-    ),
-    "in a property of the state": (
-        "class Kept:\n    @property\n    def much(self): return self.tries > 3\n"
-        "def route(state: Kept):\n    if state.much: return END"
-    ),
+    "against the state's own limit": "def route(state):\n    most = state.get('most', 2)\n    if len(state['tries']) >= most: return END",
+    "in a method of the state": "class Kept:\n    def much(self): return self.tries > 3\ndef route(state: Kept):\n    if state.much(): return END",
+    "in a property of the state": "class Kept:\n    @property\n    def much(self): return self.tries > 3\ndef route(state: Kept):\n    if state.much: return END",
     "around the graph": "N = 0\ndef work(s):\n    global N\n    N += 1\ndef route(state):\n    if N > 3: return END",
     "in an object": "class Kept:\n    def __init__(self): self.n = 0\n    def __call__(self, s): self.n += 1\n    @property\n    def much(self): return self.n > 3\nwork = Kept()\ndef route(state):\n    if work.much: return END",
     "behind a reducer": "import operator\nclass dict:\n    tries: Annotated[int, operator.add]\ndef work(s): return {'tries': 1} if s['ok'] else {'tries': 0}\ndef route(state):\n    if state['tries'] > 3: return END",
@@ -265,7 +241,7 @@ HELD_ELSEWHERE = {
     "taken with its limit": "def route(state):\n    n, most = state['tries'], state['most']\n    if n >= most: return END",
     "a batch at a time": "SIZE = 4\ndef work(s): return {'todo': s['todo'][SIZE:]}\ndef route(state):\n    if not state['todo']: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", HELD_ELSEWHERE)
@@ -350,6 +326,25 @@ def test_what_only_looks_like_an_end_is_none(case: str, tmp_path: Path) -> None:
     assert checked(tmp_path, source.replace("route)", "route, ['work', END])"))["app"].verdict == "unbounded"
 
 
+NO_END = {
+    "asked behind the way back": "def route(state):\n    if state['go']: return 'work'\n    if state['tries'] > 3: return END\n    return END",
+    "asked by a helper behind it": "def much(s): return s['tries'] > 3\ndef route(state):\n    if state['go']: return 'work'\n    return END if much(state) else END",
+    "a 1 that nothing adds": "class dict: tries: int\ndef work(s): return {'tries': 1}\ndef route(state):\n    return END if state['tries'] > 3 else 'work'",
+}
+
+
+@pytest.mark.parametrize("case", NO_END)
+def test_a_counter_that_does_not_end_the_cycle_is_none(case: str, tmp_path: Path) -> None:
+    whole = 'def route(state):\n    pass\n    return "work"'
+    source = COUNTED.format(key="tries", before="", test="pass").replace(whole, NO_END[case])
+    assert checked(tmp_path, source)["app"].verdict == "unbounded"
+
+
+def test_what_a_tool_counts_ends_nothing(tmp_path: Path) -> None:
+    liked = "N = 0\n@tool\ndef like(x):\n    global N\n    N += 1\n    if N > 3: return 'enough'\n"
+    assert checked(tmp_path, liked + 'app = create_agent("m", [like])\n')["app"].verdict == "unbounded"
+
+
 @pytest.mark.parametrize("case", COUNTED_INSIDE)
 def test_a_counter_may_be_counted_elsewhere(case: str, tmp_path: Path) -> None:
     assert checked(tmp_path, COUNTED_INSIDE[case])["app"].verdict == "not proven"
@@ -373,6 +368,7 @@ def test_a_counter_is_told_from_none(case: str, tmp_path: Path) -> None:
         "if state['score'] > 7: return END", "if state['tries'] is None: return END", "if state['ok']: return END",
         "if state['reset'] > 7: return END",  # which the node also sets back
         "if state['other'] > 7: return END",  # what is counted is another key's value
+        "if state['n'] > 7: print(state)",  # nothing comes of it
         "if len(state['tries'][-1].calls) > 7: return END", "if state['tries'].count('x') > 7: return END",
         "x = state['tries'][-2] if len(state['tries']) > 1 else None\n    if x: return END",  # only whether it is there
         "if state['n'] > state['reset'] or next(iter([1]), 0) or time.time() > state['reset']: return END",  # begun anew

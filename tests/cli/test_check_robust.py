@@ -184,11 +184,18 @@ def test_a_notebook_is_read_cell_by_cell(tmp_path: Path) -> None:
     assert str(finding.place).endswith("n.ipynb: cell 5, line 3")
 
 
-def test_a_cell_that_is_no_python_leaves_the_notebook_not_read(tmp_path: Path) -> None:
-    notebook(tmp_path / "n.ipynb", GOOD, "def (:\n")
+def test_a_cell_that_is_no_python_may_do_anything_to_what_it_names(tmp_path: Path) -> None:
+    begun = (
+        HEAD + "h = StateGraph(dict)\nh.add_node('work', work)\nh.add_edge(START, 'work')\ndef r(state): return END\n"
+    )
+    routed = (
+        "k = StateGraph(dict)\nk.add_node('work', work)\nk.add_conditional_edges('work', r)\nk.add_edge(START, 'work')"
+    )
+    notebook(tmp_path / "n.ipynb", GOOD, begun, "def r(state): return 'work'\nh.add_edge('work', 'work'\n", routed)
     outcome = check_targets([str(tmp_path / "n.ipynb")], None, False)
-    assert outcome.graphs == []
-    assert "n.ipynb: cell 3, line 1" in outcome.errors[0]
+    found = {graph.name.rpartition(":")[2]: graph.verdict for graph in outcome.graphs}
+    assert found == {"app": "bounded", "h": "not read", "k": "unbounded"}
+    assert "n.ipynb: cell 4, line 2" in outcome.errors[0]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"cells": [{}]}', '{"worksheets": []}'])

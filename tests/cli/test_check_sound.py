@@ -398,6 +398,7 @@ ELSEWHERE = {
     "a factory that is handed on": {"a": f"{IMPORTS}{MADE}app = make(False)\n", "b": "import pool\nfrom a import make\npool.submit(make, True)\n"},
     "an object's attributes": {"a": "from b import s\nfor k in {}: setattr(s, k, 'a')\n", "b": f"from langgraph.graph import END\n{IMPORTS}class S: to = END\ns = S()\ndef route(_): return s.to\n" + BACK_IF.replace("if {}: g.add_edge('a', 'a')", "g.add_conditional_edges('a', route)")},
     "a module that one of a package hides": {"p/c": "BACK = True\n", "p/q/__init__": "", "p/q/c": "BACK = False\n", "p/q/b": f"{IMPORTS}from c import BACK\n" + BACK_IF.format("BACK")},
+    "a package of another project": {"x/setup": "", "x/src/p/__init__": "def wire(g): g.add_edge('a', 'a')\n", "y/b": f"{IMPORTS}from p import wire\n" + BACK_IF.format("wire(g)")},
     "a module that is not there": {"src/p/__init__": "", "src/p/b": f"{IMPORTS}from p.c import jump\n" + BACK_IF.replace("print", "jump").format("False")},
     "a class": {"c": "class C: BACK = False\n", "a": "from c import C\nC.BACK = 1\n", "b": f"{IMPORTS}from c import C\n" + BACK_IF.format("C.BACK")},
     "a list of a class": {"c": "class C:\n    tools = []\n    @classmethod\n    def add(cls, f): cls.tools.append(f)\n", "b": "from c import C\nfrom langchain.agents import create_agent\napp = create_agent('m', C.tools)\n"},
@@ -457,13 +458,8 @@ READ_OTHERWISE = {
         "import threading\nthreading.Thread(target=lambda: g.add_edge('jump', 'work')).start()"
     ),
     "a partial of a function": "def wire(end=END): g.add_edge('jump', end)\nfunctools.partial(wire, end='work')()",
-    "a property": (
-        "class P:\n    def __init__(self, g): self.g = g\n    @property\n    def it(self): return self.g\n"
-        "P(g).it.add_edge('jump', 'work')"
-    ),
-    "a list that is added to in place": (
-        "def more(ways): ways += ['work']\nends = [END]\nmore(ends)\nfor end in ends: g.add_edge('jump', end)"
-    ),
+    "a property": "class P:\n    def __init__(self, g): self.g = g\n    @property\n    def it(self): return self.g\nP(g).it.add_edge('jump', 'work')",
+    "a list that is added to in place": "def more(ways): ways += ['work']\nends = [END]\nmore(ends)\nfor end in ends: g.add_edge('jump', end)",
     "a dataclass's place": "from dataclasses import dataclass, field\nfrom typing import ClassVar\n@dataclass\nclass Way:\n    kind: ClassVar[str] = 'x'\n    seen: str = field(init=False)\n    to: str = END\ng.add_edge('jump', Way('work').to)",
     "what a dataclass does at last": "class Way:\n    to: str = END\n    def __post_init__(self): self.to = 'work'\ng.add_edge('jump', Way().to)",
     "a method of the nearer class": "class A:\n    def to(self): return END\nclass B(A): pass\nclass C(A):\n    def to(self): return 'work'\nclass D(B, C):\n    def to(self): return super().to()\ng.add_edge('jump', D().to())",
@@ -503,6 +499,10 @@ READ_OTHERWISE = {
     "a setting": "from pydantic_settings import BaseSettings\nclass S(BaseSettings): back: bool = False\nif S().back: g.add_edge('jump', 'work')",
     "a node that is added in two ways": "if input(): g.add_node('x', lambda s: Command(goto='work'))\nelse: g.add_node('x', check)\ng.add_edge('jump', 'x')",
     "a node that declares its way in one of two": "def out(s) -> Command[Literal['__end__']]: ...\nif input(): g.add_node('x', lambda s: Command(goto='work'))\nelse: g.add_node('x', out)\ng.add_edge('jump', 'x')",
+    "one of two functions": "g.add_node('x', work if input() else lambda s: Command(goto='work')).add_edge('jump', 'x')",
+    "one of two functions, the other of which declares": "def out(s) -> Command[Literal['__end__']]: ...\ng.add_node('x', out if input() else lambda s: Command(goto='work')).add_edge('jump', 'x')",
+    "a generator": "def more(b):\n    yield\n    b.add_edge('jump', 'work')\n[*more(g)]",
+    "a table with a key that nobody knows": "for to, _ in {input(): 1, 'work': 2}.items(): g.add_edge('jump', to)",
     "a helper with options that nobody knows": "def more(b, **k): b.add_edge('jump', 'work')\nmore(g, **input())",
 }  # fmt: skip
 
@@ -698,25 +698,17 @@ def test_from_wherever_a_file_is_checked_it_is_read_the_same(
 
 
 BOUNDED = {
-    "what only a type checker reads": (
-        "from typing import TYPE_CHECKING\nend = END\nif TYPE_CHECKING: end = 'work'\ng.add_edge('jump', end)"
-    ),
-    "names of a loop as defaults": (
-        "for one, to in (('work', 'jump'), ('jump', END)): g.add_conditional_edges(one, lambda s, to=to: to)"
-    ),
+    "what only a type checker reads": "from typing import TYPE_CHECKING\nend = END\nif TYPE_CHECKING: end = 'work'\ng.add_edge('jump', end)",
+    "names of a loop as defaults": "for one, to in (('work', 'jump'), ('jump', END)): g.add_conditional_edges(one, lambda s, to=to: to)",
     "what a node makes": "inner = StateGraph(State).add_node('x', work).add_edge(START, 'x').compile()\ndef told(s): return State(n=1) if s else dict(n=1) if s.n else s.model_copy() or s.model_dump() or inner.invoke(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "what asks for coroutines": "import asyncio\ndef d(f):\n    if asyncio.iscoroutinefunction(f):\n        async def w(s): return await f(s)\n    else:\n        def w(s): return f(s)\n    return w\n@d\ndef told(s): return {}\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "one of two functions": "g.add_node('told', work if input() else lambda s: {}).add_edge('jump', 'told')",
+    "what something else has": "import json\njson.dumps(vars(input()))",
     "defaults of nodes": "g.set_node_defaults(retry_policy=None)",
     "texts put together": "def told(s): return f'{s}' + ', '.join(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
-    "an annotated table": (
-        "def told(s):\n    found: dict[str, Any] = {}\n    found['n'] = 1\n    return found\n"
-        "g.add_node('told', told)\ng.add_edge('jump', 'told')"
-    ),
-    "names that are put in": (
-        "def chosen(s) -> Command[Literal[*['told'], '__end__']]: ...\ng.add_node('told', work)\n"
-        "g.add_node('chosen', chosen)\ng.add_edge('jump', 'chosen')"
-    ),
-}
+    "an annotated table": "def told(s):\n    found: dict[str, Any] = {}\n    found['n'] = 1\n    return found\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "names that are put in": "def chosen(s) -> Command[Literal[*['told'], '__end__']]: ...\ng.add_node('told', work)\ng.add_node('chosen', chosen)\ng.add_edge('jump', 'chosen')",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BOUNDED)

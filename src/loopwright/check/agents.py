@@ -10,7 +10,7 @@ from typing import Any
 from loopwright.check.builders import TOOLS, Arguments, read_tools
 from loopwright.check.expressions import iterated
 from loopwright.check.found import END, FUNCTIONAL, NOWHERE, START, FoundGraph, FoundLoop, FoundNode, FoundRoute
-from loopwright.check.values import ClassValue, FunctionValue, GraphValue, InstanceValue, Made, text_of
+from loopwright.check.values import PLAIN, ClassValue, FunctionValue, GraphValue, InstanceValue, Made, text_of
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.source import UNKNOWN, Symbol
 
@@ -144,9 +144,8 @@ def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
                 and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS
             ):
                 found.append((last, {**options, **({"**": UNKNOWN} if item.given else {})}))
-            case InstanceValue(of=ClassValue(node=ast.ClassDef() as node, bases=bases)):
-                base = all(isinstance(base, Symbol) and base.endswith(".AgentMiddleware") for base in bases)
-                found.append((_own_middleware(node) if base else UNREAD, {}))
+            case InstanceValue(of=ClassValue() as of):
+                found.append((_own_class(of), {}))
             case FunctionValue(node=node, decorators=decorators) if any(_is_hook(value) for value in decorators):
                 found.append((_own_middleware(node), {}))
             case _:
@@ -157,6 +156,16 @@ def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
 def _is_hook(decorator: Any) -> bool:
     name = decorator.of if isinstance(decorator, Made) else decorator
     return str(name).startswith("langchain.agents.") and str(name).rpartition(".")[2] in _HOOKS
+
+
+def _own_class(of: ClassValue) -> str:
+    """What an object of a middleware class of the project's own is like, with all that it is derived from."""
+    kinds = {_own_middleware(each.node) if each.node else UNREAD for each in of.order()}
+    for base in (base for each in of.order() for base in each.bases if not isinstance(base, ClassValue)):
+        name = base.rpartition(".")[2] if isinstance(base, Symbol) else UNREAD
+        plain = name == "AgentMiddleware" or name in PLAIN or name in _QUIET
+        kinds.add("PIIMiddleware" if plain else "TodoListMiddleware" if name in _WITH_TOOLS else UNREAD)
+    return next(kind for kind in (UNREAD, "TodoListMiddleware", "PIIMiddleware") if kind in kinds)
 
 
 def _own_middleware(node: ast.AST) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +19,7 @@ from loopwright.check.values import (
     GraphValue,
     InstanceValue,
     Made,
+    OneOf,
     SetValue,
     Words,
     member,
@@ -130,15 +132,13 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
         case FunctionValue():
             _read_function(node, action.entered(), given.call)
         case InstanceValue():
-            found = (member(action, method) for method in ("__call__", "invoke", "ainvoke"))
-            methods = [method for method in found if isinstance(method, FunctionValue)]
-            for method in methods:
-                _read_function(node, method, given.call)
-            node.unread = node.unread if methods else f"{action.of.name} is run, and no __call__ of it was found"
+            _read_object(node, action, given.call)
         case Chain(parts=parts):
             for part in [_node(part, given, graph, name) for part in parts]:
                 _add(node, part, graph, name)
                 node.unread = part.unread  # what the last one returns counts
+        case OneOf(parts=parts):
+            return reduce(FoundNode.merged, (_node(part, given, graph, name) for part in parts))
         case Made(of=of) if of.rpartition(".")[2] == "ToolNode":
             read_tools(node, action.options.get("tools", action.given[0] if action.given else UNKNOWN), given.call)
             wrappers = (action.options.get(key, []) for key in ("wrap_tool_call", "awrap_tool_call"))
@@ -176,6 +176,8 @@ def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain | Graph
         case list() | tuple():
             for item in cast("list[Any]", value):
                 yield from handed(item)
+        case OneOf(parts=parts):
+            yield from parts
         case _:
             pass
 
@@ -203,8 +205,18 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
         node.unread = node.unread or f"{action.name}() returns {ast.unparse(doubts[0])}, which may be a Command"
 
 
+def _read_object(node: FoundNode, action: InstanceValue, call: Calls) -> None:
+    """Note where the Commands of an object go that is called."""
+    found = (member(action, method) for method in ("__call__", "invoke", "ainvoke"))
+    methods = [method for method in found if isinstance(method, FunctionValue)]
+    for method in methods:
+        _read_function(node, method, call)
+    node.unread = node.unread if methods else f"{action.of.name} is run, and no __call__ of it was found"
+
+
 def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
     """Note where the Commands of tools go; tools that nobody read make none where no file has a function that does."""
+    node.runs_tools = True
     for tool in iterated(tools) or [UNKNOWN]:
         if isinstance(tool, FunctionValue):
             _read_function(node, tool, call)
@@ -212,7 +224,7 @@ def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
             for method in (member(tool, name) for name in ("_run", "_arun")):
                 if isinstance(method, FunctionValue):
                     _read_function(node, method, call)
-        elif isinstance(tool, Made) and (wrapped := [*handed(tool)]):
+        elif isinstance(tool, Made | OneOf) and (wrapped := [*handed(tool)]):
             read_tools(node, wrapped, call)
         elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":
             name = text_of(tool.options.get("agent_name"))

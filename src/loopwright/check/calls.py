@@ -40,7 +40,7 @@ from loopwright.engine.proof.source import COMMAND, LOOKING, SEND, UNKNOWN, Symb
 from loopwright.errors import GraphError
 
 DEEPEST = 12
-"""Calls of the file's own functions are followed this deep."""
+"""Calls of the file's own functions are followed this deep, and twice as deep with a builder among the arguments."""
 
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
@@ -162,7 +162,7 @@ class Calls(ABC):
                 changed.blur()
             else:
                 changed.keep(key, given.take(2, ""))
-        if name in ("exec", "eval", "globals", "locals", "vars"):
+        if name in ("exec", "eval", "globals", "locals") or (name == "vars" and not node.args):
             around = unknown(*given.given, *(value for scope in frame.scopes() for value in scope.names.values()))
             if name in ("exec", "eval"):
                 self._past_methods(around, node, frame)
@@ -353,7 +353,8 @@ class Calls(ABC):
     def _of_container(self, value: list[Any] | dict[Any, Any], name: str, given: Arguments) -> Any:
         """What a method of a list or table returns; what it changes is done, or makes it unknown."""
         if isinstance(value, dict) and name in ("items", "keys", "values"):
-            return [*getattr(value, name)()]
+            pairs = ((UNKNOWN if isinstance(key, type(MORE)) else key, held) for key, held in value.items())
+            return [*pairs] if name == "items" else [*getattr(value, name)()]
         if name == "get" and isinstance(value, dict) and MORE not in value and given.complete and given.given:
             return value.get(*given.given) if text_of(given.take(0, "key")) is not None else unknown(value)
         if name in ("append", "extend") and isinstance(value, list) and given.complete and not self._branch:
@@ -381,7 +382,9 @@ class Calls(ABC):
         """
         node = function.node
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-        if deep or yields(node) or node in self._following:
+        if deep and given and len(self._following) < 2 * DEEPEST:  # what builds a graph is followed farther
+            deep = not builders_in(*given.given, *given.named.values())
+        if deep or node in self._following:
             # What it may do to a builder that it is given or names is not known.
             if given:
                 for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
@@ -398,7 +401,10 @@ class Calls(ABC):
         frame.names |= _bound_arguments(function, given, values)
         self._following.append(node)
         try:
-            return evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
+            if isinstance(node, ast.Lambda):
+                return evaluate(node.body, frame, self)
+            returned = self.run(node.body, frame)
+            return UNKNOWN if yields(node) else returned
         finally:
             self._following.pop()
 

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from loopwright.check.expressions import MOST_NUMBERS
-from loopwright.check.found import NOWHERE, FoundGraph, FoundNode
+from loopwright.check.found import END, NOWHERE, FoundGraph, FoundNode
 from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names
 from loopwright.engine.proof.source import (
     UNKNOWN,
@@ -35,6 +35,10 @@ _STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in 
 
 _CLOCKS = ("time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.datetime.utcnow")
 _COPYING = ("dict", "replace", "_replace", "update", "copy", "model_copy", "evolve")
+_DOING = (
+    *(ast.Return, ast.Raise, ast.Break, ast.Continue),
+    *(ast.NamedExpr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete),
+)
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
@@ -42,12 +46,18 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     """What may bound a cycle of a graph: what to say of it, and the limit of a `Loop` in its stead, as source code."""
     nodes = [graph.nodes[name] for name in cycle if name in graph.nodes]
     working = _with_helpers(each for node in nodes for each in _functions(node))
-    deciding = _with_helpers(_deciders(cycle, graph))
+    # What a tool compares makes its answer, and the model may ask again.
+    noting = _with_helpers(each for node in nodes for each in _functions(node, tools=False))
+    deciding, late = _with_helpers(_deciders(cycle, graph)), _last_ways(cycle, graph)
     # What a router writes into the state is lost; what it does to an object around it stays.
     found = (*_given(working.values()), *_given(deciding.values(), outside=True))
     given = [(key, value and _bare(value), function) for key, value, function in found]
     filled, kept = {key for key, _, _ in given}, _reducers(graph.state)
-    counted = {key for key, value, function in given if value is None or _is_count(key, value, function)}
+    sets = isinstance(graph.state, ClassValue) and graph.state.is_plain  # a reducer that adds 1 would be seen
+    counted = {
+        key for key, value, function in given
+        if value is None or (_is_count(key, value, function) and not (sets and key not in kept and _number(value) == 1))
+    }  # fmt: skip
     # What a constant sets back counts nothing; a reducer may not let it.
     counted -= {
         key for key, each, at in given
@@ -59,8 +69,8 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     # A limit that a pass writes anew is none, but for a constant, or its own value again.
     new = [each for each in given if not isinstance(each[1], ast.Constant)]
     moved = {k for k, by, at in new if by is None or isinstance(by, ast.BinOp) or k not in _keys(by, at, of=[at.state])}
-    for function in (deciding | working).values():
-        for one, other in _compared(function):
+    for function in (deciding | noting).values():
+        for one, other in _compared(function, late.get(function.node) if function.node not in noting else None):
             limit, length = _limit(other, function), _is_length(one, function)
             of = {*_keys(other, function, of=[function.state])} if _is_length(other, function) else set[str]()
             if limit in moved or of & moved or (length and function.node not in deciding):
@@ -73,7 +83,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return said, _bound(limit, key, graph)
-    for named, function in (*_asked(given, counted, cycle, deciding.values()), *_spent(filled, deciding, working)):
+    for named, function in (*_asked(given, counted, cycle, deciding.values()), *_spent(filled, deciding, noting)):
         return f"the {named} in `{function.name}` may bound it; we do not count on it", "..."
     return None
 
@@ -257,11 +267,38 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
             yield from _functions(node)
 
 
-def _functions(node: FoundNode) -> Iterator[FunctionValue]:
-    """What a node runs, in the graphs inside it, too."""
+def _last_ways(cycle: Sequence[str], graph: FoundGraph) -> dict[ast.AST, int]:
+    """Router, or helper that it alone calls -> the last line of it on which it may go on in a cycle.
+
+    Of a helper, 0 if it is asked behind that.
+    """
+    found, words = dict[ast.AST, int](), {*graph.nodes, END}
+    for source, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
+        for function in (each for route in graph.routes if route.source == source for each in route.functions):
+            ways = [(value, _leaves(value, function)) for value in returned_values(function.node)]
+            last = max((value.end_lineno or 0 for value, to in ways if target in to or not to <= words), default=0)
+            found[function.node] = max(last, found.get(function.node, 0))
+            asked: dict[ast.AST, list[int]] = {}
+            for call in (each for each in every(function.node) if isinstance(each, ast.Call)):
+                if isinstance(helper := function.around(call.func), FunctionValue):
+                    asked.setdefault(helper.node, []).append(call.lineno)
+            found |= {helper: 0 for helper, lines in asked.items() if min(lines) > found[function.node]}
+    return found
+
+
+def _leaves(value: ast.expr, function: FunctionValue) -> set[Any]:
+    """The words that an expression may be; one that is no constant as what nobody knows."""
+    if isinstance(value, ast.IfExp):
+        return _leaves(value.body, function) | _leaves(value.orelse, function)
+    return {value.value if isinstance(value, ast.Constant) else str(function.around(value))}
+
+
+def _functions(node: FoundNode, *, tools: bool = True) -> Iterator[FunctionValue]:
+    """What a node runs, in the graphs inside it, too; without what tools do, if these only answer a model."""
     waiting, seen = [node], set[int]()
     while waiting:
-        yield from (node := waiting.pop(0)).functions
+        node = waiting.pop(0)
+        yield from node.functions if tools or not node.runs_tools else ()
         if node.graph and id(node.graph) not in seen:
             seen.add(id(node.graph))
             waiting += node.graph.nodes.values()
@@ -305,13 +342,30 @@ def _used(function: FunctionValue) -> Iterator[Any]:
                 pass
 
 
-def _compared(function: FunctionValue) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What a function compares with what, both ways round."""
+def _compared(function: FunctionValue, last: int | None = None) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a function compares with what, both ways round, up to the `last` line, where it decides anything."""
+    idle = {id(part) for node in every(function.node) if _is_idle(node, function) for part in ast.walk(node.test)}
     for node in every(function.node):
-        if isinstance(node, ast.Compare):
+        if isinstance(node, ast.Compare) and id(node) not in idle and (last is None or node.lineno <= last):
             for op, one, other in zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False):
                 yield from ((one, other), (other, one)) if isinstance(op, _ORDER) else ()
                 yield from [(one, other)] if isinstance(op, ast.In | ast.NotIn) else []
+
+
+def _is_idle(node: ast.AST, function: FunctionValue) -> TypeGuard[ast.If]:
+    """Whether nothing comes of a condition but a message: no way is taken, nothing kept, no helper called."""
+    if not isinstance(node, ast.If):
+        return False
+    parts = [part for line in (*node.body, *node.orelse) for part in ast.walk(line)]
+    return not any(
+        isinstance(part, _DOING)
+        or (isinstance(part, ast.Call) and isinstance(function.around(part.func), FunctionValue))
+        or (
+            isinstance(part, ast.Attribute) and any(hasattr(of, part.attr) for of in (dict, list, set))
+            and (_is_outside(part.value, function) or _of_state(part.value, function))
+        )
+        for part in parts
+    )  # fmt: skip
 
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:
@@ -385,6 +439,10 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
         ) if not of:  # a table of counters
             yield from _keys(owner, function, seen)
         case ast.Attribute(attr=key) | ast.Name(id=key) if not of and _is_outside(expression, function):
+            yield key
+        case ast.Attribute(value=ast.Name(id=part), attr=key) if not of and any(
+            isinstance(each, ast.Attribute) and _of_state(each, function) for each in _values(function.node, part)
+        ):  # of a part of the state that has a name
             yield key
         case (
             ast.Call(func=ast.Attribute(value=whole, attr="copy"))

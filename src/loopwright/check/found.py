@@ -77,6 +77,8 @@ class FoundNode:
     """Where its Commands for the graph around this one go; None: any node there."""
     functions: tuple[Any, ...] = ()
     """The functions that it runs, as far as they were found."""
+    runs_tools: bool = False
+    """Whether these are tools that answer a model."""
 
     def merged(self, other: FoundNode) -> FoundNode:
         """Itself or another one of its name, whichever the program adds."""
@@ -89,6 +91,7 @@ class FoundNode:
             self.place, declared, either(*ways), self.shown | other.shown,
             either(self.handler_words, other.handler_words), self.graph or other.graph, self.unread or other.unread,
             either(self.parent, other.parent), tuple(dict.fromkeys((*self.functions, *other.functions))),
+            self.runs_tools and other.runs_tools,
         )  # fmt: skip
 
 

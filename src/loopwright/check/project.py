@@ -11,6 +11,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Mapping
 from functools import cache, cached_property
+from keyword import kwlist
 from pathlib import Path
 from sys import version_info
 
@@ -35,6 +36,8 @@ MOST_BYTES = 1_000_000
 class SourceFile:
     """A parsed file: Python, or the code cells of a notebook one after the other.
 
+    A cell that is no Python stands as one that does anything to what it names: `faults` tells of it.
+
     Raises:
         GraphError: If it cannot be read as Python.
     """
@@ -42,6 +45,7 @@ class SourceFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.cells: list[int] = []
+        self.faults: list[str] = []
         try:
             if path.stat().st_size > MOST_BYTES * (10 if path.suffix == NOTEBOOK else 1):
                 raise GraphError(f"{path} is too large to be read ({path.stat().st_size:,} bytes)")
@@ -50,8 +54,7 @@ class SourceFile:
                 warnings.simplefilter("ignore")  # of the parsed file's own faults, which are nobody's business here
                 self.tree = ast.parse(self.text)
         except SyntaxError as error:
-            python = f"Python {version_info.major}.{version_info.minor}"
-            raise GraphError(f"{path}: line {error.lineno or 1}: {error.msg}, as {python} reads it") from error
+            raise GraphError(f"{path}: line {error.lineno or 1}: {error.msg}, as {_PYTHON} reads it") from error
         except (OSError, ValueError, RecursionError, MemoryError, TypeError, LookupError, AttributeError) as error:
             raise GraphError(f"{path} cannot be read: {str(error) or 'it is nested too deeply'}") from error
 
@@ -73,9 +76,14 @@ class SourceFile:
                 try:
                     ast.parse("\n".join(plain))
                 except SyntaxError as error:
-                    if _MATTERS.search("\n".join(plain)):
-                        raise GraphError(f"{self.path}: cell {number}, line {error.lineno}: {error.msg}") from error
-                    plain = [""] * len(plain)
+                    changed = ""
+                    if _MATTERS.search(text := "\n".join(plain)):
+                        place = f"{self.path}: cell {number}, line {error.lineno}"
+                        self.faults.append(f"{place}: {error.msg}, as {_PYTHON} reads it; the other cells are checked")
+                        named = {name for name in _NAME.findall(text) if name.isidentifier()} - {*kwlist}
+                        given = {name for found in _GIVEN.findall(text) for name in found} & named
+                        changed = " = ".join([*sorted(given), f"cell_{number}({', '.join(sorted(named))})"])
+                    plain = [changed, *[""] * (len(plain) - 1)]
                 lines += plain
         return "\n".join([*lines, ""])
 
@@ -90,6 +98,10 @@ class SourceFile:
         return frozenset(number for number, line in enumerate(self.text.split("\n"), 1) if IGNORE in line)
 
 
+_PYTHON = f"Python {version_info.major}.{version_info.minor}"
+_NAME = re.compile(r"(?<!\.)\b[^\W\d]\w*")
+_GIVEN = re.compile(r"\b(?:def|class|import|as|for)\s+([^\W\d]\w*)|(?<!\.)\b([^\W\d]\w*)(?=\s*(?:[-+*/|&]?=(?!=)|,|:))")
+"""What a cell may give a value, in either group."""
 _MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
 """What a cell says that may matter to a graph."""
 _MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) (?!\s*=).*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")

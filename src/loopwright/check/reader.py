@@ -342,7 +342,7 @@ class Reader(Calls):
     def _class(self, node: ast.ClassDef, frame: Frame) -> None:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
-        bases = tuple(evaluate(base, frame, self) for base in node.bases)
+        bases = tuple(self._base(base, frame) for base in node.bases)
         made = ClassValue(node.name, bases, inner.names, node, self.project, inner)
         self.classes[node] = made
         for decorator in reversed(node.decorator_list):  # one of the project may do something to a graph
@@ -356,6 +356,14 @@ class Reader(Calls):
             hook = base.find("__init_subclass__") if isinstance(base, ClassValue) else UNKNOWN
             if isinstance(hook, FunctionValue):
                 self._inline(replace(hook, bound=made), None)
+
+    def _base(self, base: ast.expr, frame: Frame) -> Any:
+        """The value of a base; ``Base[T]`` is ``Base``."""
+        known = evaluate(base, frame, self)
+        if known is UNKNOWN and isinstance(base, ast.Subscript):
+            whole = evaluate(base.value, frame, self)
+            return whole if isinstance(whole, Symbol | ClassValue) else UNKNOWN
+        return known
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
         """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""

@@ -48,8 +48,8 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     """
     outcome = Outcome()
     inside = {target: [*python_files(Path(target))] for target in targets if os.path.isdir(target)}
-    checker = Checker([*map(Path, inside), Path.cwd()])
     files = [file for its in inside.values() for file in its]
+    checker = Checker([*map(Path, inside), *_projects(files), Path.cwd()])
     checker.reader.told |= {whole(Path(each)) for each in (*files, *(split_target(one)[0] for one in targets))}
     for file in files:
         with suppress(GraphError):
@@ -119,6 +119,7 @@ def _check_file(
     """Check a file; it is imported, too, if that is asked for and it has graphs, or was named `alone`."""
     outcome.files += 1
     found = checker.check(path)
+    outcome.errors += checker.project.open(path).faults
     if not import_them or not (found or alone) or path.suffix != ".py":
         return found
     from loopwright.check.loading import check_imported
@@ -136,8 +137,16 @@ def python_files(folder: Path) -> Iterator[Path]:
         yield from filter(os.path.isfile, named)
 
 
+def _projects(files: Iterable[Path]) -> Iterator[Path]:
+    """The folders around files in which packages of their own begin: one may import the other's."""
+    for at in sorted({parent for file in files for parent in file.parents}):
+        if any(os.path.isfile(at / each) for each in ("pyproject.toml", "setup.py", "setup.cfg")):
+            yield from (at, at / "src")
+
+
 def _told(target: str | Path, error: Exception) -> str:
     """One line for what could not be checked; an error of another kind is our own fault, and says which."""
     said = " ".join(str(error).split())
-    known = isinstance(error, LoopwrightError)
-    return said if known else f"{target} could not be checked: {type(error).__name__}: {said}"
+    if isinstance(error, LoopwrightError):
+        return said if str(target) in said else f"{target}: {said}"
+    return f"{target} could not be checked: {type(error).__name__}: {said}"

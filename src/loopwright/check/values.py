@@ -29,7 +29,7 @@ _CONSTANTS = {"START": START, "END": END}
 _GIVEN_NOTHING = re.compile(r"\b(ClassVar|KW_ONLY|init=False)\b")
 """What the line of a dataclass's attribute says that is no argument."""
 
-_PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "NamedTuple", "Protocol", "TypedDict", "object")
+PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "NamedTuple", "Protocol", "TypedDict", "object")
 """Bases that give an object no values of their own."""
 
 
@@ -187,6 +187,8 @@ def _settled(value: Any) -> Any:
             return source.Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
         case ClassValue() if value.is_plain and value.find("__new__") is UNKNOWN:
             return source.Jump(frozenset())  # what it makes goes nowhere
+        case OneOf():
+            return UNKNOWN
         case _:
             return value
 
@@ -255,7 +257,7 @@ class ClassValue:
             (value, getattr(getattr(base, "value", base), "id", getattr(base, "attr", "")))
             for each in self.order() if each.node for base, value in zip(each.node.bases, each.bases, strict=True)
         ]  # fmt: skip
-        return all(isinstance(value, ClassValue) or name in _PLAIN for value, name in named)
+        return all(isinstance(value, ClassValue) or name in PLAIN for value, name in named)
 
     @property
     def is_enum(self) -> bool:
@@ -326,6 +328,14 @@ class Chain:
 
     parts: tuple[Any, ...]
     """Its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of several functions, as a condition has it."""
+
+    parts: tuple[FunctionValue, ...]
+    """The functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,8 +436,11 @@ def unknown(*values: Any) -> Any:
 def same(values: Sequence[Any]) -> Any:
     """The value if all are the same one, else what is known of each."""
     first = values[0]
-    same = all(value is first or (type(value) is type(first) and value == first) for value in values)
-    return first if same else unknown(*values)
+    if all(value is first or (type(value) is type(first) and value == first) for value in values):
+        return first
+    parts = [part for value in values for part in (value.parts if isinstance(value, OneOf) else [value])]
+    plain = all(isinstance(part, FunctionValue) for part in parts) and not builders_in(*parts)
+    return OneOf(tuple(parts)) if plain else unknown(*values)
 
 
 def changes_builder(method: str) -> bool:
