@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -58,10 +58,10 @@ class CheckedGraph:
 
 
 class Checker:
-    """Checks files one by one; what they import from each other, from the folders `roots` on, is read once."""
+    """Checks files one by one; what they import from each other, by `Project`, is read once."""
 
-    def __init__(self, roots: list[Path]) -> None:
-        self.project = Project(roots)
+    def __init__(self, roots: list[Path], projects: Sequence[Path] = ()) -> None:
+        self.project = Project(roots, projects)
         self.reader = Reader(self.project)
         self._reported: dict[tuple[Path, int, int], list[Any]] = {}
         self._kept: list[tuple[FoundGraph, str]] = []

@@ -9,7 +9,7 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from keyword import kwlist
 from pathlib import Path
@@ -135,10 +135,11 @@ class Project:
 
     Args:
         roots: Folders that imports start from.
+        projects: Folders whose packages files outside of them may import, too.
     """
 
-    def __init__(self, roots: list[Path]) -> None:
-        self.roots = [*map(whole, roots)]
+    def __init__(self, roots: list[Path], projects: Sequence[Path] = ()) -> None:
+        self.roots, self.projects = [*map(whole, roots)], [*map(whole, projects)]
         self._files: dict[Path, SourceFile | GraphError] = {}
         self._reach: dict[tuple[Path, int], Reach] = {}
         self.unread: list[Path] = []
@@ -234,7 +235,8 @@ class Project:
         around = (at for at in importer.parents[1:] if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
         # Two folders may each have an ``app``: the one that the importer lies in comes first.
         roots = sorted(self.roots, key=lambda root: not importer.is_relative_to(root))
-        return [*dict.fromkeys([package_root(importer), *roots, *around, importer.parent])]
+        others = (each for at in self.projects if not importer.is_relative_to(at) for each in (at, at / "src"))
+        return [*dict.fromkeys([package_root(importer), *roots, *around, importer.parent, *others])]
 
     def has(self, module: str, importer: Path) -> bool:
         """Whether a package or module of that name lies where a file's imports are looked for."""

@@ -49,7 +49,7 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     outcome = Outcome()
     inside = {target: [*python_files(Path(target))] for target in targets if os.path.isdir(target)}
     files = [file for its in inside.values() for file in its]
-    checker = Checker([*map(Path, inside), *_projects(files), Path.cwd()])
+    checker = Checker([*map(Path, inside), Path.cwd()], [*_projects(files)])
     checker.reader.told |= {whole(Path(each)) for each in (*files, *(split_target(one)[0] for one in targets))}
     for file in files:
         with suppress(GraphError):
@@ -138,10 +138,10 @@ def python_files(folder: Path) -> Iterator[Path]:
 
 
 def _projects(files: Iterable[Path]) -> Iterator[Path]:
-    """The folders around files in which packages of their own begin: one may import the other's."""
+    """The folders around files that are projects of their own, with packages that others may import."""
     for at in sorted({parent for file in files for parent in file.parents}):
         if any(os.path.isfile(at / each) for each in ("pyproject.toml", "setup.py", "setup.cfg")):
-            yield from (at, at / "src")
+            yield at
 
 
 def _told(target: str | Path, error: Exception) -> str:
