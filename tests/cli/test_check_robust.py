@@ -188,13 +188,11 @@ def test_a_cell_that_is_no_python_may_do_anything_to_what_it_names(tmp_path: Pat
     begun = (
         HEAD + "h = StateGraph(dict)\nh.add_node('work', work)\nh.add_edge(START, 'work')\ndef r(state): return END\n"
     )
-    routed = (
-        "k = StateGraph(dict)\nk.add_node('work', work)\nk.add_conditional_edges('work', r)\nk.add_edge(START, 'work')"
-    )
+    routed = "k = StateGraph(dict)\nk.add_node('work', work)\nk.add_conditional_edges('work', r)\nk.add_edge(START, 'work')\napp = g = None"
     notebook(tmp_path / "n.ipynb", GOOD, begun, "def r(state): return 'work'\nh.add_edge('work', 'work'\n", routed)
     outcome = check_targets([str(tmp_path / "n.ipynb")], None, False)
     found = {graph.name.rpartition(":")[2]: graph.verdict for graph in outcome.graphs}
-    assert found == {"app": "bounded", "h": "not read", "k": "unbounded"}
+    assert found == {"cell 2, line 4": "bounded", "h": "not read", "k": "unbounded"}
     assert "n.ipynb: cell 4, line 2" in outcome.errors[0]
 
 

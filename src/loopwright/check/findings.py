@@ -207,7 +207,8 @@ class Checker:
         for graph in made:
             if graph not in names and (at := graph.frame) is not frame:  # a function that was called
                 held = [name for name, value in at.names.items() if getattr(value, "graph", None) is graph]
-                names[graph] = (False, f"{at.name}.{held[-1] if held else graph.place.line}")
+                named = f"{at.name}.{held[-1] if held else graph.place.line}"
+                names[graph] = (False, named if at.file == frame.file else f"{at.file}:{named}")
         inside = {node.graph for graph in made for node in graph.nodes.values()}
         bounded = {
             graph.origin for graph in made
@@ -239,8 +240,12 @@ class Checker:
             for finding in findings
             if not (self._is_silenced(graph.place) or self._is_silenced(finding.place))
         ]
+        place = self._shown(graph.place)
+        if place.cell and name == str(graph.place.line):
+            name = f"cell {place.cell}, line {place.line}"
+        whole = name if name.startswith(f"{graph.place.file}:") else f"{path}:{name}"
         return CheckedGraph(
-            f"{path}:{name}", self._shown(graph.place), verdict, tuple(kept),
+            whole, place, verdict, tuple(kept),
             bounds=graph.bounds if verdict == "bounded" else (), notes=proof.notes,
             assumptions=proof.assumptions if verdict == "bounded" else (), steps=graph.steps,
         )  # fmt: skip
