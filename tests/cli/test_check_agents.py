@@ -40,6 +40,7 @@ class Looking(AgentMiddleware[dict, int]):
     def before_model(self, state, runtime): return None
 class Ours(SummarizationMiddleware): pass
 class Tooled(Looking): tools = [search]
+class Strange(settings.SummarizationMiddleware): pass
 @before_model(can_jump_to=["model"])
 def jump(state, runtime): return None
 @wrap_tool_call
@@ -86,6 +87,7 @@ UNFOLLOWED = [
     'create_agent("m", [], middleware=[*given])',
     'create_agent("m", [], middleware=[settings.Middleware()])',
     'create_agent("m", [], middleware=[Jumping()])',
+    'create_agent("m", [], middleware=[Strange()])',
     'create_agent("m", [], middleware=[jump])',
     'partial(create_agent, "m")([search])',
 ]
@@ -240,6 +242,8 @@ HELD_ELSEWHERE = {
     "in a part of the state": "def work(s):\n    s.at.n += 1\n    return s\ndef route(state):\n    if state.at.n >= 3: return END",
     "taken with its limit": "def route(state):\n    n, most = state['tries'], state['most']\n    if n >= most: return END",
     "a batch at a time": "SIZE = 4\ndef work(s): return {'todo': s['todo'][SIZE:]}\ndef route(state):\n    if not state['todo']: return END",
+    "before a way under a name of the module's": "step = END\ndef route(state):\n    step = state['next']\n    if state['tries'] > 3: return END\n    return step",
+    "behind a reducer with a word": "import operator\nclass dict: tries: Annotated[int, 'x', operator.add]\ndef work(s): return {'tries': 1}\ndef route(state):\n    if state['tries'] > 3: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
 }  # fmt: skip
 

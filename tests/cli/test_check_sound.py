@@ -501,7 +501,7 @@ READ_OTHERWISE = {
     "a node that declares its way in one of two": "def out(s) -> Command[Literal['__end__']]: ...\nif input(): g.add_node('x', lambda s: Command(goto='work'))\nelse: g.add_node('x', out)\ng.add_edge('jump', 'x')",
     "one of two functions": "g.add_node('x', work if input() else lambda s: Command(goto='work')).add_edge('jump', 'x')",
     "one of two functions, the other of which declares": "def out(s) -> Command[Literal['__end__']]: ...\ng.add_node('x', out if input() else lambda s: Command(goto='work')).add_edge('jump', 'x')",
-    "a generator": "def more(b):\n    yield\n    b.add_edge('jump', 'work')\n[*more(g)]",
+    "a chain whose last part declares": "def f(s) -> Command[Literal['work']]: ...\ng.add_node('x', RunnableLambda(work) | f).add_edge('jump', 'x')",
     "a table with a key that nobody knows": "for to, _ in {input(): 1, 'work': 2}.items(): g.add_edge('jump', to)",
     "a helper with options that nobody knows": "def more(b, **k): b.add_edge('jump', 'work')\nmore(g, **input())",
 }  # fmt: skip
@@ -703,6 +703,7 @@ BOUNDED = {
     "what a node makes": "inner = StateGraph(State).add_node('x', work).add_edge(START, 'x').compile()\ndef told(s): return State(n=1) if s else dict(n=1) if s.n else s.model_copy() or s.model_dump() or inner.invoke(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "what asks for coroutines": "import asyncio\ndef d(f):\n    if asyncio.iscoroutinefunction(f):\n        async def w(s): return await f(s)\n    else:\n        def w(s): return f(s)\n    return w\n@d\ndef told(s): return {}\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "one of two functions": "g.add_node('told', work if input() else lambda s: {}).add_edge('jump', 'told')",
+    "one of two functions under other decorators": "import m\n@m.traced(name='x')\ndef one(s): return {}\n@m.traced(name='y')\ndef two(s): return {}\ng.add_node('told', one if input() else two).add_edge('jump', 'told')",
     "what something else has": "import json\njson.dumps(vars(input()))",
     "defaults of nodes": "g.set_node_defaults(retry_policy=None)",
     "texts put together": "def told(s): return f'{s}' + ', '.join(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",

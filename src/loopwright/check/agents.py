@@ -38,6 +38,8 @@ _WITH_TOOLS = frozenset({
 })  # fmt: skip
 """Middleware that brings tools or wraps them, which makes the loop."""
 
+_PACKAGES = ("langchain.", "langchain_anthropic.", "deepagents.", "loopwright.")
+
 _OTHERS = re.compile(r"(async_)?create_(\w+_)?(agent|graph|supervisor|swarm|codeact|executor)$")
 """What the makers of graphs in agent packages are called."""
 
@@ -140,8 +142,7 @@ def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
     for item in items:
         match item:
             case Made(of=of, options=options) if (
-                of.startswith(("langchain.", "langchain_anthropic.", "deepagents.", "loopwright."))
-                and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS
+                of.startswith(_PACKAGES) and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS
             ):
                 found.append((last, {**options, **({"**": UNKNOWN} if item.given else {})}))
             case InstanceValue(of=ClassValue() as of):
@@ -162,9 +163,11 @@ def _own_class(of: ClassValue) -> str:
     """What an object of a middleware class of the project's own is like, with all that it is derived from."""
     kinds = {_own_middleware(each.node) if each.node else UNREAD for each in of.order()}
     for base in (base for each in of.order() for base in each.bases if not isinstance(base, ClassValue)):
-        name = base.rpartition(".")[2] if isinstance(base, Symbol) else UNREAD
-        plain = name == "AgentMiddleware" or name in PLAIN or name in _QUIET
-        kinds.add("PIIMiddleware" if plain else "TodoListMiddleware" if name in _WITH_TOOLS else UNREAD)
+        known = isinstance(base, Symbol) and base.startswith((*_PACKAGES, "typing.", "abc."))
+        name = base.rpartition(".")[2] if known else UNREAD
+        plain = name == "AgentMiddleware" or name in PLAIN or (name in _QUIET and not name.endswith("LimitMiddleware"))
+        brings = name in _WITH_TOOLS and name != "LoopMiddleware"
+        kinds.add("PIIMiddleware" if plain else "TodoListMiddleware" if brings else UNREAD)
     return next(kind for kind in (UNREAD, "TodoListMiddleware", "PIIMiddleware") if kind in kinds)
 
 

@@ -91,7 +91,7 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     handler = given.take(None, "error_handler")
     if handler is not None:
         handled = _node(handler, given, graph, name)
-        node.handler_words = handled.words
+        node.handler_words = handled.ways
         node.parent = either(node.parent, handled.parent)
         node.functions = (*node.functions, *handled.functions)
         node.unread = node.unread or handled.unread
@@ -162,7 +162,7 @@ def _add(node: FoundNode, part: FoundNode, graph: FoundGraph, name: str) -> None
     if node.graph and part.graph and node.graph is not part.graph:
         graph.miss(part.place, f"node {name!r} is one of several graphs")
     node.graph = node.graph or part.graph
-    node.words, node.parent = either(node.words, part.words), either(node.parent, part.parent)
+    node.words, node.parent = either(node.words, part.ways), either(node.parent, part.parent)
     node.functions += part.functions
 
 

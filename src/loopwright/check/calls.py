@@ -27,6 +27,7 @@ from loopwright.check.values import (
     Grip,
     InstanceValue,
     Made,
+    OneOf,
     builders_in,
     changes_builder,
     member,
@@ -40,7 +41,7 @@ from loopwright.engine.proof.source import COMMAND, LOOKING, SEND, UNKNOWN, Symb
 from loopwright.errors import GraphError
 
 DEEPEST = 12
-"""Calls of the file's own functions are followed this deep, and twice as deep with a builder among the arguments."""
+"""Calls of the project's own functions are followed this deep, and twice as deep with a builder among the arguments."""
 
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
@@ -140,9 +141,9 @@ class Calls(ABC):
                 return self._known(name, node, given, frame)
             case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
                 return self._inline(method, given)
-            case Grip() if not isinstance(owner, Grip):
+            case Grip() | OneOf() if not isinstance(owner, Grip):
                 self._past_methods(function, node, frame)
-                return UNKNOWN
+                return UNKNOWN if isinstance(function, Grip) else self._unknown(node, given)
             case _:
                 return self._builtin(getattr(node.func, "id", ""), node, given, frame)
 
@@ -162,7 +163,7 @@ class Calls(ABC):
                 changed.blur()
             else:
                 changed.keep(key, given.take(2, ""))
-        if name in ("exec", "eval", "globals", "locals") or (name == "vars" and not node.args):
+        if name in ("exec", "eval", "globals", "locals") or (name == "vars" and given.given != [UNKNOWN]):
             around = unknown(*given.given, *(value for scope in frame.scopes() for value in scope.names.values()))
             if name in ("exec", "eval"):
                 self._past_methods(around, node, frame)
@@ -382,9 +383,11 @@ class Calls(ABC):
         """
         node = function.node
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-        if deep and given and len(self._following) < 2 * DEEPEST:  # what builds a graph is followed farther
+        if (
+            deep and given and not self.hurries and len(self._following) < 2 * DEEPEST
+        ):  # what builds a graph is followed farther
             deep = not builders_in(*given.given, *given.named.values())
-        if deep or node in self._following:
+        if deep or yields(node) or node in self._following:
             # What it may do to a builder that it is given or names is not known.
             if given:
                 for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
@@ -401,10 +404,7 @@ class Calls(ABC):
         frame.names |= _bound_arguments(function, given, values)
         self._following.append(node)
         try:
-            if isinstance(node, ast.Lambda):
-                return evaluate(node.body, frame, self)
-            returned = self.run(node.body, frame)
-            return UNKNOWN if yields(node) else returned
+            return evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
         finally:
             self._following.pop()
 

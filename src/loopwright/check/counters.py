@@ -7,6 +7,7 @@ It may be reset, count the wrong thing or be compared the wrong way round, so it
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
@@ -14,12 +15,13 @@ from typing import Any, TypeAlias, TypeGuard
 
 from loopwright.check.expressions import MOST_NUMBERS
 from loopwright.check.found import END, NOWHERE, FoundGraph, FoundNode
-from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names
+from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names, text_of
 from loopwright.engine.proof.source import (
     UNKNOWN,
     Function,
     Symbol,
     bindings,
+    commands_in,
     every,
     own_nodes,
     parameters,
@@ -35,10 +37,7 @@ _STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in 
 
 _CLOCKS = ("time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.datetime.utcnow")
 _COPYING = ("dict", "replace", "_replace", "update", "copy", "model_copy", "evolve")
-_DOING = (
-    *(ast.Return, ast.Raise, ast.Break, ast.Continue),
-    *(ast.NamedExpr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete),
-)
+_SAYING = frozenset({"critical", "debug", "echo", "error", "exception", "info", "log", "print", "warn", "warning"})
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
@@ -53,10 +52,9 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     found = (*_given(working.values()), *_given(deciding.values(), outside=True))
     given = [(key, value and _bare(value), function) for key, value, function in found]
     filled, kept = {key for key, _, _ in given}, _reducers(graph.state)
-    sets = isinstance(graph.state, ClassValue) and graph.state.is_plain  # a reducer that adds 1 would be seen
     counted = {
         key for key, value, function in given
-        if value is None or (_is_count(key, value, function) and not (sets and key not in kept and _number(value) == 1))
+        if value is None or (_is_count(key, value, function) and (_number(value) != 1 or not _is_set(key, graph.state)))
     }  # fmt: skip
     # What a constant sets back counts nothing; a reducer may not let it.
     counted -= {
@@ -196,6 +194,15 @@ def _reducers(state: Any) -> dict[str, bool]:
     return found
 
 
+def _is_set(key: str, state: Any) -> bool:
+    """Whether what is written to a key takes the place of what it had: a plain value, or no key of the state."""
+    bodies = [item for of in state.order() if of.node for item in of.node.body] if isinstance(state, ClassValue) else []
+    lines = (line for line in bodies if isinstance(line, ast.AnnAssign) and getattr(line.target, "id", "") == key)
+    kinds = [{*re.findall(r"\w+", ast.unparse(line.annotation))} for line in lines]
+    plain = {"int", "float", "bool", "str", "None", "Optional", "NotRequired", "Required"}
+    return all(kind <= plain for kind in kinds) if kinds else bool(bodies) and state.is_plain
+
+
 def _keeps(value: ast.expr, reducer: Any) -> bool:
     """Whether what a reducer returns is what there was, or that and more."""
     names = [part.id for part in ast.walk(value) if isinstance(part, ast.Name) and part.id != "max"]
@@ -268,29 +275,28 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
 
 
 def _last_ways(cycle: Sequence[str], graph: FoundGraph) -> dict[ast.AST, int]:
-    """Router, or helper that it alone calls -> the last line of it on which it may go on in a cycle.
-
-    Of a helper, 0 if it is asked behind that.
-    """
+    """Router -> the last line of it on which it may go on in a cycle; helper that is asked behind that alone -> 0."""
     found, words = dict[ast.AST, int](), {*graph.nodes, END}
-    for source, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
-        for function in (each for route in graph.routes if route.source == source for each in route.functions):
-            ways = [(value, _leaves(value, function)) for value in returned_values(function.node)]
-            last = max((value.end_lineno or 0 for value, to in ways if target in to or not to <= words), default=0)
-            found[function.node] = max(last, found.get(function.node, 0))
-            asked: dict[ast.AST, list[int]] = {}
-            for call in (each for each in every(function.node) if isinstance(each, ast.Call)):
-                if isinstance(helper := function.around(call.func), FunctionValue):
-                    asked.setdefault(helper.node, []).append(call.lineno)
-            found |= {helper: 0 for helper, lines in asked.items() if min(lines) > found[function.node]}
-    return found
+    late, timely = set[ast.AST](), list[FunctionValue]()
+    routes = [(route, target) for at, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+              for route in graph.routes if route.source == at and target in words and not route.declared]  # fmt: skip
+    for function, target in ((each, target) for route, target in routes for each in route.functions):
+        ways = [(value, _leaves(value, function)) for value in returned_values(function.node)]
+        last = max((value.end_lineno or 0 for value, to in ways if target in to or not to <= words), default=0)
+        found[function.node] = last = max(last, found.get(function.node, 0))
+        for call in (each for each in every(function.node) if isinstance(each, ast.Call)):
+            if isinstance(helper := function.around(call.func), FunctionValue):
+                late.add(helper.node) if call.lineno > last else timely.append(helper)
+    return found | dict.fromkeys(late - {*_with_helpers(timely)}, 0)
 
 
 def _leaves(value: ast.expr, function: FunctionValue) -> set[Any]:
-    """The words that an expression may be; one that is no constant as what nobody knows."""
+    """The words that an expression may be; what is no constant as `UNKNOWN`."""
     if isinstance(value, ast.IfExp):
         return _leaves(value.body, function) | _leaves(value.orelse, function)
-    return {value.value if isinstance(value, ast.Constant) else str(function.around(value))}
+    outside = isinstance(value, ast.Name | ast.Attribute) and _is_outside(value, function)
+    known = value.value if isinstance(value, ast.Constant) else function.around(value) if outside else UNKNOWN
+    return {known if text_of(known) is not None else UNKNOWN}
 
 
 def _functions(node: FoundNode, *, tools: bool = True) -> Iterator[FunctionValue]:
@@ -298,10 +304,15 @@ def _functions(node: FoundNode, *, tools: bool = True) -> Iterator[FunctionValue
     waiting, seen = [node], set[int]()
     while waiting:
         node = waiting.pop(0)
-        yield from node.functions if tools or not node.runs_tools else ()
+        yield from (each for each in node.functions if tools or not node.runs_tools or _may_end(each))
         if node.graph and id(node.graph) not in seen:
             seen.add(id(node.graph))
             waiting += node.graph.nodes.values()
+
+
+def _may_end(tool: FunctionValue) -> bool:
+    """Whether a tool does more than to answer: it raises, or returns a Command."""
+    return any(isinstance(node, ast.Raise) for node in every(tool.node)) or bool(commands_in(tool.helper))
 
 
 def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionValue]:
@@ -344,7 +355,7 @@ def _used(function: FunctionValue) -> Iterator[Any]:
 
 def _compared(function: FunctionValue, last: int | None = None) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What a function compares with what, both ways round, up to the `last` line, where it decides anything."""
-    idle = {id(part) for node in every(function.node) if _is_idle(node, function) for part in ast.walk(node.test)}
+    idle = {id(part) for node in every(function.node) if _is_idle(node) for part in ast.walk(node.test)}
     for node in every(function.node):
         if isinstance(node, ast.Compare) and id(node) not in idle and (last is None or node.lineno <= last):
             for op, one, other in zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False):
@@ -352,20 +363,12 @@ def _compared(function: FunctionValue, last: int | None = None) -> Iterator[tupl
                 yield from [(one, other)] if isinstance(op, ast.In | ast.NotIn) else []
 
 
-def _is_idle(node: ast.AST, function: FunctionValue) -> TypeGuard[ast.If]:
-    """Whether nothing comes of a condition but a message: no way is taken, nothing kept, no helper called."""
-    if not isinstance(node, ast.If):
+def _is_idle(node: ast.AST) -> TypeGuard[ast.If]:
+    """Whether nothing comes of a condition but a message."""
+    if not isinstance(node, ast.If) or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
         return False
-    parts = [part for line in (*node.body, *node.orelse) for part in ast.walk(line)]
-    return not any(
-        isinstance(part, _DOING)
-        or (isinstance(part, ast.Call) and isinstance(function.around(part.func), FunctionValue))
-        or (
-            isinstance(part, ast.Attribute) and any(hasattr(of, part.attr) for of in (dict, list, set))
-            and (_is_outside(part.value, function) or _of_state(part.value, function))
-        )
-        for part in parts
-    )  # fmt: skip
+    said = [getattr(getattr(line, "value", None), "func", line) for line in (*node.body, *node.orelse)]
+    return all(isinstance(of, ast.Pass) or getattr(of, "attr", getattr(of, "id", "")) in _SAYING for of in said)
 
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:

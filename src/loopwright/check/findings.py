@@ -226,7 +226,8 @@ class Checker:
             return None  # a builder that is still empty: who fills it is looked at
         known = self._reported.setdefault(graph.site, [])
         seen = (proof.problem, proof.lost, proof.unread, *(cycle.cycle for cycle in proof.cycles))
-        if any(other == seen and (at, owner) != (path, graph.owner) for at, owner, other in known):
+        inner = name.startswith(f"{graph.place.file}:")  # a call made it that keeps it under no name here
+        if any(other == seen and (inner or (at, owner) != (path, graph.owner)) for at, owner, other in known):
             return None  # the same graph again, as another function or file makes it
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
@@ -243,7 +244,7 @@ class Checker:
         place = self._shown(graph.place)
         if place.cell and name == str(graph.place.line):
             name = f"cell {place.cell}, line {place.line}"
-        whole = name if name.startswith(f"{graph.place.file}:") else f"{path}:{name}"
+        whole = name if inner else f"{path}:{name}"
         return CheckedGraph(
             whole, place, verdict, tuple(kept),
             bounds=graph.bounds if verdict == "bounded" else (), notes=proof.notes,

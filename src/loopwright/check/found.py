@@ -80,17 +80,21 @@ class FoundNode:
     runs_tools: bool = False
     """Whether these are tools that answer a model."""
 
+    @property
+    def ways(self) -> Nodes:
+        """Where it goes, by what it declares and what its source shows; None: any node."""
+        shown = self.shown if self.words is None else self.words
+        return frozenset(self.declared) | shown if self.declared else self.words
+
     def merged(self, other: FoundNode) -> FoundNode:
         """Itself or another one of its name, whichever the program adds."""
         declared = (*self.declared, *other.declared) if self.declared and other.declared else ()
-        ways = [
-            frozenset(node.declared) | (node.shown if node.words is None else node.words)
-            if node.declared and not declared else node.words for node in (self, other)
-        ]  # fmt: skip
+        ways = [node.words if declared else node.ways for node in (self, other)]
         return FoundNode(
             self.place, declared, either(*ways), self.shown | other.shown,
             either(self.handler_words, other.handler_words), self.graph or other.graph, self.unread or other.unread,
-            either(self.parent, other.parent), tuple(dict.fromkeys((*self.functions, *other.functions))),
+            either(self.parent, other.parent),
+            (*self.functions, *(each for each in other.functions if each not in self.functions)),
             self.runs_tools and other.runs_tools,
         )  # fmt: skip
 

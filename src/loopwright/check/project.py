@@ -11,6 +11,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from itertools import chain
 from keyword import kwlist
 from pathlib import Path
 from sys import version_info
@@ -73,17 +74,14 @@ class SourceFile:
             self.cells.append(len(lines) + 1)
             if cell["cell_type"] == "code":
                 plain = _without_magic("".join(cell["source"]).removesuffix("\n").split("\n"))
+                text = "\n".join(plain)
                 try:
-                    ast.parse("\n".join(plain))
+                    ast.parse(text)
                 except SyntaxError as error:
-                    changed = ""
-                    if _MATTERS.search(text := "\n".join(plain)):
+                    if _MATTERS.search(text):
                         place = f"{self.path}: cell {number}, line {error.lineno}"
-                        self.faults.append(f"{place}: {error.msg}, as {_PYTHON} reads it; the other cells are checked")
-                        named = {name for name in _NAME.findall(text) if name.isidentifier()} - {*kwlist}
-                        given = {name for found in _GIVEN.findall(text) for name in found} & named
-                        changed = " = ".join([*sorted(given), f"cell_{number}({', '.join(sorted(named))})"])
-                    plain = [changed, *[""] * (len(plain) - 1)]
+                        self.faults.append(f"{place}: {error.msg}, as {_PYTHON} reads it; the rest is checked")
+                    plain = [*chain.from_iterable(_python_of(part, number) for part in _parts(plain))]
                 lines += plain
         return "\n".join([*lines, ""])
 
@@ -99,9 +97,9 @@ class SourceFile:
 
 
 _PYTHON = f"Python {version_info.major}.{version_info.minor}"
-_NAME = re.compile(r"(?<!\.)\b[^\W\d]\w*")
-_GIVEN = re.compile(r"\b(?:def|class|import|as|for)\s+([^\W\d]\w*)|(?<!\.)\b([^\W\d]\w*)(?=\s*(?:[-+*/|&]?=(?!=)|,|:))")
-"""What a cell may give a value, in either group."""
+_NAME = re.compile(r"(?<![.\w])[^\W\d]\w*(?!\w*\s*[.(])")
+_GIVING = re.compile(r"^(.*?)(?<![=!<>])=(?!=)|\b(?:for|as|import|def|class|case)\b(.*)", re.MULTILINE)
+"""Where the names stand that a part of a cell may give a value, in either group."""
 _MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
 """What a cell says that may matter to a graph."""
 _MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) (?!\s*=).*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")
@@ -126,6 +124,31 @@ def _without_magic(lines: list[str]) -> list[str]:
     return lines
 
 
+_GOES_ON = re.compile(r"\s|$|[)\]}]|(elif|else|except|finally)\b")
+
+
+def _parts(lines: list[str]) -> list[list[str]]:
+    """A cell's statements, as far as they begin where lines do."""
+    parts = list[list[str]]()
+    for line in lines:
+        goes_on = parts and (_GOES_ON.match(line) or parts[-1][-1].startswith("@"))
+        parts[-1].append(line) if goes_on else parts.append([line])
+    return parts
+
+
+def _python_of(part: list[str], cell: int) -> list[str]:
+    """A statement; one that is no Python as a call that may do anything to what it names, and gives names values."""
+    text = "\n".join(part)
+    try:
+        ast.parse(text)
+        return part
+    except SyntaxError:
+        named = {name for name in re.findall(r"[^\W\d]\w*", text) if name.isidentifier()} - {*kwlist}
+        given = {name for found in _GIVING.findall(text) for side in found for name in _NAME.findall(side)} & named
+        call = f"cell_{cell}({', '.join(sorted(named))})"
+        return [" = ".join([*sorted(given), call]), *[""] * (len(part) - 1)]
+
+
 _COUNTS = re.compile(r"\b(run|thread)_(model|tool)_call_count\b")
 """The state keys in which LangChain's limits count."""
 
@@ -135,7 +158,7 @@ class Project:
 
     Args:
         roots: Folders that imports start from.
-        projects: Folders whose packages files outside of them may import, too.
+        projects: Folders of projects, whose packages other files may import, too.
     """
 
     def __init__(self, roots: list[Path], projects: Sequence[Path] = ()) -> None:
@@ -235,7 +258,11 @@ class Project:
         around = (at for at in importer.parents[1:] if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
         # Two folders may each have an ``app``: the one that the importer lies in comes first.
         roots = sorted(self.roots, key=lambda root: not importer.is_relative_to(root))
-        others = (each for at in self.projects if not importer.is_relative_to(at) for each in (at, at / "src"))
+        others = (
+            each
+            for at in sorted(self.projects, key=lambda at: not importer.is_relative_to(at))
+            for each in (at, at / "src")
+        )
         return [*dict.fromkeys([package_root(importer), *roots, *around, importer.parent, *others])]
 
     def has(self, module: str, importer: Path) -> bool:

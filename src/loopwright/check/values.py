@@ -391,6 +391,8 @@ def builders_in(*values: Any) -> list[FoundGraph]:
                 found.append(graph)
             case Grip(graphs=graphs):
                 found += graphs
+            case OneOf(parts=parts):
+                inner = parts
             case Made(options=options, given=given):
                 inner = (*options.values(), *given)
             case FunctionValue():
@@ -435,12 +437,23 @@ def unknown(*values: Any) -> Any:
 
 def same(values: Sequence[Any]) -> Any:
     """The value if all are the same one, else what is known of each."""
-    first = values[0]
-    if all(value is first or (type(value) is type(first) and value == first) for value in values):
-        return first
     parts = [part for value in values for part in (value.parts if isinstance(value, OneOf) else [value])]
-    plain = all(isinstance(part, FunctionValue) for part in parts) and not builders_in(*parts)
-    return OneOf(tuple(parts)) if plain else unknown(*values)
+    each = [part for at, part in enumerate(parts) if not any(_alike(part, other) for other in parts[:at])]
+    if len(each) == 1:
+        return each[0]
+    functions = all(isinstance(part, FunctionValue) and not part.is_property for part in each)
+    plain = functions and len(each) <= MOST_PARTS and not builders_in(*each)
+    return OneOf(tuple(each)) if plain else unknown(*values)
+
+
+MOST_PARTS = 10
+"""Of more functions than these, which of them it is counts as unknown."""
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values are the same; functions are not with other defaults."""
+    equal = type(one) is type(other) and one == other
+    return one is other or (equal and getattr(one, "defaults", ()) == getattr(other, "defaults", ()))
 
 
 def changes_builder(method: str) -> bool:
