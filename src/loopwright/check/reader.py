@@ -360,10 +360,7 @@ class Reader(Calls):
     def _base(self, base: ast.expr, frame: Frame) -> Any:
         """The value of a base; ``Base[T]`` is ``Base``."""
         known = evaluate(base, frame, self)
-        if known is UNKNOWN and isinstance(base, ast.Subscript):
-            whole = evaluate(base.value, frame, self)
-            return whole if isinstance(whole, Symbol | ClassValue) else UNKNOWN
-        return known
+        return evaluate(base.value, frame, self) if known is UNKNOWN and isinstance(base, ast.Subscript) else known
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
         """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""

@@ -442,12 +442,8 @@ def same(values: Sequence[Any]) -> Any:
     if len(each) == 1:
         return each[0]
     functions = all(isinstance(part, FunctionValue) and not part.is_property for part in each)
-    plain = functions and len(each) <= MOST_PARTS and not builders_in(*each)
-    return OneOf(tuple(each)) if plain else unknown(*values)
-
-
-MOST_PARTS = 10
-"""Of more functions than these, which of them it is counts as unknown."""
+    few = functions and len(each) <= 10  # nobody writes more by hand
+    return OneOf(tuple(each)) if few and not builders_in(*each) else unknown(*values)
 
 
 def _alike(one: Any, other: Any) -> bool:
