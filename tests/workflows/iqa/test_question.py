@@ -131,7 +131,7 @@ def test_the_file_tells_its_facts(tmp_path):
     path = tmp_path / "photo.jpg"
     Image.fromarray(data.coffee()[:270, :480]).save(path, exif=exif, quality=30)
     assert "480 x 270" in ask(path, "How wide is it?")
-    assert "JPEG" in ask(path, "What format is the file?")
+    assert "JPEG" in ask(path, "What type of file is it?")
     assert "16:9" in ask(path, "Aspect ratio?")
     assert "2025:06:01" in ask(path, "When was this picture taken?")
     assert all(ask(path, f"Is it {of}?")[:2] == "No" for of in ("black and white", "correct that it is a PNG"))
@@ -155,7 +155,7 @@ def test_advice_has_its_measured_reason(kept):
     noisy = kept("coffee", "gaussian noise", 4)
     assert re.match(r"Yes: denoising would help against \w+ gaussian noise", ask(noisy, "Would denoising help?"))
     assert ask(noisy, "Would sharpening help?").startswith("No: sharpening would not help")
-    assert ask(noisy, "Best way to remove the grain?").startswith("Denoise it, because of")
+    assert ask(noisy, "Can I get rid of the grain, or must I take another picture?").startswith("Shoot again: ")
     dark = kept("coffee", "underexposure", 4)
     for asked in (
         "Should I push the exposure up or pull it down?",
@@ -172,7 +172,7 @@ def test_the_same_pixels_are_lossless(kept):
 
 
 @pytest.mark.parametrize(
-    "query", ["hello", "Who wrote Faust?", "asdf qwerty", "Is this bird protected?", "Is it a good composition?",
+    "query", ["good morning, how are you?", "Who wrote Faust?", "asdf qwerty", "Is this bird protected?", "Is it a good composition?",
               "What is in this picture?"],
 )  # fmt: skip
 def test_what_is_no_question_about_quality_is_declined_in_one_sentence(kept, query):
@@ -206,7 +206,7 @@ def test_a_share_is_no_grade_and_a_rank_no_place(kept):
     assert read_query("Is the upper or the lower sharper?").questions[0].sought == "less", "blur is sought"
     for query in ("Is it sharp at 100%?", "Shot at ISO 100 and 1/60 s. Is it good?", "Would a 20% crop help?"):
         assert read_query(query).questions[0].scale is None
-    assert ask(over, "Is the quality above 80%?").startswith("No: the quality is ")
+    assert read_query("Is the top third darker than the rest?").scope == ["top third", "bottom two thirds"]
     assert ask(kept("coffee", None, 0), "Any reason not to use it?").startswith("No: the quality is ")
 
 

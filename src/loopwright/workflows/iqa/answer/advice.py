@@ -81,11 +81,12 @@ def _held(question: Question, found: list[DistortionFinding], facts: Facts) -> s
             return f"No: {listed(found[:2], facts)} is in the whole image, so cropping would not remove it."
         return f"No: nothing needs it. {not_blurred(facts)}".strip()
     if wanted == "reshoot":
+        yes, no = ("Shoot again", "No new shot is needed") if question.joined == "or" else ("Yes", "No")
         hopeless = [item for item in found if not remedy_for(item).back and item.severity >= Severity.MODERATE]
         if hopeless:
-            return f"Yes: {listed(hopeless[:2], facts)}; {remedy_for(hopeless[0]).limit}."
+            return f"{yes}: {listed(hopeless[:2], facts)}; {remedy_for(hopeless[0]).limit}."
         mended = f"{listed(found[:2], facts)} can be mended in this file"
-        return f"No: {mended if found else 'no fault was found that asks for it'}."
+        return f"{no}: {mended if found else 'no fault was found that asks for it'}."
     if wanted == "upscale":
         return "No: enlarging adds pixels, not detail." + (f" It has {listed(found[:2], facts)}." if found else "")
     fitting = [item for item in found if _suits(wanted, item)]

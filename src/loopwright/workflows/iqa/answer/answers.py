@@ -255,10 +255,10 @@ _GUESS = 0.5
 def _decide_all(question: Question, facts: Facts) -> str:
     found = _relevant(question, facts)
     score = facts.score
+    told = f" Found: {listed(found[:3], facts)}." if found else ""
     level = re.search(r"\b(?:bad|poor|terrible|awful|low|schlecht|mauvaise?|mala)\b", question.text)
     if not question.good and level and score is not None:
         bad = score.value < 2.5
-        told = f" Found: {listed(found[:3], facts)}." if found else ""
         return f"{'Yes' if bad else 'No'}: the quality is {score.level.lower()} ({score.value:.1f} of 5).{told}"
     if question.good is False:
         yes, no = ("No", "Yes") if question.free else ("Yes", "No")
@@ -275,7 +275,6 @@ def _decide_all(question: Question, facts: Facts) -> str:
     # A score beside a reference has seen what is severe.
     spoilt = compare(facts) is None and any(item.severity >= Severity.SEVERE for item in found)
     well = score.value >= (3.5 if strict else 2.5) and not spoilt
-    told = f" Found: {listed(found[:3], facts)}." if found else ""
     given = f"the quality is {score.level.lower()} ({score.value:.1f} of 5)"
     return f"{'Yes' if well else 'No'}: {given} {where(facts)}.{told}"
 
@@ -294,10 +293,12 @@ def _rate(question: Question, facts: Facts) -> str:
         # Each for itself: one grade for the sharpness and the noise would be that of neither.
         alone = [question.model_copy(update={"terms": (term,)}) for term in reversed(by_kind.values())]
         return " ".join(f"{capital(each.terms[0].word)}: {_rate(each, facts)}" for each in alone)
-    if question.terms:
-        severity = facts.severity(question.names)
+    if question.terms or question.excluded:
+        # The tools' score has seen what is set aside.
+        left = [item.severity for item in _relevant(question, facts)]
+        severity = facts.severity(question.names) if question.terms else max(left, default=Severity.NONE)
         value = None if severity is None else float(IMPAIRMENT_LEVEL[severity])
-        why = "" if severity is None else _degree(question, facts)
+        why = "" if severity is None else _degree(question, facts) if question.terms else what_is_wrong(facts, question)
     else:
         value, why = (None if facts.score is None else facts.score.value), ""
     if value is None:
@@ -328,6 +329,8 @@ def _degree(question: Question, facts: Facts) -> str:
         asked = question.severities[0].rank
         # None at all is slight to who asks for no more.
         over = (severity.rank if than else max(severity.rank, min(asked, Severity.SLIGHT.rank))) - asked
+        if than is None and asked >= Severity.SEVERE.rank and not re.search(r"\b(?:only|just)\b", question.text):
+            over = min(over, 0)  # what is extreme is strong as well
         holds = over == 0 if than is None else over > 0 if than[1] else over >= 0 if than[2] else over < 0
         word = "Yes" if holds else "No"
         return f"{word}: {said or f'no {spoken_names(question.names)} found {where(facts)}.'}"
@@ -341,13 +344,14 @@ def _choose(question: Question, facts: Facts) -> str:
         return choose_remedy(question, facts)
     faults = [term for term in question.terms if not term.absent]
     standing = [
-        (item.severity.rank + item.confidence, term, item)
-        for term in faults
+        # Of words that share a measurement, the one that says the same of motion: "shaken or out of focus?".
+        (item.severity.rank + item.confidence, near - 0.1 * ("motion blur" in {term.name} ^ {item.type}), term, item)
+        for term in reversed(faults)
         for near, item in facts.matching((term.name,))
         if near > 0 and _is_there(item, lenient=False)
     ]
     if standing:
-        _, term, item = max(standing, key=lambda each: each[0])
+        *_, term, item = max(standing, key=lambda each: each[:2])
         alone = "by its number alone, " if item.confidence < _GUESS else ""
         return f"{capital(term.word)}: {alone}{listed([item], facts, number=True)} {where(facts)}."
     praised = next((term.word for term in question.terms if term.absent and not facts.matching((term.name,))), None)
@@ -546,7 +550,8 @@ def _curate(question: Question, facts: Facts) -> str:
     keep, drop = question.keep
     if question.terms:
         found = [item for term in question.terms for _, item in facts.matching((term.name,))]
-        slight = [item for item in found if item.confidence >= _GUESS]
+        # What is severe is told as there by its number alone, so it counts here as well.
+        slight = [item for item in found if item.confidence >= _GUESS or item.severity >= Severity.SEVERE]
         against = [item for item in slight if item.severity >= Severity.MODERATE or item.confidence >= 0.9]
         passes = not against
         why = f"no {spoken_names(question.names)} found {where(facts)}"
@@ -560,7 +565,8 @@ def _curate(question: Question, facts: Facts) -> str:
         why += f", {listed(against[:2], facts)}" if against else ""
     both = re.search(rf"\b{re.escape(keep)}\b", question.text) and re.search(rf"\b{re.escape(drop)}\b", question.text)
     judges = re.match(r"\W*(?:does|do|will|would|erfüllt)\b(?!.*\bor\b)", question.text)
-    if question.yes_no and (not both or judges):
+    offers = question.joined == "or" and not re.search(r"\b(?:or|oder) (?:not|nicht)\b", question.text)
+    if question.yes_no and (not (both or offers) or judges):
         named = re.search(rf"\b(?P<against>not to |against )?{re.escape(keep)}", question.text)
         asks_drop = bool(named["against"] if named else re.search(rf"\b{re.escape(drop)}\b", question.text))
         return f"{'Yes' if passes is not asks_drop else 'No'}: {why}."

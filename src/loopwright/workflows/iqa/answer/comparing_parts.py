@@ -70,7 +70,7 @@ def _compared(question: Question, facts: Facts) -> tuple[str, str]:
         return "Unable to determine", standing
     first = scope_words(standing.order[0])
     if question.yes_no:
-        differs = bool(re.search(r"\bdiffer", question.text))
+        differs = bool(re.search(r"\bdiffer|\bone (?:half|side|part)\b", question.text))
         if question.sought == "equal" or differs:
             return "Yes" if standing.all_alike is not differs else "No", standing.said
         why = "they are about the same; " if standing.alike and len(standing.order) == 2 else ""
@@ -80,7 +80,7 @@ def _compared(question: Question, facts: Facts) -> tuple[str, str]:
     if standing.alike:
         first = " and ".join(map(scope_words, standing.order[:2]))
         return f"{capital(first)} are about the same, ahead of the rest", standing.said
-    does = "" if question.terms or question.good is not None else " is better"
+    does = "" if question.terms or question.good is not None or question.sought == "more" else " is better"
     return f"{capital(first)}{does}", standing.said
 
 

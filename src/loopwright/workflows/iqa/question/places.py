@@ -16,7 +16,7 @@ REGION_PREFIX = "region "
 _DOWN = {"top": 0, "bottom": 2}
 _ACROSS = {"left": 0, "right": 2}
 _DIRECTIONS = frozenset((*_DOWN, *_ACROSS, "center"))
-_SHARES = {"half": 2, "third": 3, "quarter": 4, "corner": 3, "edge": 6}
+_SHARES = {"half": 2, "third": 3, "quarter": 4, "corner": 3, "edge": 6, "most": 1.5}
 _SYNONYMS = {
     "upper": "top", "lower": "bottom", "centre": "center", "middle": "center", "central": "center",
     "quadrant": "quarter", "border": "edge", **dict.fromkeys(("part", "portion", "section", "area", "region"), "side"),
@@ -68,7 +68,7 @@ def named_places(text: str) -> list[str]:
     found: list[str] = []
     for position, each in enumerate(named):
         if not each.directions:
-            if each.noun == "side" and not directed and _asks_which(text, each, among="which|what"):
+            if each.noun == "side" and not directed and _asks_which(text, each, among="which|what|one"):
                 # "Is any part soft?" asks of the whole.
                 found += _GROUPS["half"][:2]
             alone = each.noun in _GROUPS and not directed and (each.many or _asks_which(text, each))
@@ -128,7 +128,7 @@ def _not_english(text: str) -> bool:
     )
 
 
-def _asks_which(text: str, named: _Named, *, among: str = "which|what|any|all|every|each|four|alle") -> bool:
+def _asks_which(text: str, named: _Named, *, among: str = "which|what|one|any|all|every|each|four|alle") -> bool:
     words = rf"\b(?:{among}|welche\w*|quel\w*|qué|cuál)(?: \w+){{0,3}} $"
     return bool(re.search(words, text[: named.start]))
 
@@ -168,7 +168,7 @@ def fractions_of(name: str) -> Fractions | None:
         Left, top, width and height as shares of the image; None if the name means no position ("sky").
     """
     bare = re.sub(r"^the | of (?:the |this |that )?(?:whole |entire )?\w+$", "", spoken(name).strip())
-    words = [_SYNONYMS.get(word, word) for word in bare.split()]
+    words = [_SYNONYMS.get(word, word) for word in bare.replace("two thirds", "most").split()]
     known = {*_DIRECTIONS, *_SHARES, "side"}
     if not words or not known.issuperset(words):
         return None

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from itertools import pairwise
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loopwright.workflows.iqa.distortions import Distortion, Severity, severity_named
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of, severity_named
 from loopwright.workflows.iqa.question.places import named_places
 from loopwright.workflows.iqa.question.scales import Scale, Threshold, read_scale, read_threshold
 from loopwright.workflows.iqa.question.tool_names import known_tools, named_tools
@@ -164,8 +163,12 @@ def read_questions(stem: str) -> tuple[Question, ...]:
     asked = [clause for clause in clauses if _asks(clause) and _content(clause)]
     if not asked:
         # "He says it is blurred. Is it?", "It has specks. What is that?": the sentence before says what is asked.
-        pairs = [f"{before} {clause}" for before, clause in pairwise(clauses) if _asks(clause)]
-        asked = [pair for pair in pairs[-1:] if _content(pair) or _explains(pair)]
+        # "It is too soft, they say. I find it fine. Who is right?": the last one that tells of a fault.
+        last = max((at for at, clause in enumerate(clauses) if _asks(clause)), default=0)
+        about = ("faults", "praise", "topics", "bad")
+        told = [each for each in clauses[:last] if any(_of(name, each) for name in about)]
+        pairs = [f"{each} {clauses[last]}" for each in (told or clauses[:last])[-1:]]
+        asked = [pair for pair in pairs if _content(pair) or _explains(pair)]
     if not asked:
         # "Noise?", and what is told and not asked: all of it is the question.
         asked = [text] if _content(text) else [clause for clause in clauses if _asks(clause) and _about_image(clause)]
@@ -210,7 +213,7 @@ _WHY = r"(?:why|y|how come|warum|wieso|weshalb|pourquoi|por qué|perché)"
 _EXPLAIN = re.compile(
     rf"(?:^|[.,!?;:])\W*(?:{_WHY}\b|(?:what|was|que|qué|cosa)(?:'?s| is| are| ist| sind| es) (?:that|this|up|das)\b)"
 )
-_SO = re.compile(rf"^\W*{_WHY} so [^\W\d]+\W*$")
+_SO = re.compile(rf"^\W*{_WHY} (?:so [^\W\d]+\W*$|.*\b(?:looks?|appears?|come out|came out|sieht|parece|sembra)\b)")
 
 
 def _explains(text: str) -> bool:
@@ -338,8 +341,15 @@ class _Reader:
         self.yes_no = bool(told or short) and "what" not in self.begins
 
     def _is_term(self, span: Span) -> bool:
+        before, after = self.clause[: span.start], self.clause[span.end :]
+        # "Is there noise in the dark parts?" is not about the light.
+        part = re.match(r" (?:parts?|areas?|regions?|spots?|zones?|corners?)\b", after)
+        if part and re.search(rf"\b(?:in|of|over|from|at) {_DETERMINER} $", before):
+            others = {each.key for each in self.spans if each.section == "faults"} - {span.key}
+            if others and span.section in ("faults", "topics") and kind_of(canonical(span)) is Distortion.BRIGHTNESS:
+                return False
         if span.section == "topics":
-            return not re.search(r"\b(?:what|which|welche) $", self.clause[: span.start])
+            return not re.search(r"\b(?:what|which|welche) $", before)
         return span.section in ("faults", "praise") and not is_format(span, self.clause)
 
     def question(self) -> Question:
@@ -361,14 +371,7 @@ class _Reader:
         graded = graded or not self.yes_no
         scale = scale or (read_scale(self.text) if self.has("rate") or (self.has("good") and graded) else None)
         threshold = read_threshold(self.clause)
-        places = tuple(named_places(self.clause) or named_places(self.context) or self._anywhere())
-        # "Is the left side blurrier?" has the other side to compare with.
-        word = re.match(rf"\W*(?:{_VERBS}) (?!there\b).* (\w+er|worse)\W*$", self.clause)
-        if word and any(span.text == word[1] and span.section in CONTENT for span in self.spans):
-            places += tuple(f"{_OPPOSITE[way]} half" for way in _OPPOSITE if places == (f"{way} half",))
-        everywhere = re.search(r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout)\b", self.clause)
-        if self.joined == "or" and everywhere:
-            places = ()  # "Everywhere, or just at the left?" is about all of it.
+        places = self._places()
         remedies, terms = self._remedies(), self.terms
         if remedies and self._was_done():
             # "Was it sharpened?", "sharpening or softening?" ask what was done, not what to do.
@@ -380,11 +383,15 @@ class _Reader:
         # A sentence about the image without one word that is strange here can only be about its quality.
         # "Is it right?" is about the image, "am I right?" about what was said of it.
         right = re.search(r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )\bright\W*$", clause := self.clause)
-        right = right and "left" not in clause and "yes_no" in self.begins
+        right = right and not places and "left" not in clause and "yes_no" in self.begins
         good = None if not (self.has("bad") or self.has("good") or right) else not self.has("bad")
         good = False if good is None and not terms and self.out else good
         operation = self._operation(attributes, tools, scale, threshold, places, remedies)
-        neutral = all(span.section == "topics" for span in self.named) and not any(term.absent for term in terms)
+        if operation is Operation.CHOOSE:
+            # "Is it the compression or the focus?" offers the topic as what is at fault.
+            topics = {span.text for span in self.named if span.section == "topics"}
+            terms = tuple(t.model_copy(update={"absent": t.absent and t.word not in topics}) for t in terms)
+        neutral = {span.section for span in self.named} == {"topics"} and not any(term.absent for term in terms)
         if operation is Operation.DECIDE and terms and (self._offers() or (neutral and good is None)):
             # "Is it noise or just the texture?", "is the exposure balanced?": what is there, as no word says what yes
             # would mean.
@@ -416,7 +423,7 @@ class _Reader:
             joined=self.joined,
             good=good,
             free=self.has("bad") and all(_term(span, clause).free for span in self.spans if span.section == "bad"),
-            tolerant=self.has("noticed") or self.has("good") or bool(re.search(r"\benough\b", self.clause)),
+            tolerant=self.has("noticed") or self.has("good") or bool(_TOLERANT.search(self.clause)),
             scale=scale,
             severities=_severities(self.clause),
             places=places,
@@ -455,7 +462,8 @@ class _Reader:
         compares = parts > 1 and bool(self._sought() or (terms and self.joined == "or"))
         better = self.which and not terms and re.search(r"\b(?:better|worse)\b", self.clause)
         beside = has("reference") or (not terms and any(_of("reference", self.context)))
-        how_much = has("degree") or bool(_severities(self.clause)) or "percentage" in self.clause
+        degrees = _severities(self.clause) and not any(term.absent for term in self.terms)  # "extremely sharp" is none
+        how_much = has("degree") or bool(degrees) or "percentage" in self.clause
         rates = has("rate") and not self.yes_no
         praises = "what" in self.begins and has("good") and not has("bad") and not terms
         # The first one that holds; what is precise comes before what is only suggested.
@@ -501,7 +509,7 @@ class _Reader:
     def _offers(self) -> bool:
         """Whether it puts one known thing beside another that is not known, or degrees beside each other."""
         joined = re.search(r"\b(?:or|oder|ou|o) (?!not\b|nicht\b|no\b|non\b|pas\b)", self.clause)
-        return bool(joined) and len(self.terms) == 1 and not _EXISTS.search(self.clause)
+        return bool(joined) and len({term.name for term in self.terms}) == 1 and not _EXISTS.search(self.clause)
 
     def _was_done(self) -> bool:
         """Whether a remedy is spoken of as something that somebody did to the image."""
@@ -516,13 +524,13 @@ class _Reader:
         """Whether what is to be good is no image and nothing of one: "is it a good composition?"."""
         if self.terms or self.has("bad"):
             return False
-        known = {span.start for span in self.spans}
-        for span in self.spans:
-            article = re.search(r"\b(?:an?|the|eine?|une?|una|uno)(?: \w+)? $", self.clause[: span.start])
-            thing = re.match(r" [^\W\d_]{4,}", self.clause[span.end :])
-            if span.section == "good" and article and thing and span.end + 1 not in known:
-                return True
-        return False
+        starts = {span.start for span in self.spans}
+        led = r"(?:^|, |\b(?:an?|the|eine?|une?|una|uno) (?:\w+ )?)$"
+        # "A good passport photo" is a picture.
+        thing = rf" [^\W\d_]{{4,}}\b(?!{_IMAGES.pattern})"
+        praises = [span for span in self.spans if span.section == "good"]
+        of_it = [span for span in praises if span.end + 1 not in starts and re.match(thing, self.clause[span.end :])]
+        return bool(praises) and praises == [span for span in of_it if re.search(led, self.clause[: span.start])]
 
     def _open(self) -> Operation:
         """What is wrong, why, or the state of one distortion: nothing closed."""
@@ -551,13 +559,14 @@ class _Reader:
     def _chooses(self, remedies: tuple[str, ...]) -> bool:
         """Whether it offers distortions, or remedies, to choose from."""
         joined = re.search(r"\b(?:or|oder|ou|o|than|als|que)\b", self.clause)
-        offered = {(term.name, term.absent) for term in self.terms} | {(name, False) for name in remedies}
-        listed = self.which or re.search(r"\b1\W.*\b2\W", self.clause)
+        faults = {(term.name, term.absent) for term in self.terms}
+        offered = set(remedies) or faults if len(faults) < 2 or self.has("advice") else faults
+        listed = self.which or re.search(r"\b1\W.*\b2\W|\b(?:choose|pick|select)\b", self.clause)
         joined = joined or (listed and len({term.name for term in self.terms}) > 1)
         if not joined or _EXISTS.search(self.clause):
             return False
-        generic = self.has("good") and len(offered) > 0 and not re.search(r"\b(?:or|oder|ou|o) not\b", self.clause)
-        return len(offered) > 1 or generic
+        generic = self.has("good") and offered - {"reshoot"} and not re.search(r"\b(?:or|oder|ou|o) not\b", self.clause)
+        return len(offered) > 1 or bool(generic)
 
     def _remedies(self) -> tuple[str, ...]:
         found = [span.key for span in self.spans if span.section == "remedies"]
@@ -592,7 +601,8 @@ class _Reader:
         offers = self.joined == "or" and len(named_places(self.clause)) > 1
         if not (self.has("more") or less or at_least or self.which or compares or offers):
             return None
-        wants_less = any(term.absent for term in self.terms) if self.terms else not self.has("bad")
+        cuts = any(span.key == "crop" for span in self.spans)
+        wants_less = any(term.absent for term in self.terms) if self.terms else not (self.has("bad") or cuts)
         return "less" if wants_less is not less else "more"
 
     def _alike(self) -> bool:
@@ -601,11 +611,25 @@ class _Reader:
         found = [_AS.match(self.clause, span.start) for span in self.spans if span.section == "equal"]
         return any(match is None or match.end() in about for match in found)
 
-    def _anywhere(self) -> tuple[str, ...]:
-        """The quarters, where the question is where something is most: "where is it sharpest?"."""
-        asks = re.match(r"\W*(?:where|wo|où|dónde)\b", self.clause) and self.terms
-        most = re.search(r"\w(?:est|sten)\b|\bmost\b|\bmeisten\b|\bplus\b|\bmás\b", self.clause)
-        return tuple(named_places("the four quarters")) if asks and most else ()
+    def _places(self) -> tuple[str, ...]:
+        """The parts of the image that it is about; the quarters where something is sought or the same everywhere."""
+        everywhere = _EVERYWHERE.search(self.clause)
+        if self.joined == "or" and everywhere and everywhere[1] is None:
+            return ()  # "Everywhere, or just at the left?" is about all of it.
+        asks = re.match(r"\W*(?:where|wo|où|dónde)\b", self.clause)
+        most = asks and re.search(r"\w(?:est|sten)\b|\bmost\b|\bmeisten\b|\bplus\b|\bmás\b", self.clause)
+        even = everywhere and everywhere[1] and self.yes_no and not self.has("reference")
+        anywhere = named_places("the four quarters") if self.terms and (most or even) else ()
+        places = tuple(named_places(self.clause) or named_places(self.context) or anywhere)
+        # "Is the left side blurrier?", "only the left half", "the top third against the rest" have one to compare with.
+        ends = r"(?: (?:in|on|at|to|towards?) .*)?\W*$"
+        word = re.match(rf"\W*(?:{_VERBS}|does) (?!there\b).*? (\w+er|worse){ends}", self.clause)
+        compared = word and any(span.text == word[1] and span.section in CONTENT for span in self.spans)
+        way, _, noun = (places or ("",))[0].partition(" ")
+        rest = len(places) == 1 and (compared or _REST.search(self.clause))
+        if rest and way in _OPPOSITE and noun in ("half", "third"):
+            places += (f"{_OPPOSITE[way]} {noun.replace('third', 'two thirds')}",)
+        return places
 
     def _keep(self) -> tuple[str, str]:
         pair = [next((span.text for span in self.spans if span.section == own), own) for own in ("keep", "drop")]
@@ -628,6 +652,11 @@ _MORE_OF = {
 }  # fmt: skip
 """Topic -> the remedies that give more and less of it."""
 
+_EVERYWHERE = re.compile(
+    r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout|(equally|evenly|uniform\w*|gleich\w*|également))\b"
+)
+_TOLERANT = re.compile(r"\benough\b|\btoo (?:strong|severe|heavy|serious|thick)\b")
+_REST = re.compile(r"\bthe (?:rest|other)\b|\b(?:is|are) (?:\w+ ){0,3}(?:only|just|limited|confined) (?:\w+ )?the\b")
 _OPPOSITE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
 
 _BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposure", "blurs": "blurs"}
@@ -636,6 +665,9 @@ _BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposu
 
 _FREE = re.compile(
     r"\b(?:free (?:of|from)|frei von|(without|ohne|sans|sin|senza)) ((?:(?!but |aber |mais |pero )\w+ )*)$"
+)
+_DENIED = re.compile(
+    r"\b(?<!is )(?<!was )(?:that|dass)\b[^,;:?]{0,80}(?<!\bor )(?:\b(?:not?(?! only)|kein\w*|nicht)|n't) (?:\w+ ){0,2}$"
 )
 
 
@@ -649,7 +681,9 @@ def _term(span: Span, text: str) -> Term:
     # "Without a reference", "taken without flash": it lacks something else.
     free = said is not None and (not said[1] or (_all_known(said[2]) and not _of("reference", said[2])))
     free = free or span.text.endswith(("less", "frei", " free")) or text[span.end :].startswith((" free", " frei"))
-    return Term(name=name, absent=absent or free, word=span.text, free=free)
+    # "Can you confirm that it has no noise?"
+    absent = (absent or free) is not bool(_DENIED.search(text[: span.start]))
+    return Term(name=name, absent=absent, word=span.text, free=free)
 
 
 def _excluded(text: str) -> list[Span]:
@@ -671,7 +705,9 @@ def _excluded(text: str) -> list[Span]:
 
 def _severities(text: str) -> tuple[Severity, ...]:
     of_other = ("no", "low", "high", "light", "medium", "none", "noticeable")
-    words = (word for word in re.findall(r"[^\W\d_]+", text) if word not in of_other)
+    # "Too strong", "strong enough" are no degrees; "slightly" is one if it is "only slightly".
+    text = re.sub(r"\b(?:(?:only|just|merely) (\w+?)|(severe|extreme|strong))ly\b", r"\1\2", text)
+    words = (word for word in re.findall(r"\b(?<!\btoo )[^\W\d_]+\b(?! enough)", text) if word not in of_other)
     return tuple(dict.fromkeys(filter(None, map(severity_named, words))))
 
 

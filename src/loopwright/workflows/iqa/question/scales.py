@@ -32,7 +32,7 @@ _NO_SCALE = re.compile(
 )
 _END = (
     r"(?<![\d.]){}(?: ?[(=:]| (?:is|being|means?|for|ist|für|est|es|è)\b"
-    r"| (?=(?:the )?(?:best|worst)\b|[^\W\d]+(?:[,;:)?.]|$)))([^,;:)?\d]*)"
+    r"| (?=(?:the )?(?:best|worst)\b|[^\W\d]+(?: to\b|[,;:)?.]|$)))([^,;:)?\d]*)"
 )
 
 
