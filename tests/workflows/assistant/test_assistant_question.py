@@ -55,13 +55,14 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what is on tomorrow?", "day", (SUNDAY,)),
         ("I leave at 3 on Sunday, so nothing after that. What radio is there that day?", "day", (SUNDAY,)),
         ("my train leaves at 4 on Sunday so what about radio can I hear before", "end", (None, 960)),
-        ("Sunday from 3 until I have to leave at half five, what can I attend", "start", (900, 1050)),
+        ("Between 2 and 4 is best for me, anything on radio?", "start", (840, 960)),
         ("everything on Saturday evening at 8", "on", (1200, 1201)),
         ("I arrive on Friday evening, what is there on Saturday at 10?", "on", (600, 601)),
+        ("ik kan zondag pas vanaf 14 uur, wat is er over compost?", "start", (840, None)),
         ("what is there about AI in the morning", "start", (None, 720)), ("what about Sun?", "day", (SUNDAY,)),
         ("who has the Sun morning walk?", "day", (SUNDAY,)), ("anything on day 2", "day", (SUNDAY,)),
         ("the last day", "day", (SUNDAY,)), ("Vorträge am Sonntag", "day", (SUNDAY,)),
-        ("présentations dimanche", "day", (SUNDAY,)), ("lezingen op zondagochtend", "day", (SUNDAY,)),
+        ("lezingen op zondagochtend", "day", (SUNDAY,)), ("há palestras sobre compost no domingo?", "day", (SUNDAY,)),
         ("talks on 18 avril, maybe 3 of them", "day", (SUNDAY,)), ("talks on April 31st", "day", ("none",)),
         ("was läuft am 18.4.?", "day", (SUNDAY,)), ("talks on 2027-04-20", "day", ("none",)),
         ("what is on at 1 am?", "on", (1500, 1501)), ("talks about radio on sonday", "day", (SUNDAY,)),
@@ -121,7 +122,7 @@ def misleading() -> Search:
         ("Rust from Friday and Sunday", "day", [tuple(f"2024-05-{day:02}" for day in (3, 10, 5, 12))]),
         ("Rust between Saturday 4 May and Sunday 5 May", "day", [("2024-05-04", "2024-05-05")]),
         ("talks in English", "language", []), ("talks about Google", "person", []),
-        ("are there any Next.js talks?", "start", []),
+        ("are there any Next.js talks?", "start", []), ("we are about twelve people: Rust?", "on", []),
     ],
 )  # fmt: skip
 def test_names_that_mislead(text: str, slot: Slot, values: list[tuple[object, ...]]) -> None:
@@ -173,7 +174,7 @@ def test_a_number_before_what_is_asked_for_is_how_many_are_wanted_and_twice_is_n
     assert read("speakers with more than two sessions about soil").wanted == 0
 
 
-@pytest.mark.parametrize("text", ["talks by Amara Diallo", "when does Amara Dialo speak?", "is amara diallo on?"])
+@pytest.mark.parametrize("text", ["when does Amara Dialo speak?", "is amara diallo on?", "is Amara up more than once?"])
 def test_a_person_is_known_by_name_also_misspelt(text: str) -> None:
     assert read(text).filters.values("person") == ("Amara Diallo",)
 
@@ -189,25 +190,24 @@ def test_who_or_what_is_not_there_is_said_and_nothing_else_is_taken() -> None:
 @pytest.mark.parametrize(
     ("text", "slot", "values"),
     [
-        ("radio talks, but nothing before 1pm", "start", (None, 780)),
-        ("music on any day but Saturday", "day", (SATURDAY,)),
         ("radio talks that don't start after 4pm", "start", (961, None)),
         ("what is there about food that doesn't kick off until 2pm", "start", (None, 840)),
+        ("music on any day but Saturday", "day", (SATURDAY,)), ("food, but nothing before 1pm", "start", (None, 780)),
         ("all of Sunday except the Great Hall", "room", ("Great Hall (R.0.10)",)),
         ("tomorrow at 2pm without the Great Hall", "room", ("Great Hall (R.0.10)",)),
-        ("am Sonntag ohne Great Hall", "room", ("Great Hall (R.0.10)",)),
+        ("am Sonntag ohne Great Hall", "room", ("Great Hall (R.0.10)",)), ("pero no hoy: radio", "day", (SATURDAY,)),
         ("Vorträge über Musik, aber nicht am Samstag", "day", (SATURDAY,)),
         ("anything about water, I can't make it on Sunday", "day", (SUNDAY,)),
         ("music on Saturday, between one and two we'll be eating", "on", (780, 840)),
         ("radio on Saturday morning, after lunch I'm with my parents", "end", (780, None)),
-        ("Sunday is no good for me. Anything on radio?", "day", (SUNDAY,)),
-        ("radio; before ten is too early", "start", (None, 600)),
+        ("Sunday is no good for me. Anything on radio?", "day", (SUNDAY,)), ("before ten is early", "start", (None, 600)),
+        ("radio - skip whatever begins in the break though (noon to two), the rest is fine", "start", (720, 840)),
         ("I'm at our own stand until noon, what about food after that?", "start", (None, 720)),
-        ("I won't sit there past six, food it is", "start", (1080, None)),
         ("keynotes but not the ones on Saturday", "day", (SATURDAY,)),
+        ("I won't sit there past six, food it is", "start", (1080, None)),
         ("Saturday is out for me, and so is anything before eleven: radio?", "start", (None, 660)),
     ],
-)
+)  # fmt: skip
 def test_what_stands_behind_a_cue_is_excluded(text: str, slot: Slot, values: tuple[object, ...]) -> None:
     question = read(text)
     assert values in barred(question, slot)
@@ -217,15 +217,14 @@ def test_what_stands_behind_a_cue_is_excluded(text: str, slot: Slot, values: tup
 @pytest.mark.parametrize(
     ("text", "without"),
     [
-        ("food but no gardening", ("gardening",)),
-        ("energy talks without batteries", ("batteries",)),
-        ("something on food, anything except bread and beer", ("bread", "beer")),
-        ("food talks, leaving out gardening", ("gardening",)),
+        ("food, leave out whatever deals with gardening or bread", ("gardening", "bread")),
+        ("energy without yet another one about batteries", ("batteries",)), ("Not those. Show me food.", ()),
+        ("food talks, leaving out gardening, and not at the crack of dawn", ("gardening",)),
         ("what is there on energy that hasn't got anything to do with batteries?", ("batteries",)),
-        ("food please, gardening bores me to death", ("gardening",)),
-        ("I've had it with radio. What is there about food on Sunday?", ("radio",)),
+        ("food please, gardening bores me", ("gardening",)), ("food, anything but bread or beer", ("bread", "beer")),
+        ("I've had it with radio. Food on Sunday?", ("radio",)), ("Food; I'm not at all into bread", ("bread",)),
     ],
-)
+)  # fmt: skip
 def test_subjects_are_excluded_too(text: str, without: tuple[str, ...]) -> None:
     question = read(text)
     assert question.filters.without == without
@@ -267,10 +266,10 @@ def test_not_every_no_excludes(text: str) -> None:
         ("how many talks are there about food?", "count"), ("which day has more talks about energy?", "most"),
         ("what is the most popular topic?", "most"), ("list all keynotes", "find"), ("when is Tidewater?", "about"),
         ("the last session on Sunday", "last"), ("what is on right now?", "now"),
+        ("the Great Hall is empty. When does it go on again?", "next"), ("which one closes the Energy track?", "last"),
         ("what is next in the Great Hall?", "next"), ("how long until the opening keynote?", "until"),
         ("does the radio talk clash with the bread talk?", "clash"), ("surprise me", "recommend"),
-        ("thank you very much", "thanks"), ("where can I get lunch?", "outside"),
-        ("what is the wifi password?", "outside"), ("I work on radios, what should I see?", "find"),
+        ("thank you very much", "thanks"), ("what is the wifi password?", "outside"),
     ],
 )  # fmt: skip
 def test_what_is_to_be_done(text: str, operation: str) -> None:
@@ -301,7 +300,7 @@ def test_rooms_are_counted_and_the_most_is_listed_within_what_is_asked() -> None
     [
         ('talks about "old wheat"', "old wheat"), ("talks about MariaDB 11", "MariaDB 11"),
         ("talks about हिन्दी कविता", "हिन्दी कविता"), ("anything for children tomorrow?", "children"),
-        ("talks about Scratch", "Scratch"), ("a talk on error correction", "error correction"),
+        ("a talk on error correction", "error correction"), ("wie praat er dit jaar over bamboo?", "bamboo"),
         ("what is there about the Sun?", "Sun"),
     ],
 )  # fmt: skip
@@ -340,8 +339,8 @@ def turns(text: str, *cited: str) -> tuple[Turn, Turn]:
 
 def test_a_later_turn_replaces_what_it_corrects_and_asks_of_all_that_was_asked_for() -> None:
     before = turns("radio talks on Saturday")
-    question = read("sorry, I meant Sunday", *before)
-    assert asked(question, "day") == [(SUNDAY,)] and "radio" in question.topic
+    question, other = (read(text, *before) for text in ("oh srry, meant Sunday", "actually, zzkubor on Sunday"))
+    assert asked(question, "day") == [(SUNDAY,)] and "radio" in question.topic and "zzkubor" in other.topic
     for text in ("what is on today about radio?", "radio talks now"):  # of another day, all of it
         assert [each.slot for each in read("and tomorrow?", *turns(text)).filters.include] == ["day"]
     moved = read("no, bread", *before)
@@ -491,11 +490,12 @@ def test_a_part_of_the_day_is_asked_for_only_where_it_is_wanted(text: str, start
 
 def test_words_of_plain_speech_are_nobodys_name(monkeypatch: pytest.MonkeyPatch) -> None:
     who = "The one with the braid (she/her)"
-    for word in ("the", "one", "with", "braid", "she", "her"):
+    for word in ("the", "one", "with", "braid", "she", "her", "dalloo"):
         monkeypatch.setitem(names_of(search().catalogue).persons, word, {who})
     assert not asked(read("is there one with a demonstration on Sunday?"), "person")
     assert not asked(read("what else does she talk about?"), "person")
     assert asked(read("what does the one with the braid talk about?"), "person") == [(who,)]
+    assert asked(read("what does Dialloo say on batteries?"), "person") == [("Amara Diallo",)]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!", "\u200b", "ล่าสุด", "a" * 5000, "[[[", "but but", "0th talk: xyzzy"])

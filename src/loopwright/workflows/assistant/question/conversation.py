@@ -91,15 +91,16 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
 
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
-    """The words of a turn that can be a subject, without those that only join it to what was before."""
+    """What of a turn can be a subject, and neither joins it to what was before nor corrects that: "oh srry, Sunday"."""
     joining = words("turns", "opens corrects it person more after before what") - words("turns", "mends")
     asking = words("grammar", "speaking asking")
+    mends = bool(sentence.spans) and any(each.word in words("turns", "corrects") for each in sentence.tokens)
     found = [
         place
         for place in sentence.rest()
         if sentence.word(place) not in joining | asking | _COMPARED.keys()
         and reader.weight(sentence, place) >= SUBJECT
-        and not reader.is_stray(sentence, place)
+        and not reader.is_stray(sentence, place, mends=mends)
     ]
     ordinals = _ordinals(sentence, 0).keys() - {n for n in found if n + 1 in found and not _ends_at(sentence, n + 1)}
     return [place for place in found if place not in ordinals]  # "the second", but not of "Second Life"
@@ -229,7 +230,7 @@ def _same(sentence: Sentence) -> Literal["room", "track"] | None:
 
 def _tells(record: Record, sentence: Sentence) -> bool:
     """Whether the texts of a record have the words of a question that say something."""
-    plain = STOP_WORDS | words("things", "any thing", "en") | {"something"}
+    plain = STOP_WORDS | words("things", "any thing some", "en")
     asked = {term for n in sentence.rest() if sentence.word(n) not in plain for term in terms(sentence.word(n))}
     return bool(asked) and asked <= set(terms(" ".join(record.texts.values())))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
+from loopwright.retrieval.english import english_words
+from loopwright.retrieval.text import STOP_WORDS
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Record, Slot
 from loopwright.workflows.assistant.searching.lexicon import days, numbers, spoken, table, words
@@ -204,7 +206,12 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
             return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
     match = _CLOCK.fullmatch(word)
     counts = sentence.is_any(after, words("things", "room sessions")) or sentence.match(place - 1, ("the", "one"))
-    if match is None and (word not in numbers() or counts):
+    # "After 3 works for me" is of a time, but "about two clusters" and "about two-factor logins" are not.
+    behind = (words("time", "before after at between to") | {"than", "las"}) - {"about"}
+    timed = sentence.is_any(place - 1, behind) or sentence.says(after, "oclock")
+    joined = sentence.free(after, after + 1) and sentence.tokens[after].gap == "-" and sentence.word(after).isalpha()
+    joined = joined and sentence.word(after) != "ish" and sentence.word(after) not in words("time", "noon midnight")
+    if (match is None and (word not in numbers() or counts)) or joined or (counts_at(sentence, place) and not timed):
         return None
     hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
     if sentence.word(after) in ("am", "pm"):
@@ -226,6 +233,16 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     at = (0 if half == "am" and hour == 12 else hour) * 60 + minute
     at += MIDNIGHT * (at < NIGHT_ENDS * 60)
     return at, at, after
+
+
+def counts_at(sentence: Sentence, place: int) -> bool:
+    """Whether a number counts what stands behind it: "about twelve people", "3 teams"."""
+    said, noun = sentence.word(place), sentence.word(place + 1)
+    number = sentence.free(place + 1, place + 2) and (said.isdecimal() or said in numbers())
+    plural = len(noun) > 3 and noun.endswith("s") and {noun, noun[:-1]} <= english_words().keys()
+    versioned = place > 0 and sentence.tokens[place - 1].raw[0].isupper() and sentence.word(place - 1) not in STOP_WORDS
+    several = (plural and not versioned) or sentence.says(place + 1, "people")  # but "PostgreSQL 18 features"
+    return number and several and sentence.tokens[place + 1].gap == " "
 
 
 def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
@@ -370,12 +387,13 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     if here is None or word in words("time", "at", sentence.language):
         following = sentence.word(place + 1)
         clear = first and (word == "at" or first[0] != first[1] or following[:1].isdigit() or following in numbers())
-        return _at(sentence, place, first) if first and clear and word in words("time", "at") else place
+        during = word in words("time", "during") and first and first[0] != first[1]  # lunch, and not "deux heures"
+        return _at(sentence, place, first) if first and clear and (during or word in words("time", "at")) else place
     joined = sentence.is_any(here[2], words("time", "to"))
     dashed = here[2] < len(sentence) and sentence.tokens[here[2]].gap.strip() in ("-", "–")
     second = clock_at(sentence, here[2] + joined) if joined or dashed else None
     behind_day = place > 0 and sentence.tokens[place - 1].taken == "day"
-    spelled = sentence.says(place, "halves") or (behind_day and word in ("noon", "midday"))
+    spelled = sentence.says(place, "halves") or ((behind_day or second) and word in ("noon", "midday"))
     exact = spelled or sentence.word(place + 1) in ("am", "pm") or ":" in word or re.fullmatch(r"\d{1,2}h\d\d", word)
     if second and (exact or second[2] > here[2] + 2 or ":" in sentence.word(here[2] + 1)):
         return _window(sentence, place, second[2], here[0], second[0])

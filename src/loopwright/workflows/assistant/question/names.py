@@ -72,9 +72,14 @@ class Names:
             long = sum(len(word) > _PARTICLE for word in named) > _LONGEST_NAME  # a team is called by its subject
             for word in () if long else named:
                 self.persons[word].add(person)
-        spoken = (fold(text) for record in sessions for text in (record.title, *record.texts.values()))
-        self.said = Counter(word for text in spoken for word in set(WORD.findall(text)))
-        """Word -> in how many sessions it is written."""
+        whole = {person: {*WORD.findall(fold(person))} for person in people}
+        self.said, self.otherwise = Counter[str](), Counter[str]()
+        """Word -> in how many sessions it is written; and in how many of them it is nobody's name who speaks there."""
+        for record in sessions:
+            written = {*WORD.findall(fold(" ".join((record.title, *record.texts.values()))))}
+            told = written.union(*(whole[person] for person in record.values("speaker")))
+            self.said.update(written)
+            self.otherwise.update(n for n in written if not any(whole[p] <= told for p in self.persons.get(n, ())))
         titled = Counter(term for record in catalogue.of_table(Table.EXHIBITORS) for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
         self._titled = [frozenset(terms(record.title)) for record in sessions]
@@ -330,7 +335,7 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
         if last > place and _SIGNS.search(sentence.tokens[last].gap):
             break
         word = sentence.word(last).removesuffix("'s")
-        people = names.persons.get(word) or _misspelt(word, votes)
+        people = names.persons.get(word) or misspelt(word, votes)
         if last > place and votes and not people & votes.keys() and word not in words("grammar", "particles"):
             break
         if not people and not (votes and word in words("grammar", "particles")):
@@ -357,7 +362,7 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
             sentence.ask(place, last, "person", full)
             return last
     persons = sorted(person for person, count in votes.items() if count == most)
-    while sentence.free(place - 1, place) and _misspelt(sentence.word(place - 1), persons):
+    while sentence.free(place - 1, place) and misspelt(sentence.word(place - 1), persons):
         place -= 1
     sentence.ask(place, last, "person", *persons, said=f"with {persons[0]}" if len(persons) == 1 else "")
     return last
@@ -370,7 +375,7 @@ def _hyphened(sentence: Sentence, last: int) -> int:
     return last
 
 
-def _misspelt(word: str, persons: Iterable[str]) -> set[str]:
+def misspelt(word: str, persons: Iterable[str]) -> set[str]:
     """Who of those already meant has a name that differs from a word by a slip."""
     if len(word) < 5:
         return set()
@@ -396,15 +401,15 @@ def _is_asker(sentence: Sentence, place: int) -> bool:
 
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:
-    """Whether one name alone means a person: it is rarely written otherwise, or somebody is said to speak."""
+    """Whether one name alone means a person, rarely written otherwise or said to speak: no "dawn" of plain speech."""
     word, named = sentence.word(place).removesuffix("'s"), sentence.named(place)
     beside = any(sentence.is_any(near, SPEAKING - {"is", "does", "when"}) for near in (place - 1, place + 1))
-    if not named and (len(word) < _SHORTEST_NAME or (share(word) >= _USUAL and not beside)):
+    spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
+    if not named and (len(word) < _SHORTEST_NAME or (share(word) >= _USUAL / (1 if spoken else 10) and not beside)):
         return False
     if _joined_to(sentence, place, "person"):
         return True
-    have, written = len(names.persons[word]), names.said[word]
-    spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 2, place - 1, place + 1, place + 2))
+    have, written = len(names.persons[word]), names.otherwise[word]
     sure = have / max(have, written) + 0.25 * spoken + 0.1 * named >= 0.55
     return sure and written <= 8 + 8 * spoken
 

@@ -62,7 +62,8 @@ def refused(sentence: Sentence, first: int, last: int) -> list[int]:
     """The words of a clause that it says are not wanted, as "one more word about X and I leave"; empty if none are."""
     model = model_of("wishes")
     said = [each for each in _features(_masked(sentence, first, last, model)) if each in model.rows]
-    if not said or float(model.odds[[model.rows[each] for each in said], 0].sum()) < _REFUSED:
+    asks = sentence.says(first, "wonders") and sentence.asks_at(first)
+    if not said or asks or float(model.odds[[model.rows[each] for each in said], 0].sum()) < _REFUSED:
         return []
     return [place for place in range(first, last) if not model.knows(sentence.word(place))]
 

@@ -36,16 +36,23 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
         if length and sentence.tokens[place].taken not in _READ:
             weak = sentence.word(place) in words("negation", "weak outer")
             at_once = not is_verbal(sentence, place, length)
-            start = place + length
+            start = object_at(sentence, place + length)
+            ends = next(last for first, last in sentence.clauses() if first <= place < last)
             if not at_once:  # "I don't give a damn about X"
-                near = range(start, min(len(sentence), start + _MOST_BETWEEN))
+                near = range(start, min(ends, start + _MOST_BETWEEN))
                 start = next((other + 1 for other in near if sentence.word(other) == "about"), start)
+            at_once &= start == place + length
             found, subjects, end = _behind(sentence, start, weight, weak=weak, at_once=at_once)
             spans += found
-            topics += subjects
             if found or subjects:
-                sentence.take(place, max(end, place + length), "negation")
-                place = max(end, place + length)
+                # What follows says when, even if it was read as no time: "not at the crack of dawn"; not "not at all".
+                behind = place + length
+                when = sentence.is_any(behind, (words("time", "before after during", "en") - OPENING) | {"at"})
+                when &= sentence.is_any(behind + 1, words("grammar", "determiners") - {"all"})
+                topics += [] if when else subjects
+                end = max(ends if when and subjects else end, place + length)
+                sentence.take(place, end, "negation")
+                place = end
                 continue
         place += 1
     return spans, topics
@@ -90,22 +97,39 @@ def cue_at(sentence: Sentence, place: int) -> int:
     """How many words a cue has that stands at a place; 0 for none."""
     if sentence.says(place - 1, "if"):  # "or if not, about X"
         return 0
-    for phrase in cues():
+    for phrase in cues(sentence.language):
         if sentence.match(place, phrase):
             after = place + len(phrase)
-            idle = len(phrase) == 1 and sentence.is_any(after, words("negation", "idle"))
+            more = sentence.says(after, "determiners") and sentence.is_any(after + 1, ("another", "more"))
+            idle = len(phrase) == 1 and sentence.is_any(after, words("negation", "idle")) and not more
             # "No, I am in the other building" and "no I meant Sunday" deny what was said before.
-            told = after < len(sentence) and ("," in sentence.tokens[after].gap or sentence.word(after) == "i")
-            refuses = place == 0 and told
+            told = any("," in each.gap or each.word == "i" for each in sentence.tokens[after : after + 1])
+            idle |= phrase == ("nothing",) and sentence.is_any(after, ("going", "happening"))
             # "We have no money for a studio" says what there is not.
             idle |= phrase == ("no",) and (sentence.word(place - 1).endswith("'ve") or sentence.says(place - 1, "have"))
-            return 0 if idle or refuses or _of_oneself(sentence, place, after) else len(phrase)
+            # "No domingo" is on Sunday in Portuguese, where Spanish has an article.
+            idle |= phrase == ("no",) and sentence.language != "en" and sentence.is_any(after, ("sabado", "domingo"))
+            return 0 if idle or (told and place == 0) or _of_oneself(sentence, place, after) else len(phrase)
     if sentence.word(place).endswith("n't"):  # "that hasn't got anything to do with it"
         anything = (other for other in range(place + 1, place + 4) if sentence.word(other) in ("any", "anything"))
         if (other := next(anything, 0)) and not any(map(sentence.begins, range(place + 1, other + 1))):
             return other + 1 - place
     everything = words("things", "any") & {sentence.word(other) for other in range(place - 3, place)}
     return int(bool(sentence.word(place) in words("negation", "but") and everything))
+
+
+def object_at(sentence: Sentence, place: int) -> int:
+    """Where it is said what is not wanted: behind articles, pronouns and their verb, as in "whatever deals with X"."""
+    heads = words("things", "sessions thing some any") | words("turns", "them", "en")
+    passed, at = heads | words("grammar", "determiners relative whoever"), place
+    signs = [place < n and (sentence.begins(n) or each.gap.strip() != "") for n, each in enumerate(sentence.tokens)]
+    while sentence.free(at, at + 1) and sentence.is_any(at, passed) and not signs[at]:
+        at += 1
+    if at < len(sentence) and signs[at]:  # "not those. Show me X": nothing more is said of them
+        return place
+    relates = at > place + 1 and sentence.says(at - 1, "relative") and sentence.is_any(at - 2, heads)
+    relates |= at > place and sentence.says(at - 1, "whoever")
+    return at + (relates and sentence.free(at, at + 1) and not sentence.named(at) and sentence.word(at) not in OPENING)
 
 
 def _of_oneself(sentence: Sentence, place: int, after: int) -> bool:

@@ -11,7 +11,7 @@ from math import inf
 
 from loopwright.workflows.assistant.question.moments import PARTS, clock_said
 from loopwright.workflows.assistant.question.nearest import MARKS, model_of
-from loopwright.workflows.assistant.question.negation import JOINING, OPENING, TIMES, cue_at, is_verbal
+from loopwright.workflows.assistant.question.negation import JOINING, OPENING, TIMES, cue_at, is_verbal, object_at
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition
 from loopwright.workflows.assistant.searching.lexicon import words
@@ -60,9 +60,10 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
             subjects = {place for place in sentence.rest() if weight(place) >= _SUBJECT}
             # What people tell of their coming and going with, as "train", is no subject beside it.
             own = {each for each in subjects if first <= each < last and not model.knows(sentence.word(each))}
-            _change(sentence, spans, before, keep_day=bool(own) or len(days) == 1, busy="NOT" not in said)
+            _change(sentence, spans, before, first, keep_day=bool(own) or len(days) == 1, busy="NOT" not in said)
             # What somebody tells of their day is no subject where another clause has one.
-            kept = own if subjects == own or direct else set[int]()
+            timed = any(_timed(sentence, object_at(sentence, place + 1)) for place in denying)
+            kept = own if (subjects == own or direct) and not timed else set[int]()
             told = {*range(first, last)} - kept | denying
         for place in told:
             sentence.take(place, place + 1, "told")
@@ -99,11 +100,17 @@ def _denies_time(sentence: Sentence, place: int, time: int, weight: Callable[[in
         return False  # "no workshops on Sunday"
     if helps or is_verbal(sentence, place, length):
         return time - place <= _FAR
-    behind = place + length
-    return not any(
+    behind = object_at(sentence, place + length)
+    return _timed(sentence, behind) or not any(
         weight(other) > (_SUBJECT if other > behind else _AT_ONCE) and not sentence.tokens[other].taken
         for other in range(behind, time)
     )
+
+
+def _timed(sentence: Sentence, behind: int) -> bool:
+    """Whether a clause says by its verb when something is on: "whatever starts after six"."""
+    relates = sentence.says(behind - 2, "whoever relative")
+    return relates and sentence.is_any(behind - 1, words("grammar", "starts") | words("time", "ends"))
 
 
 def _denies_else(sentence: Sentence, first: int, last: int, weight: Callable[[int], float]) -> bool:
@@ -152,7 +159,7 @@ def _mark(asked: Condition) -> str:
     return "BEFORE" if asked.least is None else "AFTER" if asked.most is None else "BETWEEN"
 
 
-def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: bool, busy: bool) -> None:
+def _change(sentence: Sentence, spans: Sequence[Span], said: str, first: int, *, keep_day: bool, busy: bool) -> None:
     """Make of the times of a part what it says of them."""
     days = [span for span in spans if span.condition.slot == "day"]
     timed = [span for span in spans if span.condition.slot != "day"]
@@ -167,7 +174,8 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, *, keep_day: b
             update = {"values": on if timed else span.condition.values, "said": " ".join(filter(None, told))}
             # While somebody is busy, nothing that goes on then.
             late = busy and (_mark(span.condition), span.condition.slot) == ("AFTER", "start")
-            slot = "on" if _mark(span.condition) == "BETWEEN" else "end" if late else span.condition.slot
+            begins = any(sentence.says(place, "starts") for place in range(first, span.first))
+            slot = "end" if late else span.condition.slot if begins or _mark(span.condition) != "BETWEEN" else "on"
             denied = span.condition.model_copy(update={**update, "slot": slot})
             changed.append(Span(span.first, span.last, denied, barred=True))
         changed += asked

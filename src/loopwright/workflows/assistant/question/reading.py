@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,13 +22,18 @@ from loopwright.workflows.assistant.question.negation import asked_until, denied
 from loopwright.workflows.assistant.question.presence import read_presence
 from loopwright.workflows.assistant.question.tokens import Sentence, Span, Token
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Slot, Table
-from loopwright.workflows.assistant.searching.index import TableIndex, keys_of
+from loopwright.workflows.assistant.searching.index import SHORTHAND, TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, spoken, table, words
 from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import holds
 
 _RARE = 1e-5
 """A word with a smaller share of English names a subject, however many sessions have it."""
+_CHILDREN = re.compile(
+    r"(?i)\b(?:\d|1[0-7]|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven)teen)"
+    r"[ -]year[ -]old(?:s\b|(?=\s*(?:$|[,.;:!?)]|(?:and|or|but|so|if|who|that|can|is|to|in|on|at|with)\b)))"
+)
+"""Who is called by an age below 18: "for my 8 year old", "twelve-year-olds"; but no 8 year old project."""
 _PARTED = 3
 """The fewest letters of a part of a word that was written as two."""
 MAX_QUESTION = 1_000
@@ -82,6 +88,8 @@ class Reader:
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
             named = Condition(slot="record", values=tuple(each.id for each in records))
             sentence.spans.append(Span(place, place + 1, named))
+        elif _CHILDREN.search(text):
+            return self.sentence(_CHILDREN.sub("children", text))
         self._meals(sentence)
         moments.read_days(sentence, names.days, self.now)
         windows = moments.read_windows(sentence, names.days)
@@ -167,6 +175,7 @@ class Reader:
             operation = "find"
         spans, excluded = denied(sentence, lambda place: self._deniable(sentence, place))
         excluded = self._in_other_words(sentence, excluded)
+        self._namesakes(sentence, spans, excluded)
         tables = self.tables(sentence)
         if tables == (Table.EXHIBITORS,) and operation in _MOMENTS:  # stands are there all day
             operation = "find"
@@ -277,7 +286,7 @@ class Reader:
     def weight(self, sentence: Sentence, place: int) -> float:
         """How much a word says of a subject."""
         word = sentence.word(place)
-        if _is_thing(word) or _is_filler(word):
+        if _is_thing(word) or _is_filler(word) or moments.counts_at(sentence, place):
             return 0.0
         index = self.index
         raw = sentence.tokens[place].raw
@@ -285,7 +294,8 @@ class Reader:
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if found and self.names.own.issuperset(found):
             return 0.0
-        foreign = sentence.language != "en" and word in spoken(sentence.language)
+        short = len(raw) > 1 and raw.isupper() and not sentence.text.isupper()  # "CI", which is Italian too
+        foreign = sentence.language != "en" and word in spoken(sentence.language) and not short
         # What puts in order stands in no example of an operation in another language.
         if foreign and word not in words("things", "first last"):
             return 0.0
@@ -311,6 +321,23 @@ class Reader:
         weight = self.weight(sentence, place)
         return weight if _only_asks(word) else max(weight, SUBJECT * self._is_named(word))
 
+    def _namesakes(self, sentence: Sentence, denied: Sequence[Span], without: Sequence[str]) -> None:
+        """Of persons with one name, or one that differs by a slip, those who speak about the subject are meant."""
+        index, wanted = self.search.index(), self._subjects(sentence, without)
+        held = (n for each in wanted for key in keys_of(sentence.word(each)) for n in index.held(key)[0])
+        speakers = {person for place in held for person in index.records[place].values("speaker")}
+        asked = [each for each in sentence.spans if each not in denied]
+        for span in [each for each in asked if (each.condition.slot, each.last - each.first) == ("person", 1)]:
+            said = sentence.raw(span.first, span.last)
+            meant = speakers.intersection(span.condition.values)
+            family = any(fold(each).endswith(f" {fold(said)}") for each in span.condition.values)  # no "Andrea"
+            slips = not meant and (family or fold(said) not in self.names.persons)
+            meant |= naming.misspelt(fold(said), speakers if slips else ())
+            if len(meant) == 1 and meant != {*span.condition.values}:
+                sentence.spans.remove(span)
+                sentence.ask(span.first, span.last, "person", *meant, said=f"with {min(meant)}")
+                sentence.notes += [f"I took “{said}” to be {min(meant)}"] if slips else []
+
     def _in_other_words(self, sentence: Sentence, excluded: list[str]) -> list[str]:
         """What is excluded, in English; the rest of its clause asks for nothing, as "no quiero"."""
         if sentence.language == "en":
@@ -327,7 +354,8 @@ class Reader:
         Subjects that are not wanted are not wished for where they are named again.
         """
         unwanted = {term for topic in without for term in terms(topic)}
-        rest = [place for place in sentence.rest() if not unwanted.intersection(terms(sentence.word(place)))]
+        counted = {n for n in sentence.rest() if moments.counts_at(sentence, n)}
+        rest = [n for n in sentence.rest() if n not in counted and not unwanted.intersection(terms(sentence.word(n)))]
         weights = {place: self.weight(sentence, place) for place in rest}
         # What is told before or after a question that names its subject says why it is asked.
         asked = [place for place in rest if sentence.asks_at(place)]
@@ -361,9 +389,9 @@ class Reader:
         kept = [sentence.tokens[place].raw for place in kept]
         if sentence.language != "en":
             # Of another language only what the programme has too, and what is known in English.
-            known = [place for place in heavy if self.search.vocabulary.knows(sentence.word(place))]
-            named = [sentence.tokens[place].raw for place in known if sentence.tokens[place].raw[0].isupper()]
-            kept = named if english or named else kept
+            told = [sentence.tokens[n].raw for n in rest if known.get(n, 0.0) > max(known.values(), default=0.0) / 2]
+            named = [word for word in told if word[0].isupper()]
+            kept = named if english else told or kept
         return " ".join([*kept, *english]).strip()
 
     def _belongs(self, sentence: Sentence, place: int, subjects: Collection[int]) -> bool:
@@ -371,11 +399,12 @@ class Reader:
         beside = place - 1 in subjects and sentence.tokens[place].gap == " "
         return beside and self.weight(sentence, place) > SUBJECT / 2
 
-    def is_stray(self, sentence: Sentence, place: int) -> bool:
-        """Whether nobody here uses a word, and it is no subject: other words say what is wanted, and none marks it."""
+    def is_stray(self, sentence: Sentence, place: int, *, mends: bool = False) -> bool:
+        """Whether nobody here uses a word, and other words say what is wanted; of a turn that mends, a short word."""
         word = sentence.word(place)
-        beside = sentence.asks("on", "minutes", "room", "track", "type", "language", "person", "record")
-        known = any(map(self.index.lexicon.knows, keys_of(word))) or self.search.vocabulary.others(word)
+        short = mends and len(word) <= SHORTHAND
+        beside = short or sentence.asks("on", "minutes", "room", "track", "type", "language", "person", "record")
+        known = any(map(self.index.lexicon.knows, keys_of(word))) or (not short and self.search.vocabulary.others(word))
         return beside and not known and not sentence.tokens[place].raw[0].isupper() and not _marked(sentence, place)
 
     def _known(self, sentence: Sentence) -> list[int]:
@@ -444,9 +473,11 @@ class Reader:
                 or word in self.search.vocabulary.spread
                 or word in self.names.persons
                 or word in _rule_words()
+                or (word.endswith("lang") and word[:-4] in self.names.single)  # "golang"
             ):
                 continue
             own = _rule_words() & (spoken(sentence.language) | spoken("en"))
+            own |= words("turns", "corrects", "en") if sentence.language == "en" else set()
             rules = [each for each in (*own, *self.names.types) if len(each) > 4]
             token.word = _nearest(word, rules) or self._named(sentence, place) or word
 
@@ -490,10 +521,11 @@ class Reader:
         return tuple(each for each in found if each.slot not in asked)
 
     def _moment(self, sentence: Sentence, operation: Operation) -> Operation:
-        """What is asked of the present moment, whatever else is to be done: "talks about X now", "the next three"."""
+        """The operation, or that of the present moment, as in "X now", "the next three"; but not in "now we ..."."""
         if operation == "find":
             for place in sentence.rest():
-                if sentence.is_any(place, words("time", "now")):
+                tells = sentence.begins(place) and sentence.is_any(place + 1, words("time", "person", "en"))
+                if sentence.is_any(place, words("time", "now")) and not tells:
                     return "now"
                 things = (sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, place + 4))
                 if sentence.word(place) == "next" and any(things) and sentence.tokens[place + 1].gap == " ":
@@ -526,8 +558,7 @@ class Reader:
     def _listed(self, sentence: Sentence) -> str:
         """What is to be listed, as "which rooms", if not records."""
         asking = words("things", "any", "en") | {"which", "what", "list", "the"}
-        places = (place for place in range(len(sentence)) if sentence.is_any(place - 1, asking))
-        said = (sentence.word(place) for place in places)
+        said = (each.word for place, each in enumerate(sentence.tokens) if sentence.is_any(place - 1, asking))
         listed = (_COUNTED.get(word.removesuffix("s"), "") for word in said if word.endswith("s"))
         return next((each for each in listed if each not in ("", *Table)), "")
 
@@ -584,13 +615,15 @@ def _either(one: Condition, other: Condition) -> Condition:
 def _without_reasons(sentence: Sentence) -> None:
     """What only says why, asks for nothing: "on Saturday, because I leave on Sunday"."""
     for place in range(1, len(sentence)):
-        if sentence.is_any(place, words("negation", "reason", sentence.language)):
+        apart = bool(sentence.tokens[place].gap.strip()) or sentence.is_any(place + 1, words("time", "person"))
+        # "On Saturday as well as on Sunday" and "was ist denn am Sonntag" give no reason.
+        idle = sentence.match(place, ("as", "well")) or (sentence.says(place, "doubtful") and not apart)
+        if not idle and sentence.is_any(place, words("negation", "reason", sentence.language)):
             end = next((other for other in range(place + 1, len(sentence)) if sentence.begins(other)), len(sentence))
             if any(span.last <= place for span in sentence.spans):
                 sentence.spans = [span for span in sentence.spans if not place < span.first < end]
             if sentence.says(place, "because"):
                 sentence.take(place, end, "reason")
-            return
 
 
 def _marked(sentence: Sentence, place: int) -> bool:
@@ -630,6 +663,6 @@ def _rule_words() -> frozenset[str]:
 def _nearest(word: str, known: Collection[str], long: int = 6) -> str:
     """The word that a misspelt one was meant to be, which begins with the same letter, a long one with two slips."""
     # Of words that are as near, the same in every process, whatever the order of a set.
-    known = sorted(each for each in known if each[0] == word[0])
+    known = sorted(each for each in known if each[0] == word[:1])
     near = process.extractOne(word, known, scorer=OSA.distance, score_cutoff=1 + (len(word) > long))
     return near[0] if near else ""

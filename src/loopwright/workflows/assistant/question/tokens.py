@@ -110,7 +110,12 @@ class Sentence:
 
     def clauses(self) -> list[tuple[int, int]]:
         """The parts that can be understood apart: the first word of each, and the one after its last."""
-        apart = (self.says(n, "contrary") or _PART.search(token.gap) for n, token in enumerate(self.tokens))
+        # A time alone in brackets says more of what stands before it; "at noon though, ..." goes on until the sign.
+        gaps, timed = [*(each.gap for each in self.tokens), ")"], ("day", "start", "end", "on")
+        alone = {each.first for each in self.spans if each.condition.slot in timed and ")" in gaps[each.last]}
+        ends = [bool(_PART.search(gap)) and not ("(" in gap and n in alone) for n, gap in enumerate(gaps[:-1])]
+        opens = (self.says(n, "contrary") and not _PART.search(gaps[n + 1]) for n in range(len(self)))
+        apart = (opening or end for opening, end in zip(opens, ends, strict=True))
         starts = [place for place, parts in enumerate(apart) if parts or self.begins(place) or self.concludes(place)]
         return list(pairwise([*starts, len(self)]))
 

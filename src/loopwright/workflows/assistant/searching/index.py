@@ -36,7 +36,7 @@ COMMON = 8e-4
 """A word with a larger share of English names no subject."""
 _WORD = re.compile(rf"{LETTER}+(?:['’]{LETTER}+)?")
 _PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
-_SHORTHAND = 4
+SHORTHAND = 4
 """So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""
 _TITLES = frozenset({"title", "name", "track", "speakers", "tags"})
 
@@ -127,7 +127,9 @@ class TableIndex:
             )
             for key in keys_of(word):
                 if key not in found and fold(word) not in STOP_WORDS:
-                    also = tuple(dict.fromkeys(term for other in synonyms(fold(word)) for term in terms(other)))
+                    # A programming language is written with "lang" behind it too: "golang" of the track Go.
+                    others = [*synonyms(fold(word)), *({fold(word).removesuffix("lang")} & self._tracks)]
+                    also = tuple(dict.fromkeys(term for other in others for term in terms(other)))
                     weight = max([self.weight(key, named=named), *(_OTHER * self.weight(each) for each in also)])
                     known = any(map(self.lexicon.knows, (key, *also)))
                     found[key] = Term(key, word, weight, known, also)
@@ -136,7 +138,7 @@ class TableIndex:
         about = any(each.known and each.weight >= _ALONE for each in found.values())
         for key, each in found.items():
             if not each.known and not each.word[0].isupper():
-                short = about and len(each.word) <= _SHORTHAND
+                short = about and len(each.word) <= SHORTHAND
                 found[key] = replace(each, weight=_APART * _PLAIN if short else each.weight * share_of)
         read = [*found.values()]
         if max((each.weight for each in read), default=1.0) >= _PLAIN:

@@ -41,9 +41,10 @@ def numbers() -> dict[str, int]:
 
 
 @cache
-def cues() -> tuple[tuple[str, ...], ...]:
-    """What excludes the thing behind it, as words, the longest first."""
-    lists = [entry for language in LANGUAGES for entry in table("negation").get(language, {}).get("cues", [])]
+def cues(language: str = "en") -> tuple[tuple[str, ...], ...]:
+    """What excludes the thing behind it, as words, the longest first; English takes any, Dutch no French "pas"."""
+    read = LANGUAGES if language == "en" else (language, "en")
+    lists = [entry for each in read for entry in table("negation").get(each, {}).get("cues", [])]
     phrases = {tuple(fold(phrase).split()) for entry in lists for phrase in entry.split(",")}
     return tuple(sorted(phrases | {(word,) for word in words("negation", "weak")}, key=lambda each: (-len(each), each)))
 

@@ -170,7 +170,7 @@ class Search:
         index = made.tables[query.table]
         passing = np.array([index.place[each.id] for each in made.catalogue.filtered(query.table, query.filters)], int)
         for topic in query.filters.without:
-            passing = passing[~self._related(made, query.table, topic)[passing]]
+            passing = passing[~self._related(made, query.table, topic, frozenset(terms(query.query_text)))[passing]]
         words = index.read(query.query_text)
         scores = self._scores(made, query, words) if words else np.ones(len(index.records), np.float32)
         return _outcome(index, query, words, scores, passing)
@@ -203,8 +203,8 @@ class Search:
                 scores[order] = np.sort(scores)
         return np.asarray(scores, np.float32)
 
-    def _about(self, made: _Prepared, table: Table, topic: str, *, also_short: bool = True) -> np.ndarray:
-        """Which records mention a topic, or stand in the part of the programme that is about it."""
+    def _about(self, made: _Prepared, table: Table, topic: str, asked: frozenset[str] | None) -> np.ndarray:
+        """Which records mention a topic, or another name of it that is not asked for, or stand in a part about it."""
         index = made.tables[table]
         wanted = terms(topic)
         found = np.ones(len(index.records), bool)
@@ -218,8 +218,9 @@ class Search:
         for begun in (term for term in index.total if len(wanted) == 1 and _is_of(term, wanted[0])):
             found[index.held(begun)[0]] = True
         others = [each.text for each in made.vocabulary.others(topic) if each.kind == "short form"]
-        for other in (*others, *same_as(fold(topic))) if also_short else ():
-            found |= self._about(made, table, other, also_short=False)
+        for other in (*others, *same_as(fold(topic))):
+            if asked is not None and asked.isdisjoint(terms(other)):
+                found |= self._about(made, table, other, None)
         # All of the part of the programme that is about it, whatever words a record uses.
         found |= np.array([set(wanted) <= set(terms(" ".join(each.values("track")))) for each in index.records], bool)
         return found
