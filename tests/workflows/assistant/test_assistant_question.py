@@ -106,7 +106,7 @@ def misleading() -> Search:
     store = open_store("memory")
     store.put([info_contribution(INFO)])
     for day, kind in zip((3, 4, 5, 10, 11, 12), ["-", "other", "talk"] * 2, strict=True):
-        talk = session(str(day), "Rust", day=day, room="Room A", speakers=("Jo Doe (Google)", "Al Roe (Google)"))
+        talk = session(str(day), "Rust H.264", day=day, room="Room A", speakers=("Jo Doe (Google)", "Al Røe (Google)"))
         fields = {**talk.fields, "type": (kind,), "language": (), "room": ("Room A",)[: day != 3]}
         store.put([contribution_of(talk.model_copy(update={"fields": fields}))])
     return Search(store)
@@ -121,7 +121,8 @@ def misleading() -> Search:
         ("from Monday to Wednesday", "day", [("none",)]),
         ("Rust from Friday and Sunday", "day", [tuple(f"2024-05-{day:02}" for day in (3, 10, 5, 12))]),
         ("Rust between Saturday 4 May and Sunday 5 May", "day", [("2024-05-04", "2024-05-05")]),
-        ("talks in English", "language", []), ("talks about Google", "person", []),
+        ("talks in English", "language", []), ("talks about Google", "person", []), ("H.264 in Rust", "room", []),
+        ("talks by Al Roe", "person", [("Al Røe (Google)",)]),
         ("are there any Next.js talks?", "start", []), ("we are about twelve people: Rust?", "on", []),
     ],
 )  # fmt: skip

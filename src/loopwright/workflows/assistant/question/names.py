@@ -34,6 +34,7 @@ _LONGEST_ROOM = 5
 _ANY_KIND = ("talk", "session", "devroom", "event")
 _LONGEST_NAME, _SHORTEST_NAME, _PARTICLE = 4, 4, 3
 _LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
+_PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 
 
 class Names:
@@ -70,7 +71,7 @@ class Names:
             # What several have in brackets is no name: "Ada (Google)".
             named = WORD.findall(fold(_BRACKETED.sub(lambda told: told[0] if beside[told[0]] < 2 else "", person)))
             long = sum(len(word) > _PARTICLE for word in named) > _LONGEST_NAME  # a team is called by its subject
-            for word in () if long else named:
+            for word in () if long else (*named, *(word.translate(_PLAIN) for word in named)):
                 self.persons[word].add(person)
         whole = {person: {*WORD.findall(fold(person))} for person in people}
         self.said, self.otherwise = Counter[str](), Counter[str]()
@@ -128,6 +129,10 @@ class Names:
         titled = zip(self._titled, self._sessions, strict=True)
         own = {*self.types[kind]}
         return any(both <= title and own.isdisjoint(record.values("type")) for title, record in titled)
+
+    def tells(self, word: str) -> bool:
+        """Whether a folded word, of letters or not, stands in a session."""
+        return any(word in fold(" ".join((each.title, *each.texts.values()))) for each in self._sessions)
 
     def titled(self, text: str) -> int:
         """How many sessions have all words of a text in their titles; 0 for a text without words."""
@@ -230,6 +235,8 @@ def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozens
         sentence.ask(first, last, "room", *names.buildings[word], said=f"the {raw.upper()} building")
     elif re.fullmatch(r"[a-z]{1,3}\d?\.[\d.]+\w*", word):
         rooms = [room for each in names.buildings.values() for room in each if fold(room).startswith(word)]
+        if not rooms and names.tells(word):  # "H.264"
+            return
         if not rooms:
             sentence.notes.append(f"There is no room {raw}")
         sentence.ask(place, place + 1, "room", *(dict.fromkeys(rooms) or (raw,)))
