@@ -164,10 +164,10 @@ def _own_class(of: ClassValue) -> str:
     kinds = {_own_middleware(each.node) if each.node else UNREAD for each in of.order()}
     for base in (base for each in of.order() for base in each.bases if not isinstance(base, ClassValue)):
         known = isinstance(base, Symbol) and base.startswith((*_PACKAGES, "typing.", "abc."))
-        name = base.rpartition(".")[2] if known else UNREAD
-        plain = name == "AgentMiddleware" or name in PLAIN or (name in _QUIET and not name.endswith("LimitMiddleware"))
-        brings = name in _WITH_TOOLS and name != "LoopMiddleware"
-        kinds.add("PIIMiddleware" if plain else "TodoListMiddleware" if brings else UNREAD)
+        limits = known and base.endswith(("LimitMiddleware", "LoopMiddleware"))  # how far, nobody read
+        name = UNREAD if limits or not known else base.rpartition(".")[2]
+        plain = name == "AgentMiddleware" or name in PLAIN or name in _QUIET
+        kinds.add("PIIMiddleware" if plain else "TodoListMiddleware" if name in _WITH_TOOLS else UNREAD)
     return next(kind for kind in (UNREAD, "TodoListMiddleware", "PIIMiddleware") if kind in kinds)
 
 

@@ -142,7 +142,7 @@ class Calls(ABC):
             case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
                 return self._inline(method, given)
             case Grip() | OneOf() if not isinstance(owner, Grip):
-                self._past_methods(function, node, frame)
+                self._past_methods([function, owner], node, frame)
                 return UNKNOWN if isinstance(function, Grip) else self._unknown(node, given)
             case _:
                 return self._builtin(getattr(node.func, "id", ""), node, given, frame)

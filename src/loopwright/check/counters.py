@@ -276,18 +276,19 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
 
 def _last_ways(cycle: Sequence[str], graph: FoundGraph) -> dict[ast.AST, int]:
     """Router -> the last line of it on which it may go on in a cycle; helper that is asked behind that alone -> 0."""
-    found, words = dict[ast.AST, int](), {*graph.nodes, END}
-    late, timely = set[ast.AST](), list[FunctionValue]()
-    routes = [(route, target) for at, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
-              for route in graph.routes if route.source == at and target in words and not route.declared]  # fmt: skip
-    for function, target in ((each, target) for route, target in routes for each in route.functions):
-        ways = [(value, _leaves(value, function)) for value in returned_values(function.node)]
-        last = max((value.end_lineno or 0 for value, to in ways if target in to or not to <= words), default=0)
+    found, words, late = dict[ast.AST, int](), {*graph.nodes, END}, set[ast.AST]()
+    ways = [(route, target) for at, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+            for route in graph.routes if route.source == at and target in words]  # fmt: skip
+    timely = [each for route, _ in ways if route.declared for each in route.functions]
+    for function, target in [(each, to) for route, to in ways if not route.declared for each in route.functions]:
+        values = [(value, _leaves(value, function)) for value in returned_values(function.node)]
+        last = max((value.end_lineno or 0 for value, to in values if target in to or not to <= words), default=0)
         found[function.node] = last = max(last, found.get(function.node, 0))
         for call in (each for each in every(function.node) if isinstance(each, ast.Call)):
             if isinstance(helper := function.around(call.func), FunctionValue):
                 late.add(helper.node) if call.lineno > last else timely.append(helper)
-    return found | dict.fromkeys(late - {*_with_helpers(timely)}, 0)
+    early = _with_helpers(timely)
+    return {at: line for at, line in (dict.fromkeys(late, 0) | found).items() if at not in early}
 
 
 def _leaves(value: ast.expr, function: FunctionValue) -> set[Any]:
@@ -355,7 +356,7 @@ def _used(function: FunctionValue) -> Iterator[Any]:
 
 def _compared(function: FunctionValue, last: int | None = None) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What a function compares with what, both ways round, up to the `last` line, where it decides anything."""
-    idle = {id(part) for node in every(function.node) if _is_idle(node) for part in ast.walk(node.test)}
+    idle = {id(part) for node in every(function.node) if _is_idle(node, function) for part in ast.walk(node.test)}
     for node in every(function.node):
         if isinstance(node, ast.Compare) and id(node) not in idle and (last is None or node.lineno <= last):
             for op, one, other in zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False):
@@ -363,12 +364,14 @@ def _compared(function: FunctionValue, last: int | None = None) -> Iterator[tupl
                 yield from [(one, other)] if isinstance(op, ast.In | ast.NotIn) else []
 
 
-def _is_idle(node: ast.AST) -> TypeGuard[ast.If]:
+def _is_idle(node: ast.AST, function: FunctionValue) -> TypeGuard[ast.If]:
     """Whether nothing comes of a condition but a message."""
     if not isinstance(node, ast.If) or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
         return False
-    said = [getattr(getattr(line, "value", None), "func", line) for line in (*node.body, *node.orelse)]
-    return all(isinstance(of, ast.Pass) or getattr(of, "attr", getattr(of, "id", "")) in _SAYING for of in said)
+    lines = [line for line in (*node.body, *node.orelse) if not isinstance(line, ast.Pass)]
+    calls: list[Any] = [getattr(line.value, "func", line) if isinstance(line, ast.Expr) else line for line in lines]
+    told = [of for of in calls if getattr(of, "attr", getattr(of, "id", "")) in _SAYING]
+    return told == calls and not any(isinstance(function.around(of), FunctionValue) for of in told)
 
 
 def _limit(node: ast.expr, function: FunctionValue) -> int | str | None:

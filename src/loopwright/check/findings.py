@@ -225,25 +225,21 @@ class Checker:
         if not (graph.nodes or graph.compiled_as or graph.origin or proof.problem):
             return None  # a builder that is still empty: who fills it is looked at
         known = self._reported.setdefault(graph.site, [])
-        seen = (proof.problem, proof.lost, proof.unread, *(cycle.cycle for cycle in proof.cycles))
+        seen = (proof.problem, proof.lost, proof.unread, *((cycle.cycle, cycle.rule) for cycle in proof.cycles))
         inner = name.startswith(f"{graph.place.file}:")  # a call made it that keeps it under no name here
         if any(other == seen and (inner or (at, owner) != (path, graph.owner)) for at, owner, other in known):
             return None  # the same graph again, as another function or file makes it
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
         exact = graph.owner.name == "" and path.suffix == ".py" and graph.problem != (graph.place, FUNCTIONAL)
+        more = {"graph-not-read": EXACTLY if exact else ""}
         kept = [
-            replace(
-                finding,
-                place=self._shown(finding.place),
-                why=finding.why + (EXACTLY if exact and finding.rule == "graph-not-read" else ""),
-            )
+            replace(finding, place=self._shown(finding.place), why=finding.why + more.get(finding.rule, ""))
             for finding in findings
             if not (self._is_silenced(graph.place) or self._is_silenced(finding.place))
         ]
         place = self._shown(graph.place)
-        if place.cell and name == str(graph.place.line):
-            name = f"cell {place.cell}, line {place.line}"
+        name = f"cell {place.cell}, line {place.line}" if place.cell and name == str(graph.place.line) else name
         whole = name if inner else f"{path}:{name}"
         return CheckedGraph(
             whole, place, verdict, tuple(kept),

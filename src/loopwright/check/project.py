@@ -37,7 +37,7 @@ MOST_BYTES = 1_000_000
 class SourceFile:
     """A parsed file: Python, or the code cells of a notebook one after the other.
 
-    A cell that is no Python stands as one that does anything to what it names: `faults` tells of it.
+    What is no Python in a cell stands as a call that may do anything to what it names; `faults` tells of it.
 
     Raises:
         GraphError: If it cannot be read as Python.
@@ -98,8 +98,8 @@ class SourceFile:
 
 _PYTHON = f"Python {version_info.major}.{version_info.minor}"
 _NAME = re.compile(r"(?<![.\w])[^\W\d]\w*(?!\w*\s*[.(])")
-_GIVING = re.compile(r"^(.*?)(?<![=!<>])=(?!=)|\b(?:for|as|import|def|class|case)\b(.*)", re.MULTILINE)
-"""Where the names stand that a part of a cell may give a value, in either group."""
+_GIVING = re.compile(r"^(.*)(?<![=!<>])=(?!=)|\b(?:for|as|import|case)\b(.*)", re.MULTILINE)
+_DEFINING = re.compile(r"^\s*(?:async )?(?:def|class)\s+([^\W\d]\w*)", re.MULTILINE)
 _MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
 """What a cell says that may matter to a graph."""
 _MAGIC = re.compile(r"^(\s*)(?:[%!].*|(?:pip|conda|uv|cd|ls|mkdir) (?!\s*=).*|\?{1,2}\w.*|[\w.]+\?{1,2}\s*)$")
@@ -124,15 +124,16 @@ def _without_magic(lines: list[str]) -> list[str]:
     return lines
 
 
-_GOES_ON = re.compile(r"\s|$|[)\]}]|(elif|else|except|finally)\b")
+_GOES_ON = re.compile(r"[\s#)\]}]|$|(elif|else|except|finally)\b")
 
 
 def _parts(lines: list[str]) -> list[list[str]]:
     """A cell's statements, as far as they begin where lines do."""
     parts = list[list[str]]()
     for line in lines:
-        goes_on = parts and (_GOES_ON.match(line) or parts[-1][-1].startswith("@"))
-        parts[-1].append(line) if goes_on else parts.append([line])
+        text = "\n".join(parts[-1]) if parts else ""
+        opened = text.count('"""') % 2 or text.count("'''") % 2 or (text[:1] == "@" and not _DEFINING.search(text))
+        parts[-1].append(line) if parts and (opened or _GOES_ON.match(line)) else parts.append([line])
     return parts
 
 
@@ -146,7 +147,9 @@ def _python_of(part: list[str], cell: int) -> list[str]:
         named = {name for name in re.findall(r"[^\W\d]\w*", text) if name.isidentifier()} - {*kwlist}
         given = {name for found in _GIVING.findall(text) for side in found for name in _NAME.findall(side)} & named
         call = f"cell_{cell}({', '.join(sorted(named))})"
-        return [" = ".join([*sorted(given), call]), *[""] * (len(part) - 1)]
+        changed = (f"setattr({name}, cell_{cell}, 0)" for name in sorted(named))
+        made = " = ".join((*sorted(given | {*_DEFINING.findall(text)}), call))
+        return ["; ".join((made, *changed)), *[""] * (len(part) - 1)]
 
 
 _COUNTS = re.compile(r"\b(run|thread)_(model|tool)_call_count\b")

@@ -438,12 +438,12 @@ def unknown(*values: Any) -> Any:
 def same(values: Sequence[Any]) -> Any:
     """The value if all are the same one, else what is known of each."""
     parts = [part for value in values for part in (value.parts if isinstance(value, OneOf) else [value])]
+    if all(_alike(part, parts[0]) for part in parts[1:]):
+        return parts[0]
+    if not all(isinstance(part, FunctionValue) and not part.is_property for part in parts):
+        return unknown(*values)
     each = [part for at, part in enumerate(parts) if not any(_alike(part, other) for other in parts[:at])]
-    if len(each) == 1:
-        return each[0]
-    functions = all(isinstance(part, FunctionValue) and not part.is_property for part in each)
-    few = functions and len(each) <= 10  # nobody writes more by hand
-    return OneOf(tuple(each)) if few and not builders_in(*each) else unknown(*values)
+    return OneOf(tuple(each)) if len(each) <= 10 and not builders_in(*each) else unknown(*values)
 
 
 def _alike(one: Any, other: Any) -> bool:
