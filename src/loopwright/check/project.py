@@ -147,9 +147,8 @@ def _python_of(part: list[str], cell: int) -> list[str]:
         named = {name for name in re.findall(r"[^\W\d]\w*", text) if name.isidentifier()} - {*kwlist}
         given = {name for found in _GIVING.findall(text) for side in found for name in _NAME.findall(side)} & named
         call = f"cell_{cell}({', '.join(sorted(named))})"
-        changed = (f"setattr({name}, cell_{cell}, 0)" for name in sorted(named))
         made = " = ".join((*sorted(given | {*_DEFINING.findall(text)}), call))
-        return ["; ".join((made, *changed)), *[""] * (len(part) - 1)]
+        return [made, *[""] * (len(part) - 1)]
 
 
 _COUNTS = re.compile(r"\b(run|thread)_(model|tool)_call_count\b")
