@@ -216,10 +216,11 @@ FILES = {
 }  # fmt: skip
 
 
-def test_each_of_the_files_is_read_as_it_is(tmp_path):
-    for name, content in FILES.items():
+def test_each_of_the_files_is_read_as_it_is(tmp_path, caplog):
+    for name, content in (FILES | {"half.jsonl": JSON_LINES.replace("speakers", "\\ud800")}).items():
         (tmp_path / name).write_text(content, encoding="utf-8")
         assert read_schedule(tmp_path / name).records, name
+    assert caplog.text.encode()  # half a character, which no encoding can write, is not told
 
 
 @pytest.mark.parametrize("name", FILES)

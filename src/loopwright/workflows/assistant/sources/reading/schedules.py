@@ -179,10 +179,10 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
     _refer(rows, beside)
     told, unknown = columns.told_by_values(table, [row for _, row in rows])
     if told:
-        said = ", ".join(f"{name} as {field}" for name, field in told.items())
+        said = ", ".join(f"{plain_line(name)} as {field}" for name, field in told.items())
         logger.warning("%s: columns that were read by what they hold: %s", source.path.name, said)
     if unknown:
-        logger.warning("%s: columns that were not used: %s", source.path.name, ", ".join(unknown))
+        logger.warning("%s: columns that were not used: %s", source.path.name, ", ".join(map(plain_line, unknown)))
     named = [(place, {told.get(name, name): value for name, value in row.items()}) for place, row in rows]
     given = [(place, columns.row_values(table, row)) for place, row in named]
     for _, values in given:
