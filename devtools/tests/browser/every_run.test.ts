@@ -59,7 +59,7 @@ describe('a run that asks a person', () => {
       await ask.getByText('May I send a piano?').waitFor();
       expect(await ask.locator('strong').textContent()).toBe('send');
       await ask.getByText('12.5').waitFor();
-      expect(await label(page, 'ask')).toMatch(/waits for you/);
+      await expect.poll(() => label(page, 'ask')).toMatch(/waits for you/);
       // Nothing is pressed but the button that has the focus.
       await expect.poll(() => page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('yes');
       await shot(page, `people-buttons-${colorScheme}`);
@@ -67,7 +67,7 @@ describe('a run that asks a person', () => {
 
       const where = question(page, 'locate');
       await where.getByText('Where does it go?').waitFor();
-      expect(await label(page, 'ask')).toMatch(/complete, 1 visit/);
+      await expect.poll(() => label(page, 'ask')).toMatch(/complete, 1 visit/);
       await where.getByLabel('Street').fill('Elm Street 3');
       await where.getByLabel('Boxes').fill('0');
       await page.keyboard.press('Control+Enter');
