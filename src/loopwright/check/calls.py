@@ -383,9 +383,8 @@ class Calls(ABC):
         """
         node = function.node
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-        if (
-            deep and given and not self.hurries and len(self._following) < 2 * DEEPEST
-        ):  # what builds a graph is followed farther
+        # What builds a graph is followed farther.
+        if deep and given and not self.hurries and len(self._following) < 2 * DEEPEST:
             deep = not builders_in(*given.given, *given.named.values())
         if deep or yields(node) or node in self._following:
             # What it may do to a builder that it is given or names is not known.

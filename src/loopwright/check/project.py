@@ -99,6 +99,7 @@ class SourceFile:
 _PYTHON = f"Python {version_info.major}.{version_info.minor}"
 _NAME = re.compile(r"(?<![.\w])[^\W\d]\w*(?!\w*\s*[.(])")
 _GIVING = re.compile(r"^(.*)(?<![=!<>])=(?!=)|\b(?:for|as|import|case)\b(.*)", re.MULTILINE)
+"""Where the names stand that a statement gives values, in either group."""
 _DEFINING = re.compile(r"^\s*(?:async )?(?:def|class)\s+([^\W\d]\w*)", re.MULTILINE)
 _MATTERS = re.compile(r"\b(def|class|add_\w+|\w*Graph|\w*graph\w*|\w*builder|workflow)\b")
 """What a cell says that may matter to a graph."""
