@@ -10,6 +10,7 @@ import tokenize
 import warnings
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from itertools import chain
 from keyword import kwlist
@@ -58,6 +59,11 @@ class SourceFile:
             raise GraphError(f"{path}: line {error.lineno or 1}: {error.msg}, as {_PYTHON} reads it") from error
         except (OSError, ValueError, RecursionError, MemoryError, TypeError, LookupError, AttributeError) as error:
             raise GraphError(f"{path} cannot be read: {str(error) or 'it is nested too deeply'}") from error
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word in it, names among them."""
+        return frozenset(re.findall(r"\w+", self.text))
 
     def _python(self) -> str:
         with tokenize.open(self.path) as file:  # in the encoding that the file declares
@@ -171,7 +177,7 @@ class Project:
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
         self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
-        self._mentioning = cache(self._mention)
+        self._mentioning, self._names_at = cache(self._mention), cache(_names_at)
         self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
@@ -208,7 +214,7 @@ class Project:
 
     def _mention(self, name: str, _opened: int) -> list[Mapping[str, frozenset[str]]]:
         files = (file for file in self._files.values() if isinstance(file, SourceFile))
-        return [self.changes_in(file.tree) for file in files if name in file.text]
+        return [self.changes_in(file.tree) for file in files if name in file.words]
 
     def reach(self, path: Path) -> Reach:
         """Who may jump out of a graph, in a file and all that it imports, as far as they are open by now."""
@@ -248,6 +254,8 @@ class Project:
             # Of an environment a package's own files are read, and not all that is installed beside it.
             if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
                 continue
+            if parts and own[0] not in self._names_at(start):
+                continue
             place = start.joinpath(*parts)
             for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
                 if os.path.isfile(path):
@@ -275,6 +283,13 @@ class Project:
         inside = [at / top / rest.partition(".")[0] for at in _named(top, importer)] if "." in rest else []
         places = (*(at / top for at in self._starts(importer)), *inside)
         return any(os.path.isdir(at) or os.path.isfile(f"{at}.py") for at in places)
+
+
+def _names_at(folder: Path) -> frozenset[str]:
+    """What can be imported from a folder, and the names of all else that lies there."""
+    with suppress(OSError):
+        return frozenset(name.removesuffix(".py") for name in os.listdir(folder))
+    return frozenset()
 
 
 def _named(name: str, importer: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -48,6 +49,7 @@ def check(
     from loopwright.check.report import as_json, lines
     from loopwright.check.targets import check_targets
 
+    gc.set_threshold(100_000)  # hardly anything that is read is garbage
     outcome = check_targets(targets, import_them, allow_empty)
     if format == "text":
         for line in lines(outcome):

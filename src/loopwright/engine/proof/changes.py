@@ -6,11 +6,12 @@ A name that a goto is read from is fixed only if no file of the user's gives it 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from loopwright.engine.proof.source import FUNCTIONS, LOOKING, every, filled, parameters, parts_of
+from loopwright.engine.proof.source import LOOKING, every, filled, parameters, parts_of
 
 ANY, OWN, BEGUN = "*", "globals()", "("
 """Of `changes_in`: any attribute; any name of the file itself; and what an object gets from its own ``__init__``."""
@@ -25,9 +26,6 @@ Asked: TypeAlias = Callable[[str, str], frozenset[str]]
 
 _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
 
-_LEAVES = (ast.Constant, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-"""What has no part that matters here: half of a tree."""
-
 
 @lru_cache(maxsize=4096)
 def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
@@ -41,41 +39,55 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
         names cannot be told, and beside it those of what goes by a name, ``*name``; `OWN` for names of the file
         itself. Every name that the file uses is there.
     """
-    found: dict[str, set[str]] = {}
-    looked_at, made, filling = set[int](), set[int](), set[int]()
-    seen: list[tuple[ast.AST, dict[str, str] | None]] = []
-    queue: list[tuple[ast.AST, str, dict[str, str] | None]] = [(tree, "", None)]
-    while queue:
-        node, kind, own = queue.pop()
-        seen.append((node, own))
-        looked_at.update(map(id, _looked_at(node)))
-        filling.add(id(filled(node, CHANGING)))
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict | ast.List | ast.Tuple):
-            made.update(map(id, node.targets if isinstance(node, ast.Assign) else [node.target]))
-        if isinstance(node, ast.ClassDef):
-            found.setdefault(node.name, set())
-            kind = node.name
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and kind:
-            static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
-            whose = BEGUN if node.name in ("__init__", "__post_init__") else kind
-            kind, own = "", dict.fromkeys([] if static else parameters(node)[:1], whose)
-        elif isinstance(node, FUNCTIONS):
-            own = own or {}
-        queue += ((inner, kind, own) for inner in parts_of(node) if not isinstance(inner, _LEAVES))
+    seen = _in_classes(tree)
+    parted = [node for node, _ in seen if not isinstance(node, ast.Name)]  # a name, a third of all, has no parts
+    looked_at = {id(part) for node in parted for part in _looked_at(node)}
+    made = {id(target) for node in parted for target in _made(node)}
+    filling = {id(filled(node, CHANGING)) for node in parted}
+    found = defaultdict[str, set[str]](set, {node.name: set() for node in parted if isinstance(node, ast.ClassDef)})
     for node, own in seen:
-        if isinstance(node, ast.Name | ast.Attribute):
-            marks = found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, set())
-            fills = own is None and id(node) in filling
-            marks.update([] if id(node) in looked_at else [KEPT if id(node) in made else FILLED if fills else SHARED])
-        for name, base in _stores(node, looked_at, local=own is not None):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                fills = own is None and id(node) in filling
+                mark = KEPT if id(node) in made else FILLED if fills else SHARED
+                found[name].update(() if id(node) in looked_at else (mark,))
+            case ast.Global(names=names):  # to other files, an attribute of the module
+                for name in names:
+                    found[name].add("module")
+            case _:
+                pass
+        for name, base in () if isinstance(node, ast.Name) else _stores(node, looked_at, local=own is not None):
             called = getattr(base, "id", getattr(base, "attr", ""))
             for each in (name, ANY + called) if name == ANY else (name,):
-                found.setdefault(each, set()).add((own or {}).get(getattr(base, "id", ""), ""))
-        for name in node.names if isinstance(node, ast.Global) else ():  # to other files, an attribute of the module
-            found.setdefault(name, set()).add("module")
+                found[each].add((own or {}).get(getattr(base, "id", ""), ""))
     for marks in found.values():
         marks.update([SHARED] if FILLED in marks and KEPT not in marks else [])
     return {name: frozenset(marks) for name, marks in found.items()}
+
+
+def _in_classes(tree: ast.AST) -> list[tuple[ast.AST, Mapping[str, str] | None]]:
+    """All parts of a file but its constants, each with what the function around it, if any, calls its own object.
+
+    Name -> its class; `BEGUN` where the object is being made.
+    """
+    found: list[tuple[ast.AST, Mapping[str, str] | None]] = []
+    queue: list[tuple[ast.AST, str, Mapping[str, str] | None]] = [(tree, "", None)]
+    while queue:
+        node, kind, own = queue.pop()
+        found.append((node, own))
+        match node:
+            case ast.ClassDef(name=name):
+                kind = name
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if kind:
+                static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
+                whose = BEGUN if node.name in ("__init__", "__post_init__") else kind
+                kind, own = "", dict.fromkeys([] if static else parameters(node)[:1], whose)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                own = own or {}
+            case _:
+                pass
+        queue += [(inner, kind, own) for inner in parts_of(node) if not isinstance(inner, ast.Constant)]
+    return found
 
 
 def changes_of(name: str, mentioned: str, known: Iterable[Mapping[str, frozenset[str]]]) -> frozenset[str]:
@@ -120,6 +132,17 @@ def _stores(node: ast.AST, looked_at: set[int], *, local: bool) -> Iterator[tupl
             yield from ((alias.name, node) for alias in names if alias.asname not in (None, alias.name))
         case _:
             pass
+
+
+def _made(node: ast.AST) -> list[ast.expr]:
+    """What a piece of the syntax gives a new list or table to."""
+    match node:
+        case ast.Assign(targets=targets, value=ast.Dict() | ast.List() | ast.Tuple()):
+            return targets
+        case ast.AnnAssign(target=target, value=ast.Dict() | ast.List() | ast.Tuple()):
+            return [target]
+        case _:
+            return []
 
 
 @lru_cache(maxsize=4096)

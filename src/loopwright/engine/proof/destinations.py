@@ -228,7 +228,7 @@ def _cells(file: str, _loaded: int) -> ast.Module | None:
     if abspath(file) in modules:
         return None
     beside = [each for each in [*linecache.cache] if abspath(each) not in modules and dirname(each) == dirname(file)]
-    trees = {each: _tree("".join(linecache.getlines(each))) for each in beside}
+    trees = {each: _tree(_text_of(each)) for each in beside}
     # A cell with a function that was edited and run again stands for what it was before.
     makes = {each for each, tree in trees.items() if any(isinstance(node, FUNCTIONS) for node in tree.body)}
     latest = {frozenset(bindings(tree)) if each in makes else each: tree for each, tree in trees.items()}
@@ -244,7 +244,7 @@ def _member(owner: Any, name: str, called: str) -> Any:
     value = UNKNOWN if owner is UNKNOWN else _held(owner, name)
     if isinstance(owner, ModuleType):
         module, file = owner.__name__.rpartition(".")[2], file_of(owner)
-        own = not file.startswith(LIBRARIES) and OWN in _changes_of_file("".join(linecache.getlines(file)))
+        own = not file.startswith(LIBRARIES) and OWN in _changes_of_file(_text_of(file))
         differs = own or may_differ(name, value, _changes, ["module"], module, module)
     else:
         kinds = [base.__name__ for base in (owner if isinstance(owner, type) else type(owner)).__mro__]
@@ -278,7 +278,7 @@ def _own_files(*_loaded: int) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _asked(files: frozenset[str]) -> Asked:
-    texts = ["".join(linecache.getlines(file)) for file in files]
+    texts = [_text_of(file) for file in files]
 
     @cache
     def changes(name: str, of: str) -> frozenset[str]:
@@ -324,8 +324,7 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> He
     code = getattr(plain, "__code__", None)
     if not isinstance(code, CodeType) or hasattr(plain, "__wrapped__"):
         return None
-    lines = linecache.getlines(code.co_filename, plain.__globals__)
-    found = _candidates("".join(lines)).get((code.co_firstlineno, code.co_name), [])
+    found = _candidates(_text_of(code.co_filename, plain.__globals__)).get((code.co_firstlineno, code.co_name), [])
     if code.co_name == "<lambda>" and len(found) > 1:
         found = _lambda_of(code, found)
     if len(found) != 1:
@@ -346,6 +345,17 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> He
 
 
 Found = list[tuple[Function, tuple[ast.AST, ...]]]
+
+
+_texts: dict[str, tuple[list[str], str]] = {}
+
+
+def _text_of(file: str, scope: dict[str, Any] | None = None) -> str:
+    """The text of a file as Python knows it now; joined once, not for each function in it."""
+    lines = linecache.getlines(file, scope)
+    if file not in _texts or _texts[file][0] is not lines:
+        _texts[file] = lines, "".join(lines)
+    return _texts[file][1]
 
 
 @lru_cache(maxsize=64)

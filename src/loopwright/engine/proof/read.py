@@ -127,8 +127,9 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
             # A router without a path map goes round where a loop says so, whatever its source shows.
             may = None if does.jumps is None else does.jumps | gates.keys()
             written = branch.path.labels if isinstance(branch.path, WatchedRouter) else branch.ends
-            written = written or {end: end for end in anywhere if gates and (may is None or end in may)}
-            ends = {label: ways.get(end, end) for label, end in written.items()}
+            if gates and not written:
+                written = {end: end for end in anywhere if may is None or end in may}
+            ends = {label: ways.get(end, end) for label, end in (written or {}).items()}
             named = [(str.__str__(end), None if label == end else str(label)) for label, end in ends.items()]
             yield ways_out(source, "conditional", named, does.jumps, ways), does.sends
     handled: dict[str | None, list[str]] = {}
