@@ -133,7 +133,7 @@ class Course:
         note = self._note if kept else None
         price, spent = next(iter(prices_of(graph.loops, graph.budget)), None), self._spent_before(saved)
         caller = self.options.get("control") or langgraph_private.control_around(self.config)
-        self.meter = Meter(graph.budget, price, spent, note, caller, outer, shared)
+        self.meter = Meter(graph.budget, price, spent, note, caller, outer, shared, keeps=self.saver is not None)
         self.config = {**self.config, "callbacks": with_handlers(callbacks, self.meter)}
         if graph.budget or shared:
             self.options["control"] = self.meter.control

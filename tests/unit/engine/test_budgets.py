@@ -108,8 +108,9 @@ def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:
         return {"log": ["own"]}
 
     graph = shapes.graph("START-own own?own own?END", own=own_client)
-    final = ran(bounded(graph, [Loop(name="l", target="own", sources=("own",), limit=99)], budget=Budget(tokens=450)))
-    assert final["log"] == ["own"] * 5
+    budget = Budget(model_calls=5, tokens=450)
+    final = ran(bounded(graph, [Loop(name="l", target="own", sources=("own",), limit=99)], budget=budget))
+    assert (final["log"], final["stop_reason"]["resource"]) == (["own"] * 5, "tokens")  # calls are all used, not beyond
     record_usage(Usage(calls=1))  # outside of a run it does nothing
 
 

@@ -120,6 +120,8 @@ class Meter(BaseCallbackHandler):
     """The meter of the run around this one."""
     allowance: Allowance | None = None
     """What the run shares with others, for the outermost meter."""
+    keeps: bool = True
+    """Whether what is spent goes into the state, for a run that may go on from there."""
     refusal: Overspent | None = field(default=None, init=False)
     """What the budget lacks, once it does."""
     refused_a_call: bool = field(default=False, init=False)
@@ -142,6 +144,8 @@ class Meter(BaseCallbackHandler):
         self.closed = bool(self.spent_before.get(CLOSED))
         """Whether the run's fallback is on, which may spend what was kept for it."""
         self._spent: Spent = dict(self.spent_before)
+        self.limits = self._limits_now()
+        """Resource -> how much of it the run may spend now."""
         self._in_flight: dict[UUID, tuple[str, int]] = {}
         self._lock = threading.RLock()
         self._began = clock.now()
@@ -187,15 +191,14 @@ class Meter(BaseCallbackHandler):
 
     # Refusing
 
-    def limits(self) -> dict[str, float]:
-        """Resource -> how much of it the run may spend now."""
+    def _limits_now(self) -> dict[str, float]:
         if self.budget is None:
             return {}
-        return self.budget.limits_of_fallback(self.total()) if self.closed else self.budget.limits_before_fallback(END)
+        return self.budget.limits_of_fallback(self._spent) if self.closed else self.budget.limits_before_fallback(END)
 
-    def _overspent(self) -> Overspent | None:
-        """What the run has used up, if anything; in the words of its whole budget."""
-        over = overspent(self.limits(), {**self.total(), UNPRICED: 0})  # for these, `_money` stops the run itself
+    def _overspent(self, limits: Mapping[str, float]) -> Overspent | None:
+        """What the run has used up of what these limit, if anything; in the words of its whole budget."""
+        over = overspent(limits, {**self.total(), UNPRICED: 0})  # for these, `_money` stops the run itself
         if over is None or self.budget is None:
             return None
         whole = self.budget.limits[over.resource]
@@ -207,15 +210,16 @@ class Meter(BaseCallbackHandler):
         self.refusal = self.refusal or reason
 
     def check_seconds(self) -> None:
-        """Stop the run if its time is over."""
-        if self.refusal is None and (over := self._overspent()) and over.resource == "seconds":
+        """Stop the run if its time is over, whatever else is used up and may be."""
+        seconds = {name: most for name, most in self.limits.items() if name == "seconds"}
+        if seconds and self.refusal is None and (over := self._overspent(seconds)):
             self.stop(over)
 
     def stop_before_wait(self, seconds: float) -> bool:
         """Whether a wait would go beyond the seconds of the run, or of one around it: it is stopped then."""
         for meter in self.around():
             spent = meter.total()["seconds"]
-            if meter.budget is not None and meter.limits().get("seconds", inf) - spent < seconds:
+            if meter.budget is not None and meter.limits.get("seconds", inf) - spent < seconds:
                 limit = meter.budget.limits["seconds"]
                 note = f"{spent:g} of {limit:g} seconds spent, and a wait of {seconds:g} more would go beyond"
                 meter.stop(Overspent("seconds", limit, spent, note))
@@ -224,8 +228,8 @@ class Meter(BaseCallbackHandler):
 
     def check_after_the_fact(self) -> None:
         """Stop the run if more than its budget is spent, and not only all of it."""
-        over = self._overspent()
-        if over and over.spent > self.limits()[over.resource]:
+        spent = self.total()
+        if over := self._overspent({name: most for name, most in self.limits.items() if spent.get(name, 0) > most}):
             self.stop(over)
 
     def begin_fallback(self) -> Spent:
@@ -234,6 +238,7 @@ class Meter(BaseCallbackHandler):
             if not self.closed:
                 self._spent |= at_closing(self.total())
             self.closed, self.refusal, self.refused_a_call = True, None, False
+            self.limits = self._limits_now()
             return self.total()
 
     def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
@@ -249,7 +254,7 @@ class Meter(BaseCallbackHandler):
         meters = [*(inner if inner is not None and self in inner.around() else self).around()]
         with _counting:  # one lock for all: of two calls at once that ask for the last one, only one is sent
             new = [meter for meter in meters if run_id not in meter._in_flight]
-            refusals = ((meter, meter.refusal or meter._overspent()) for meter in new)
+            refusals = ((meter, meter.refusal or meter._overspent(meter.limits)) for meter in new)
             refused = next(((meter, over) for meter, over in refusals if over), None)
             for meter in new if refused is None else ():
                 meter._in_flight[run_id] = (model, prompt_tokens)
@@ -346,9 +351,8 @@ def spending(config: RunnableConfig | None) -> dict[str, Any]:
     meter = current_meter.get()
     if meter is None:
         return {}
-    spent = meter.total()
     meter.step = int((config or {}).get("metadata", {}).get("langgraph_step", 0))
-    return {SPENT: spent}
+    return {SPENT: meter.total()} if meter.keeps else {}
 
 
 def record_usage(usage: Usage, *, model: str = "unknown") -> None:
