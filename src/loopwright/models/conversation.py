@@ -199,13 +199,16 @@ class Conversation(Generic[T]):
         self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
         self.prompt: list[BaseMessage] = self.first
 
-    def goes_on_after(self, error: Exception) -> bool:
-        """Whether the question is sent to a fallback after an error, afresh and with repairs of its own."""
-        if not self.chain.leaves(self.position, error, self.node):
-            return False
-        self.position += 1
-        self._begin()
-        return True
+    @contextmanager
+    def leaving_what_fails(self) -> Generator[None]:
+        """After an error the question goes to a fallback, afresh and with repairs of its own; without one it raises."""
+        try:
+            yield
+        except Exception as error:
+            if not self.chain.leaves(self.position, error, self.node):
+                raise
+            self.position += 1
+            self._begin()
 
     def read(self, reply: Any) -> Answer[T] | None:
         """Validate a reply; None means that `prompt` is to be sent next."""
@@ -286,15 +289,10 @@ def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options
     """Do what `ask` does, and say what the reader must know of the reply."""
     talk = Conversation(model, messages, schema, options)
     while True:
-        try:
+        with talk.leaving_what_fails():
             with counting_failure(talk.usage, talk.model, talk.node):
                 reply = talk.runnable.invoke(talk.prompt)
-            answer = talk.read(reply)
-        except Exception as error:
-            if not talk.goes_on_after(error):
-                raise
-        else:
-            if answer is not None:
+            if (answer := talk.read(reply)) is not None:
                 return answer
 
 
@@ -302,15 +300,10 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
     """Do what `ask` does, without blocking the event loop."""
     talk = Conversation(model, messages, schema, options)
     while True:
-        try:
+        with talk.leaving_what_fails():
             with counting_failure(talk.usage, talk.model, talk.node):
                 reply = await talk.runnable.ainvoke(talk.prompt)
-            answer = talk.read(reply)
-        except Exception as error:
-            if not talk.goes_on_after(error):
-                raise
-        else:
-            if answer is not None:
+            if (answer := talk.read(reply)) is not None:
                 return answer.reply
 
 

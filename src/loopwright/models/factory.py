@@ -103,8 +103,7 @@ def _made(spec: ModelSpec, arguments: Mapping[str, Any]) -> BaseChatModel:
 
 
 def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
-    known = PROVIDERS.get(spec.provider)
-    renamed = known.renamed if known else {}
+    known = PROVIDERS.get(spec.provider) or Provider("chat")
     given = {
         name: value
         for name in ("temperature", "max_tokens", "timeout", "max_retries", "base_url")
@@ -115,8 +114,8 @@ def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
         given.pop("max_retries")
         if "timeout" in given:
             given["client_kwargs"] = {**spec.options.get("client_kwargs", {}), "timeout": given.pop("timeout")}
-    defaults = known.defaults if known else {}
-    arguments = {**defaults, **spec.options, **{renamed.get(name, name): value for name, value in given.items()}}
+    named = {known.renamed.get(name, name): value for name, value in given.items()}
+    arguments = {**known.defaults, **spec.options, **named}
     key = _key(spec, where)
     if key is not None:
         arguments["api_key"] = key

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
@@ -21,7 +20,6 @@ from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, listener, tasks_of
 from loopwright.engine.nodes.policy import TryAgain
 from loopwright.models.changes import prompt_in_use
-from loopwright.models.prompts import Prompt
 from loopwright.runs.plain import message_text, plain, shortened
 
 MESSAGES = 100
@@ -35,18 +33,6 @@ ALL_TEXT = 200_000
 
 SHORT = 1_000
 """Characters shown of one message of a call with very much text."""
-
-
-@dataclass
-class _Asked:
-    """A call that is under way."""
-
-    node: str | None
-    tasks: list[str]
-    model: str
-    messages: list[ModelMessage]
-    prompt: Prompt | None
-    began: float
 
 
 class ModelCalls(BaseCallbackHandler):
@@ -63,7 +49,8 @@ class ModelCalls(BaseCallbackHandler):
     def __init__(self, tell: Callable[[ModelCalled], None], price: PriceTable | None = None) -> None:
         self._tell = tell
         self._price = price
-        self._asked: dict[UUID, _Asked] = {}
+        self._asked: dict[UUID, tuple[float, dict[str, Any]]] = {}
+        """Each call that is under way -> when it began, and the fields of its event that are known by then."""
 
     def on_chat_model_start(
         self,
@@ -93,44 +80,44 @@ class ModelCalls(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of a call that was answered."""
         if asked := self._asked.pop(run_id, None):
-            self._tell(self._event(asked, response, None))
+            self._tell(self._event(*asked, response, None))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of a call that failed, or whose stream was broken off."""
         if asked := self._asked.pop(run_id, None):
             begun = kwargs.get("response")
             message = shortened(f"{type(error).__name__}: {error}", SHORT)
-            self._tell(self._event(asked, begun if isinstance(begun, LLMResult) else None, message))
+            self._tell(self._event(*asked, begun if isinstance(begun, LLMResult) else None, message))
 
     def _begin(
         self, run_id: UUID, serialized: Any, metadata: dict[str, Any] | None, texts: list[tuple[str, str]]
     ) -> None:
         about = metadata or {}
         model = str(about.get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        tasks = tasks_of(str(about.get("langgraph_checkpoint_ns") or ""))
-        self._asked[run_id] = _Asked(
-            node_of(about), tasks, model, shown_messages(texts), prompt_in_use.get(), time.monotonic()
-        )
+        prompt = prompt_in_use.get()
+        known = {
+            "node": node_of(about),
+            "tasks": tasks_of(str(about.get("langgraph_checkpoint_ns") or "")),
+            "model": model,
+            "messages": shown_messages(texts),
+            "prompt": prompt.id if prompt else None,
+            "prompt_version": (prompt.version or None) if prompt else None,
+        }
+        self._asked[run_id] = time.monotonic(), known
 
-    def _event(self, asked: _Asked, response: LLMResult | None, error: str | None) -> ModelCalled:
+    def _event(self, began: float, known: dict[str, Any], response: LLMResult | None, error: str | None) -> ModelCalled:
         message = _reply(response)
         usage = Usage.of(message) if isinstance(message, AIMessage) else Usage(calls=1, unmetered_calls=1)
         metered = not usage.unmetered_calls
-        prompt = asked.prompt
         return ModelCalled(
-            node=asked.node,
-            tasks=asked.tasks,
-            model=asked.model,
-            messages=asked.messages,
+            **known,
             reply="" if message is None else shortened(message_text(message), TEXT),
             tool_calls=_tool_calls(message),
-            seconds=time.monotonic() - asked.began,
+            seconds=time.monotonic() - began,
             input_tokens=usage.input_tokens if metered else None,
             output_tokens=usage.output_tokens if metered else None,
-            cost=self._price(asked.model, usage) if self._price and metered else None,
+            cost=self._price(known["model"], usage) if self._price and metered else None,
             error=error,
-            prompt=prompt.id if prompt else None,
-            prompt_version=(prompt.version or None) if prompt else None,
         )
 
 
@@ -152,10 +139,9 @@ def shown_messages(texts: list[tuple[str, str]]) -> list[ModelMessage]:
 
 
 def _reply(response: LLMResult | None) -> BaseMessage | None:
-    generations = [each for several in (response.generations if response else ()) for each in several]
-    if not generations:
+    first = next((each for several in (response.generations if response else ()) for each in several), None)
+    if first is None:
         return None
-    first = generations[0]
     return first.message if isinstance(first, ChatGeneration) else AIMessage(first.text)
 
 
@@ -168,10 +154,6 @@ model_calls: ContextVar[ModelCalls | None] = ContextVar("loopwright_model_calls"
 """Who is told of the model calls of the run that this code is a part of."""
 
 register_configure_hook(model_calls, inheritable=False)
-
-
-RULE = "retry_policy"
-"""What stands in the place of a retry rule's name."""
 
 
 class Attempts(BaseCallbackHandler):
@@ -197,7 +179,6 @@ class Attempts(BaseCallbackHandler):
         inputs: Any,
         *,
         run_id: UUID,
-        parent_run_id: UUID | None = None,
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
@@ -219,7 +200,7 @@ class Attempts(BaseCallbackHandler):
                 attempts=max((policy.max_attempts for policy in policies), default=self._failures[visit] + 1),
                 kind=type(error).__name__,
                 message=str(error),
-                rule=RULE,
+                rule="retry_policy",  # in the place of a rule's name
                 wait=time.monotonic() - at,
             )
             self._told(retried)

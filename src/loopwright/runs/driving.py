@@ -111,7 +111,7 @@ class Drive:
 
     def __post_init__(self) -> None:
         self._earlier = self.live.latest.seconds or 0.0
-        self.live.refreshed = self._refreshed
+        self.live.refreshed = self._record
 
     async def go(self) -> None:
         """Drive the run to its end; raises nothing but what cancels this for a second time."""
@@ -203,11 +203,9 @@ class Drive:
             self.live.add("client", event.event, event.model_dump_json(exclude={"event"}), last=last)
 
     def _record(self, **more: Any) -> RunRecord:
-        return self._refreshed(self.live.latest, **more)
-
-    def _refreshed(self, record: RunRecord, **more: Any) -> RunRecord:
         seconds = 0.0 if self._began is None else monotonic() - self._began
-        return record.model_copy(update={**self.tally.figures(), "seconds": self._earlier + seconds, **more})
+        update = {**self.tally.figures(), "seconds": self._earlier + seconds, **more}
+        return self.live.latest.model_copy(update=update)
 
     # The end
 

@@ -81,8 +81,8 @@ class LiveRun:
         names: tuple[Channel, ...] = get_args(Channel)
         self._logs: dict[Channel, Log] = {name: Log(counts.get(name, 0), counts.get(name, 0)) for name in names}
         self._begun = self._ending = self._changed = False
-        self.refreshed: Callable[[RunRecord], RunRecord] | None = None
-        """Brings a record up to date with the events that were made."""
+        self.refreshed: Callable[[], RunRecord] | None = None
+        """Gives the latest record, brought up to date with the events that were made."""
         self._made = asyncio.Event()
         self._news = asyncio.Event()
         self.broken: Exception | None = None
@@ -126,14 +126,6 @@ class LiveRun:
             self._changed = True
             self._made.set()
 
-    def update(self, record: RunRecord) -> None:
-        """Have the record kept, together with the events that were made until now."""
-        if self.broken:
-            return
-        self.latest = record.model_copy(update={"events": self._logs["run"].made})
-        self._changed = True
-        self._made.set()
-
     def kept_behind(self, channel: Channel, after: int, limit: int, size: int | None) -> list[KeptEvent] | None:
         """What is kept behind an event; None where the store must be asked.
 
@@ -171,17 +163,16 @@ class LiveRun:
 
     async def room(self) -> None:
         """Wait while far too much waits to be kept."""
-        while not self.ended and self._waiting() > BEHIND:
+        while not self.ended and sum(len(log.waiting) for log in self._logs.values()) > BEHIND:
             await self._news.wait()
 
     async def end(self, record: RunRecord) -> None:
-        """End it, and wait until all of it is kept."""
-        self.update(record)
+        """End it, and wait until all of it is kept: the record, and the events that were made until now."""
+        if not self.broken:
+            self.latest = record.model_copy(update={"events": self._logs["run"].made})
+            self.touch()
         self._ending = True
         await asyncio.shield(self._keeping)
-
-    def _waiting(self) -> int:
-        return sum(len(log.waiting) for log in self._logs.values())
 
     async def _keep(self) -> None:
         while not self.ended:
@@ -190,7 +181,7 @@ class LiveRun:
             ending = self._ending
             if self._changed and self.refreshed and not ending:
                 made = self._logs["run"].made
-                self.latest = self.refreshed(self.latest).model_copy(update={"events": made})
+                self.latest = self.refreshed().model_copy(update={"events": made})
             record = self.latest if self._changed else None
             new = [
                 NewEvents(self.id, channel, log.waiting, self.latest.epoch)

@@ -51,17 +51,21 @@ async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> tup
     for snapshot in reversed(missing):
         if before is not None:
             events += await _between(saver, before, snapshot, recorder)
-        events.append(_saved(snapshot))
+        saved = StateSaved(
+            at=_at(snapshot), step=_step(snapshot), checkpoint_id=_id(snapshot),
+            next=[*snapshot.next], values=dict(snapshot.values),
+        )  # fmt: skip
+        events.append(saved)
         before = snapshot
     if before is None:
         return [], set()
-    saved = await saver.aget_tuple(before.config)
+    kept = await saver.aget_tuple(before.config)
     writes: dict[str, dict[str, Any]] = {}
-    for task, channel, value in (saved and saved.pending_writes) or ():
+    for task, channel, value in (kept and kept.pending_writes) or ():
         if channel not in UNFINISHED:
             writes.setdefault(task, {})[channel] = value
     done = [task for task in before.tasks if task.id in writes]
-    ledger = _ledger(saved)
+    ledger = _ledger(kept)
     for task in done:
         if is_engine_node(task.name):
             goto = [channel.removeprefix(AHEAD) for channel in writes[task.id] if channel.startswith(AHEAD)]
@@ -120,13 +124,6 @@ def _decided(
 
 def _ledger(saved: CheckpointTuple | None) -> Mapping[str, Spend]:
     return saved.checkpoint["channel_values"].get(LEDGER, {}) if saved else {}
-
-
-def _saved(snapshot: StateSnapshot) -> StateSaved:
-    return StateSaved(
-        at=_at(snapshot), step=_step(snapshot), checkpoint_id=_id(snapshot),
-        next=[*snapshot.next], values=dict(snapshot.values),
-    )  # fmt: skip
 
 
 def _step(snapshot: StateSnapshot) -> int:

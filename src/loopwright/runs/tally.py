@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from loopwright.engine.events.reasons import stops_of
 from loopwright.engine.events.schema import (
     LoopDecided,
     ModelCalled,
@@ -103,7 +103,8 @@ class Tally:
                 self._keep(event)
                 changed = False
             case RunFinished():
-                self._stop_reason = _name(event.stop_reason)
+                # Of several in one superstep the first.
+                self._stop_reason = next((stop["loop"] for stop in stops_of(event.stop_reason)), None)
             case _:
                 changed = False
         self._last = max(event.at, self._last or event.at)
@@ -111,7 +112,13 @@ class Tally:
 
     def figures(self) -> dict[str, Any]:
         """The fields of a `RunRecord` that follow from the events so far."""
-        loops = [_passes_of(name, loop) for name, loop in self._loops.items()]
+        loops = [
+            LoopPasses(
+                loop=name, passes=loop.passes, limit=loop.limit, refused=loop.refused, seconds=loop.seconds,
+                tokens=loop.spent.input + loop.spent.output, cost=loop.spent.cost,
+            )
+            for name, loop in self._loops.items()
+        ]  # fmt: skip
         rows = [
             UsageRow(
                 node=node, model=model, calls=spent.calls, input_tokens=spent.input, output_tokens=spent.output,
@@ -161,16 +168,3 @@ class Tally:
             loop.refused = event.decision
         elif event.spent:
             self._open.append(loop)
-
-
-def _passes_of(name: str, loop: _Looped) -> LoopPasses:
-    return LoopPasses(
-        loop=name, passes=loop.passes, limit=loop.limit, refused=loop.refused, seconds=loop.seconds,
-        tokens=loop.spent.input + loop.spent.output, cost=loop.spent.cost,
-    )  # fmt: skip
-
-
-def _name(stop: Mapping[str, Any] | list[dict[str, Any]] | None) -> str | None:
-    """The loop or budget whose bound was reached; of several in one superstep the first."""
-    first = stop[0] if isinstance(stop, list) and stop else stop
-    return str(first["loop"]) if isinstance(first, Mapping) and first.get("loop") else None

@@ -95,7 +95,9 @@ class Writer:
 
     def _keep(self, batch: Sequence[_Entry]) -> None:
         try:
-            self._write(batch)
+            runs = {entry.run.id: entry.run for entry in batch if entry.run is not None}
+            events = [item for entry in batch for item in entry.events]
+            patiently(lambda: self._store.write(runs.values(), events), self.patience)
         except Exception as error:
             if len(batch) == 1 or (isinstance(error, StoreError) and error.transient):
                 for entry in batch:
@@ -107,8 +109,3 @@ class Writer:
             return
         for entry in batch:
             entry.done.set_result(None)
-
-    def _write(self, batch: Sequence[_Entry]) -> None:
-        runs = {entry.run.id: entry.run for entry in batch if entry.run is not None}
-        events = [item for entry in batch for item in entry.events]
-        patiently(lambda: self._store.write(runs.values(), events), self.patience)

@@ -77,7 +77,8 @@ class Guard(Layer):
 
     def _refusal(self, scope: Scope, headers: Headers) -> Problem | None:
         if self._token is None:
-            if not _addressed_to_loopback(headers.get("host", "")):
+            host = _HOST.fullmatch(headers.get("host", ""))
+            if host is None or not is_loopback(host["name"].strip("[]")):
                 told = "this server answers only requests to localhost: start it with a token to use other names"
                 return Problem(told, "ForeignHost", status=421)
             if any(PROXIED.fullmatch(name) for name in headers):
@@ -142,8 +143,3 @@ def _limited(receive: Receive, most: int, seconds: float) -> Receive:
 def _too_large(most: int) -> Problem:
     told = f"the request is larger than {most} bytes, which is the limit"
     return Problem(told, "RequestTooLarge", status=413, headers={"Connection": "close"})
-
-
-def _addressed_to_loopback(host: str) -> bool:
-    found = _HOST.fullmatch(host)
-    return found is not None and is_loopback(found["name"].strip("[]"))

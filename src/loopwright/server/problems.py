@@ -72,16 +72,12 @@ class Problem:
     """Headers that belong to it."""
 
     @property
-    def content(self) -> dict[str, Any]:
-        """What events of a stream tell of it."""
-        return {"error": self.error, "error_type": self.error_type, "can_retry": self.can_retry}
-
-    @property
     def response(self) -> JSONResponse:
         """It as a reply, as `ProblemBody` describes."""
         title = HTTPStatus(self.status).phrase
         told = {"type": "about:blank", "title": title, "status": self.status, "detail": self.error}
-        return JSONResponse(told | self.content, self.status, self.headers, MEDIA_TYPE)
+        told |= {"error": self.error, "error_type": self.error_type, "can_retry": self.can_retry}
+        return JSONResponse(told, self.status, self.headers, MEDIA_TYPE)
 
     @property
     def exception(self) -> HTTPException:
@@ -110,7 +106,9 @@ def problem_of(error: BaseException) -> Problem:
     kind = next((name for name in names if hasattr(errors, name)), names[0])
     can_retry = is_transient(cause)
     headers = {"Retry-After": AGAIN} if can_retry else {}
-    return Problem(_message(error), kind, can_retry, status_of(kind, can_retry=can_retry), headers)
+    # A node's input is for the log: it is state that no client was ever sent.
+    told = _shortened(error.told if isinstance(error, NodeFailed) else str(error))
+    return Problem(told, kind, can_retry, status_of(kind, can_retry=can_retry), headers)
 
 
 def status_of(error_type: str, *, can_retry: bool) -> int:
@@ -133,11 +131,6 @@ def handle_problems(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(LoopwrightError, _foreseen)
-
-
-def _message(error: LoopwrightError) -> str:
-    # A node's input is for the log: it is state that no client was ever sent.
-    return _shortened(error.told if isinstance(error, NodeFailed) else str(error))
 
 
 def _shortened(told: str) -> str:

@@ -62,8 +62,7 @@ async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], retention
         CheckpointError: If the checkpoints cannot.
     """
     if retention.runs is not None or retention.days is not None:
-        days = retention.days
-        oldest = None if days is None else datetime.now(UTC) - timedelta(days=days)
+        oldest = None if retention.days is None else datetime.now(UTC) - timedelta(days=retention.days)
         for run_id in await store.aside(store.outdated, older_than=oldest, keep=retention.runs):
             await store.aside(store.delete, run_id, saver.delete_thread)
 

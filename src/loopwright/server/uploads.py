@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from starlette.datastructures import UploadFile
 
@@ -16,7 +17,6 @@ from loopwright.server.problems import Problem
 from loopwright.server.settings import MEGABYTE, ServerSettings
 
 _ID = re.compile(r"[0-9a-f]{32}")
-_PIECE = MEGABYTE
 _LONGEST_NAME = 200
 
 
@@ -57,8 +57,9 @@ class Uploads(Mapping[str, Path]):
         path = self.folder / id
         try:
             size = await write_file(given, path, self._settings.upload_bytes)
-            name = shown_name(given.filename)
-            kept = await self._described(path, id, name, size)
+            kind = await asyncio.to_thread(_written_kind, path)
+            told: dict[str, Any] = {"content_type": kind} if kind else await self._decoder.look(path)
+            kept = Upload(id=id, name=shown_name(given.filename), bytes=size, **told)
             await asyncio.to_thread(self._note(id).write_text, kept.model_dump_json(), "utf-8")
         except BaseException:
             self.delete(id)
@@ -96,12 +97,6 @@ class Uploads(Mapping[str, Path]):
         self._note(id).unlink(missing_ok=True)
         (self.folder / id).unlink(missing_ok=True)
 
-    async def _described(self, path: Path, id: str, name: str, size: int) -> Upload:
-        kind = await asyncio.to_thread(_written_kind, path)
-        if kind:
-            return Upload(id=id, name=name, content_type=kind, bytes=size)
-        return Upload(id=id, name=name, bytes=size, **await self._decoder.look(path))
-
     def _note(self, id: str) -> Path:
         return self.folder / f"{id}.json"
 
@@ -129,7 +124,7 @@ async def write_file(given: UploadFile, path: Path, most: int) -> int:
     size = 0
     await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
     with path.open("wb") as file:
-        while piece := await given.read(_PIECE):
+        while piece := await given.read(MEGABYTE):
             size += len(piece)
             if size > most:
                 told = f"{shown_name(given.filename)} is larger than {most} bytes, which is the limit for a file"

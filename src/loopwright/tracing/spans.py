@@ -140,7 +140,6 @@ class RunSpans(Observer):
 
     def _run(self, about: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         name = str(self.graph.name)
-        conversation = about.get("thread_id")
         own: dict[str, Any] = {names.GRAPH: name}
         if (most := self.graph.certificate.max_supersteps) is not None:
             own[names.MAX_SUPERSTEPS] = most
@@ -148,7 +147,7 @@ class RunSpans(Observer):
             {
                 names.OPERATION: names.INVOKE_AGENT,
                 names.AGENT: name,
-                names.CONVERSATION: str(conversation or "") or None,
+                names.CONVERSATION: str(about.get("thread_id") or "") or None,
             }
         )
         return f"{names.INVOKE_AGENT} {name}", own | agents

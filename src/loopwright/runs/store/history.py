@@ -324,12 +324,8 @@ class RunStore:
         Raises:
             InputError: If this version exists: somebody else was faster.
         """
-        row = {
-            "workflow": version.workflow,
-            "prompt": version.prompt,
-            "version": version.version,
-            "document": as_json(version.model_dump(mode="json")),
-        }
+        row = version.model_dump(include={"workflow", "prompt", "version"})
+        row["document"] = as_json(version.model_dump(mode="json"))
         with self._database.writing() as connection:
             added = self._database.insert(PROMPTS).values(row).on_conflict_do_nothing()
             if connection.scalar(added.returning(PROMPTS.c.version)) is None:
@@ -397,7 +393,7 @@ class RunStore:
 
     def keep_evaluation(self, kept: KeptEvaluation) -> None:
         """Keep what came of labelled questions, in place of what the same version made of them before."""
-        key = {"workflow": kept.workflow, "questions": kept.questions, "version": kept.version}
+        key = kept.model_dump(include={"workflow", "questions", "version"})
         told = {"created_at": microseconds(kept.created_at), "document": as_json(kept.model_dump(mode="json"))}
         insert = self._database.insert(EVALUATIONS).values(**key, **told)
         with self._database.writing() as connection:

@@ -69,14 +69,8 @@ def _figure(connection: Connection, name: str) -> ColumnElement[float]:
 
 
 def _condition(connection: Connection, wanted: RunFilter) -> ColumnElement[bool]:
-    conditions: list[ColumnElement[bool]] = [true()]
-    for column, value in (
-        (RUNS.c.workflow, wanted.workflow),
-        (RUNS.c.status, wanted.status),
-        (RUNS.c.parent, wanted.parent),
-    ):
-        if value is not None:
-            conditions.append(column == value)
+    same = wanted.model_dump(include={"workflow", "status", "parent"}, exclude_none=True)
+    conditions: list[ColumnElement[bool]] = [true(), *(RUNS.c[name] == value for name, value in same.items())]
     if wanted.stop_reason == "any":
         conditions.append(RUNS.c.stop_reason.is_not(None))
     elif wanted.stop_reason is not None:

@@ -133,13 +133,9 @@ def row_of(run: RunRecord, *, goes_on: bool = False) -> dict[str, Any]:
     told = run.model_dump(mode="json", exclude={"children", "tags"})
     texts = () if goes_on else (run.title, *_texts(told["input"]), run.outcome.answer if run.outcome else "")
     return {
-        "id": run.id,
-        "workflow": run.workflow,
-        "status": run.status,
-        "stop_reason": run.stop_reason,
+        **{name: told[name] for name in ("id", "workflow", "status", "stop_reason", "epoch")},
         "parent": run.parent.run_id if run.parent else None,
         "started_at": microseconds(run.started_at),
-        "epoch": run.epoch,
         "summary": as_json({name: value for name, value in told.items() if name in _SUMMARY}),
         **({"searched": searchable("\n".join(texts))} if texts else {}),
         "document": as_json({name: value for name, value in told.items() if name not in _SUMMARY}),

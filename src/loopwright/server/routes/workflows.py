@@ -76,15 +76,13 @@ async def get_topology(workflow: str, context: Here) -> ShownGraph:
 @router.get("/{workflow}/report", operation_id="get_loop_report", responses=MISSING)
 async def get_loop_report(workflow: str, context: Here) -> LoopReport:
     """What each loop of a workflow did, cost and gained, by the runs that are kept."""
-    hosted = context.workflow(workflow)
-    return await context.hub.store.aside(workflow_report, context.hub.store, hosted.name)
+    return await context.hub.store.aside(workflow_report, context.hub.store, context.workflow(workflow).name)
 
 
 @router.get("/{workflow}/evaluations", operation_id="list_evaluations", responses=MISSING)
 async def list_evaluations(workflow: str, context: Here) -> list[KeptEvaluation]:
     """What versions of a workflow made of labelled questions, the newest first: what ``evaluate --keep`` kept."""
-    hosted = context.workflow(workflow)
-    return [*await context.hub.store.aside(context.hub.store.evaluations, hosted.name)]
+    return [*await context.hub.store.aside(context.hub.store.evaluations, context.workflow(workflow).name)]
 
 
 @router.delete("/{workflow}/evaluations", status_code=204, operation_id="delete_evaluation", responses=MISSING)
