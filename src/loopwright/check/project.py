@@ -10,7 +10,6 @@ import tokenize
 import warnings
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache, cached_property
 from itertools import chain
 from keyword import kwlist
@@ -62,8 +61,8 @@ class SourceFile:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Every word in it, names among them."""
-        return frozenset(re.findall(r"\w+", self.text))
+        """Every word in it, names among them, also those with marks that are no letters."""
+        return frozenset(re.findall(r"[\w\x80-\U0010ffff]+", self.text))
 
     def _python(self) -> str:
         with tokenize.open(self.path) as file:  # in the encoding that the file declares
@@ -254,7 +253,7 @@ class Project:
             # Of an environment a package's own files are read, and not all that is installed beside it.
             if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
                 continue
-            if parts and own[0] not in self._names_at(start):
+            if parts and (names := self._names_at(start)) is not None and own[0] not in names:
                 continue
             place = start.joinpath(*parts)
             for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
@@ -285,11 +284,12 @@ class Project:
         return any(os.path.isdir(at) or os.path.isfile(f"{at}.py") for at in places)
 
 
-def _names_at(folder: Path) -> frozenset[str]:
-    """What can be imported from a folder, and the names of all else that lies there."""
-    with suppress(OSError):
-        return frozenset(name.removesuffix(".py") for name in os.listdir(folder))
-    return frozenset()
+def _names_at(folder: Path) -> frozenset[str] | None:
+    """What can be imported from a folder, and the names of all else that lies there; None if nobody can list it."""
+    try:
+        return frozenset(name.partition(".")[0] for name in os.listdir(folder))
+    except OSError as error:
+        return frozenset() if isinstance(error, FileNotFoundError | NotADirectoryError) else None
 
 
 def _named(name: str, importer: Path) -> list[Path]:

@@ -353,9 +353,12 @@ _texts: dict[str, tuple[list[str], str]] = {}
 def _text_of(file: str, scope: dict[str, Any] | None = None) -> str:
     """The text of a file as Python knows it now; joined once, not for each function in it."""
     lines = linecache.getlines(file, scope)
-    if file not in _texts or _texts[file][0] is not lines:
-        _texts[file] = lines, "".join(lines)
-    return _texts[file][1]
+    known, text = _texts.get(file, (None, ""))
+    if known is not lines:
+        if len(_texts) >= 4096:
+            _texts.clear()
+        _texts[file] = lines, (text := "".join(lines))
+    return text
 
 
 @lru_cache(maxsize=64)
@@ -370,8 +373,7 @@ def _candidates(text: str) -> dict[tuple[int, str], Found]:
             first = (*getattr(node, "decorator_list", ()), node)[0]
             found.setdefault((first.lineno, getattr(node, "name", "<lambda>")), []).append((node, scopes))
             scopes = (node, *scopes)
-        for child in parts_of(node):
-            queue.append((child, scopes))
+        queue += [(child, scopes) for child in parts_of(node) if parts_of(child)]
     return found
 
 
