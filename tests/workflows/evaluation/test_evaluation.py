@@ -26,7 +26,6 @@ from loopwright.workflows.evaluation.results import EvaluatedAnswer
 from loopwright.workflows.evaluation.scores import f1_score, ndcg_at
 from loopwright.workflows.iqa import IQAConfig
 from loopwright.workflows.iqa import Services as IqaServices
-from loopwright.workflows.iqa.score import score as iqa_score
 from loopwright.workflows.iqa.workflow import IQAWorkflow
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.services import Services
@@ -268,6 +267,7 @@ def test_what_is_cited_of_tables_that_nobody_judged_takes_no_place():
 
 
 def test_a_pictures_score_is_near_peoples_or_not():
+    iqa_score = IQAWorkflow(IqaServices()).score
     outcome = Outcome(details={"summarizer_result": {"final_answer": "B", "quality_score": 2.4}})
     assert iqa_score(Expected.model_validate({"score": 2.8, "answers": ["B"]}), outcome)["within_half"] == 1
     assert iqa_score(Expected.model_validate({"score": 3.0, "answers": ["A"]}), outcome)["within_half"] == 0

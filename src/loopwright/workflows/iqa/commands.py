@@ -182,15 +182,13 @@ def batch(
 def _tell(result: BatchResult) -> None:
     done = result.progress
     print(
-        f"{done.assessed:,} assessed, {result.progress.failed:,} failed, {done.unchanged:,} unchanged "
+        f"{done.assessed:,} assessed, {done.failed:,} failed, {done.unchanged:,} unchanged "
         f"of {done.total:,} in {done.seconds:.1f} s"
     )
     for sample, error in done.failures[:_FAILURES_SHOWN]:
         print(f"loopwright: {sample}: {error}", file=sys.stderr)
-    if result.progress.failed > _FAILURES_SHOWN:
-        print(
-            f"loopwright: and {result.progress.failed - _FAILURES_SHOWN} more; see the column 'error'", file=sys.stderr
-        )
+    if done.failed > _FAILURES_SHOWN:
+        print(f"loopwright: and {done.failed - _FAILURES_SHOWN} more; see the column 'error'", file=sys.stderr)
 
 
 def shown_progress() -> Callable[[Progress], None]:

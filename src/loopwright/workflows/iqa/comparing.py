@@ -120,8 +120,8 @@ def compare(
     images = [load_image(path, max_pixels=limit) for path in (a, b)]
     if images[0].path.samefile(images[1].path):
         raise InputError(f"A and B are the same: {str(images[0].path)!r}; give two different paths, or a copy")
-    first, second = (_side(image, pristine, config) for image in images)
     mode = ReferenceMode.NONE if pristine is None else ReferenceMode.FULL
+    first, second = (_side(image, pristine, mode, config) for image in images)
     scores = first.evidence.quality_scores, second.evidence.quality_scores
     tools = [
         ToolDifference(
@@ -155,10 +155,9 @@ def compare(
     )
 
 
-def _side(image: LoadedImage, reference: LoadedImage | None, config: IQAConfig) -> Side:
+def _side(image: LoadedImage, reference: LoadedImage | None, mode: ReferenceMode, config: IQAConfig) -> Side:
     if reference is not None:
         check_pair(image, reference)
-    mode = ReferenceMode.NONE if reference is None else ReferenceMode.FULL
     tools = [tool.name for tool in all_tools() if tool.reference is mode]
     plan = PlannerOutput(reference_mode=mode, required_tools=tools, plan=PlanControlFlags(tool_selection=False))
     evidence = Pass(plan, config.iqa.tools, image, reference).run()

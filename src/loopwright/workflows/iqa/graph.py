@@ -146,9 +146,8 @@ def node_policies(
     }
     pipeline = config.pipeline
     retries: tuple[Retry, ...] = ()
-    if pipeline.max_retry_attempts:
-        most, waits = pipeline.max_retry_attempts, dict(pipeline.retry)
-        retries = (Retry(on=could_pass, retries=most, **waits, jitter="added", name="transient"),)
+    if most := pipeline.max_retry_attempts:
+        retries = (Retry(on=could_pass, retries=most, **dict(pipeline.retry), jitter="added", name="transient"),)
     return {
         stage: NodePolicy(
             timeout=getattr(pipeline.timeout, stage),

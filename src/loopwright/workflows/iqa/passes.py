@@ -167,13 +167,12 @@ class Pass:
 
     def _select(self, names: list[str]) -> list[Tool]:
         """The required tools; beside them, where selection is on, those that suit, the primary one first."""
-        required = [get_tool(name) for name in self.plan.required_tools or []]
-        if not self.plan.plan.tool_selection:
-            return list({tool.name: tool for tool in required}.values())
-        limit = self.config.limit
-        chosen = select_tools(names, self.plan.reference_mode, limit=limit)
-        room = [tool for tool in chosen if tool not in required][: max(0, limit - len(required))]
-        return list({tool.name: tool for tool in [*required, *room]}.values())
+        tools = [get_tool(name) for name in self.plan.required_tools or []]
+        if self.plan.plan.tool_selection:
+            limit = self.config.limit
+            chosen = select_tools(names, self.plan.reference_mode, limit=limit)
+            tools += [tool for tool in chosen if tool not in tools][: max(0, limit - len(tools))]
+        return list(dict.fromkeys(tools))
 
     def _execute(self, tools: list[Tool]) -> list[ToolLog]:
         if not tools:

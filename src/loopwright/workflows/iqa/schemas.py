@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -130,17 +131,12 @@ class PlannerOutput(BaseModel):
     def _keep_the_rules(self) -> Self:
         """Distortion named -> detection off; a named tool runs; not about quality -> everything off."""
         if self.query_type is QueryType.OTHER:
-            self.plan = PlanControlFlags(
-                distortion_detection=False, distortion_analysis=False, tool_selection=False, tool_execution=False
-            )
+            self.plan = PlanControlFlags(**dict.fromkeys(PlanControlFlags.model_fields, False))
             return self
-        changes: dict[str, bool] = {}
         if self.distortions and self.distortion_source == "Explicit":
-            changes["distortion_detection"] = False
+            self.plan = self.plan.model_copy(update={"distortion_detection": False})
         if self.required_tools:
-            changes["tool_execution"] = True
-        if changes:
-            self.plan = self.plan.model_copy(update=changes)
+            self.plan = self.plan.model_copy(update={"tool_execution": True})
         return self
 
     def same_work(self, other: PlannerOutput) -> bool:
@@ -151,7 +147,7 @@ class PlannerOutput(BaseModel):
 class DistortionFinding(BaseModel):
     """One distortion of one region, with the numbers that speak for it."""
 
-    type: str
+    type: Annotated[str, AfterValidator(parse_distortion)]
     """Canonical name of the kind or sub-type."""
     severity: Severity
     """How strong it is."""
@@ -161,11 +157,6 @@ class DistortionFinding(BaseModel):
     """One sentence that names the measured numbers."""
     measured: dict[str, float] = Field(default_factory=dict)
     """Feature -> value, units in the feature's name or in `docs/tools.md`."""
-
-    @field_validator("type")
-    @classmethod
-    def _canonical(cls, value: str) -> str:
-        return parse_distortion(value)
 
 
 class ToolLog(BaseModel):

@@ -24,11 +24,14 @@ from loopwright.engine.events.schema import LoopDecided, NodeStarted, Told
 from loopwright.errors import unknown_name_message
 from loopwright.workflows.api import UPLOAD, ClientEvent, Example, NodeInfo, Outcome, Run, Text, Workflow, WorkflowInput
 from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.evaluation.scores import answer_scores
+from loopwright.workflows.iqa.answer.fusion import recognised
 from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.config import IQAConfig
+from loopwright.workflows.iqa.distortions import parse_distortion
 from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.measuring.severity import SAME_THING, closeness
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
-from loopwright.workflows.iqa.score import EXPECTED, rated, score
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import at_home
 from loopwright.workflows.iqa.sources.sample import FILES, PREFIX, sample_path
@@ -108,17 +111,34 @@ class IQAWorkflow(Workflow[Services]):
     state_schema = AgenticIQAState
     places = frozenset({"image_path", "reference_path"})
     examples = tuple(Example(**each) for each in _SHOWN["examples"])
-    expected = EXPECTED
+    expected = ("score", "distortion")  # people's score, 1 (bad) to 5 (excellent), and the type of distortion, or none
     samples: Mapping[str, Path] = {f"{PREFIX}{name}": sample_path(name) for name in FILES}
     prompts = Services.prompts()
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
-        """How right an outcome is; see the module ``score``."""
-        return score(expected, outcome)
+        """What can be said of an answer about a picture.
+
+        Returns:
+            ``em``, ``f1`` and ``contains`` of the final answer; ``within_half``: whether the score is at most half a
+            level from people's; ``distortion``: whether the strongest one that was surely found is the expected one, or
+            none is.
+        """
+        answered = outcome.details.get("summarizer_result") or {}
+        scores: dict[str, float | None] = {}
+        if expected.answers is not None and answered:
+            scores |= answer_scores(str(answered.get("final_answer", "")), expected.answers)
+        if (people := expected.own.get("score")) is not None:
+            given = answered.get("quality_score")
+            scores["within_half"] = float(given is not None and abs(given - people) <= 1 / 2)
+        if (wanted := expected.own.get("distortion")) is not None:
+            scores["distortion"] = float(_is_found(str(wanted), outcome))
+        return scores
 
     def rated(self, expected: Expected, outcome: Outcome) -> tuple[float, Mapping[str, float]] | None:
-        """People's score beside those that were measured; see the module ``score``."""
-        return rated(expected, outcome)
+        """People's score, and beside it that of the answer and of every tool that ran."""
+        people = expected.own.get("score")
+        scores = {"answer" if name == "quality_score" else name: score for name, score in outcome.scores.items()}
+        return None if people is None else (float(people), scores)
 
     def build(self, services: Services) -> BoundedGraph:
         """Make the graph."""
@@ -127,7 +147,7 @@ class IQAWorkflow(Workflow[Services]):
     def start(self, given: IQAInput, uploads: Mapping[str, Path], run_id: str) -> AgenticIQAInput:
         """What the graph is run with; a picture is the id of an upload, or ``sample:NAME`` for one of the samples."""
         reference = given.reference and self.placed("reference", given.reference, uploads)
-        graph_input = initial_state(
+        begun = initial_state(
             self.services.config,
             given.query,
             self.placed("image", given.image, uploads),
@@ -135,8 +155,7 @@ class IQAWorkflow(Workflow[Services]):
             region=given.region,
             max_replan_iterations=given.max_replan_iterations,
         )
-        graph_input["sample_id"] = run_id
-        return graph_input
+        return {**begun, "sample_id": run_id}
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run; see `start`."""
@@ -147,7 +166,7 @@ class IQAWorkflow(Workflow[Services]):
         answered: SummarizerOutput | None = state.get("summarizer_result")
         evidence: ExecutorOutput = state.get("executor_evidence") or ExecutorOutput()
         score = answered.quality_score if answered else None
-        details = {key: state.get(key) for key in _DETAILS}
+        details = {key: state.get(key) for key in DETAILS}
         return Outcome(
             answer=f"**{answered.final_answer}**\n\n{answered.quality_reasoning}" if answered else "",
             status=_status(state, answered),
@@ -158,7 +177,7 @@ class IQAWorkflow(Workflow[Services]):
         )
 
 
-_DETAILS = (
+DETAILS = (
     "plan", "summarizer_result", "executor_evidence", "iteration_count", "replan_history", "stop_reason",
 )  # fmt: skip
 """What an outcome tells of the state."""
@@ -216,6 +235,17 @@ def _status(state: Mapping[str, Any], answered: SummarizerOutput | None) -> str:
     if answered.final_answer.startswith(UNABLE):
         return "undetermined"
     return "best_effort" if state.get("stop_reason") else "answered"
+
+
+def _is_found(wanted: str, outcome: Outcome) -> bool:
+    evidence = outcome.details.get("executor_evidence")
+    if evidence is None:
+        return False
+    analysis = ExecutorOutput.model_validate(evidence).distortion_analysis
+    found = recognised(item for items in analysis.values() for item in items)
+    if wanted == "none" or found is None:
+        return wanted == "none" and found is None
+    return closeness(parse_distortion(wanted), found) >= SAME_THING
 
 
 def run_pipeline(

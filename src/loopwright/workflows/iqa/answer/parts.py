@@ -21,9 +21,7 @@ def in_scope(note: str, scope: str) -> str:
 def scopes_of(evidence: ExecutorOutput) -> list[str]:
     """The scopes that some evidence is about, in the order in which they were measured."""
     logs = [log.region for log in evidence.tool_logs]
-    named = [*evidence.distortion_set, *evidence.distortion_analysis, *evidence.regions, *logs]
-    order = [*dict.fromkeys(logs), *dict.fromkeys(named)]
-    return list(dict.fromkeys(order))
+    return list(dict.fromkeys([*logs, *evidence.distortion_set, *evidence.distortion_analysis, *evidence.regions]))
 
 
 SOFT_IN_PART = "Soft in part: "

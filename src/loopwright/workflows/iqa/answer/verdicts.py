@@ -62,11 +62,8 @@ class Facts:
     @cached_property
     def sure(self) -> list[DistortionFinding]:
         """Those that are there and more than a guess, strongest first."""
-        return [
-            item
-            for _, item in self.present
-            if item.confidence >= SURE or self.plan.reference_mode is ReferenceMode.FULL
-        ]
+        compared = self.plan.reference_mode is ReferenceMode.FULL
+        return [item for _, item in self.present if compared or item.confidence >= SURE]
 
     @property
     def unanalysed(self) -> list[str]:

@@ -194,23 +194,21 @@ def _tool_sentences(facts: Facts) -> list[str]:
     own = f"{score.tool} gives a score of {score.tool_score:.2f}"
     if log and log.raw is not None:
         own = f"{score.tool} measures {in_unit(log.tool, log.raw)}, a score of {score.tool_score:.2f}"
-    sentences = [f"{own} on the scale of 1 (bad) to 5 (excellent)."]
+    said = [f"{own} on the scale of 1 (bad) to 5 (excellent)."]
     if overlooked := facts.overlooked:
-        sentences.append(f"{score.tool} is weak at {' and '.join(overlooked)}, so the score may be too good.")
+        said.append(f"{score.tool} is weak at {' and '.join(overlooked)}, so the score may be too good.")
     if (found := facts.too_good) is not None:
-        sentences.append(
+        said.append(
             f"That is better than {found.severity.value} {in_words(found.type)} ({found.confidence:.0%} sure) allows, "
             f"which was measured; weighed together, that makes {score.value:.2f}."
         )
     if score.opinion:
-        sentences.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
+        said.append(f"Weighed with the chat model's opinion, that makes {score.value:.2f}: {score.level}.")
     others = [f"{name} {value:.2f}" for name, value in evidence.quality_scores.items() if name != score.tool]
     if others:
-        sentences.append(f"The other tools alone: {', '.join(others)}.")
+        said.append(f"The other tools alone: {', '.join(others)}.")
     opposed = contradicting(evidence)
     if opposed:
         verb = "contradicts" if len(opposed) == 1 else "contradict"
-        sentences.append(
-            f"{' and '.join(opposed)} {verb} {evidence.primary_tool} by more than their calibration errors."
-        )
-    return sentences
+        said.append(f"{' and '.join(opposed)} {verb} {evidence.primary_tool} by more than their calibration errors.")
+    return said

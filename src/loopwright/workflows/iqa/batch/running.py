@@ -25,11 +25,9 @@ from loopwright.workflows.iqa.batch.tables import Row, check_format, row_of, wri
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.workflow import initial_state, replaced
+from loopwright.workflows.iqa.workflow import DETAILS, initial_state, replaced
 
-_KEPT = (
-    "plan", "executor_evidence", "summarizer_result", "iteration_count", "replan_history", "stop_reason", "error",
-)  # fmt: skip
+_KEPT = (*DETAILS, "error")
 """The keys of the final state that are no input."""
 
 

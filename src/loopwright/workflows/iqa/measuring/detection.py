@@ -56,8 +56,7 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     if pair is not None:
         return Detection(findings, None if findings else unexplained(pair))
     findings.sort(key=lambda finding: -finding.confidence * finding.severity.rank)
-    sure = any(finding.confidence >= SURE for finding in findings)
-    if sure:
+    if any(finding.confidence >= SURE for finding in findings):
         return Detection(findings, None, unmeasured(features, findings))
     open_ = doubts(features, findings)
     reasons = "; ".join(item.why for item in open_)

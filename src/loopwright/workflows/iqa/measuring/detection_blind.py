@@ -32,16 +32,14 @@ SPECKS_OVER_NOISE = 2.0
 """How far the root mean square of the specks must exceed the noise between them; the tails of Gaussian noise do not."""
 MOTION_EDGE = 1.2
 """Blur of the sharpest tiles up to which a directional loss is motion, pixels: motion leaves the edges along it
-sharp, while
-strong round blur leaves so little fine detail that its direction is chance."""
+sharp, while strong round blur leaves so little fine detail that its direction is chance."""
 MOTION_STRONG = 0.5
 """Median blur of the strongest edges from which a directional loss can be motion, pixels. Lines of text make the
 spectrum as uneven, but sharp text stays below 0.4; photographs blurred by a motion of 5 to 15 pixels have 0.6 and more.
 """
 BLURRED = 0.9
 """Median blur of the strongest edges from which the whole image may be blurred, pixels; sharp photographs stay below
-0.85,
-also with bokeh, since what is in focus has the strongest edges."""
+0.85, also with bokeh, since what is in focus has the strongest edges."""
 BLURRED_IN_NOISE = 0.95
 """The same at half the size (`edge_sigma_half`); sharp photographs stay below 0.8 under noise of up to 30 grey levels,
 blurred by 2 pixels they have 1.0 and more."""

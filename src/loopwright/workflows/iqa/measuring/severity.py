@@ -178,10 +178,8 @@ def gauge_of(finding: DistortionFinding) -> Gauge | None:
     kind = kind_of(finding.type)
     names = [finding.type, *(sub for sub, parent in SUBTYPES.items() if parent is kind)]
     table = PAIRED if BESIDE in finding.explanation else BLIND
-    gauges = [table[name] for name in names if name in table]
-    return next(
-        (gauge for gauge in (*gauges, VEIL, CHANNEL_SHIFT) if f"{gauge.label} is " in finding.explanation), None
-    )
+    gauges = [*(table[name] for name in names if name in table), VEIL, CHANNEL_SHIFT]
+    return next((gauge for gauge in gauges if f"{gauge.label} is " in finding.explanation), None)
 
 
 SAME_THING = 0.9

@@ -18,10 +18,10 @@ from loopwright.models.validation import problem_lines
 from loopwright.workflows.iqa.answer.fusion import quality_score
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import reasoning
-from loopwright.workflows.iqa.distortions import known_distortions, parse_distortion
+from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
 from loopwright.workflows.iqa.planning.replanning import without_iteration
-from loopwright.workflows.iqa.question.filled import KNOWN, MeantQuestion, agreed
+from loopwright.workflows.iqa.question.filled import KNOWN, KnownName, MeantQuestion, agreed
 from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
@@ -135,8 +135,7 @@ class PlannerReply(PlannerOutput):
 @cache
 def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
     """`PlannerReply` with closed lists of names, so that a wrong one is repaired; ``PlannerOutput`` in messages."""
-    distortion = Annotated[str, AfterValidator(parse_distortion), WithJsonSchema(KNOWN)]
-    named = Annotated[dict[str, list[distortion]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(KNOWN))]
+    named = Annotated[dict[str, list[KnownName]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(KNOWN))]
     tool = Annotated[
         str, AfterValidator(lambda name: _known_tool(name, tools)), WithJsonSchema({"type": "string", "enum": [*tools]})
     ]

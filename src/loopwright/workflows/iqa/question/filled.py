@@ -17,7 +17,7 @@ _CLOSED = frozenset({Operation.READ, Operation.MEASURE, Operation.CURATE, Operat
 KNOWN: dict[str, Any] = {"type": "string", "enum": list(known_distortions())}
 """The JSON schema of a distortion's name."""
 
-_Distortion = Annotated[str, AfterValidator(parse_distortion), WithJsonSchema(KNOWN)]
+KnownName = Annotated[str, AfterValidator(parse_distortion), WithJsonSchema(KNOWN)]
 
 
 class MeantQuestion(BaseModel):
@@ -29,11 +29,11 @@ class MeantQuestion(BaseModel):
     """What is wanted."""
     yes_no: bool = False
     """Whether the answer begins with yes or no."""
-    distortions: list[_Distortion] = Field(default_factory=list[str])
+    distortions: list[KnownName] = Field(default_factory=list[str])
     """What it is about; nothing for all."""
     absent: bool = False
     """Whether it asks for their absence, as "sharp" does of blur."""
-    excluded: list[_Distortion] = Field(default_factory=list[str])
+    excluded: list[KnownName] = Field(default_factory=list[str])
     """What it is not about."""
 
 

@@ -8,7 +8,7 @@ several things; each is a `Question` of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -355,8 +355,7 @@ class _Reader:
     def question(self) -> Question:
         """The question of the clause."""
         facts = [span for span in self.spans if span.section == "facts"]
-        if any(span.key == "print" for span in facts):
-            facts = [span for span in facts if span.key == "print"]
+        facts = [span for span in facts if span.key == "print"] or facts
         attributes = tuple(dict.fromkeys(
             span.key for span in facts
             if span.key != "megapixels" or not any(other is not span and other.start < span.end for other in facts)
@@ -764,8 +763,3 @@ def _objects(clause: str) -> tuple[str, ...]:
         one = match[0].split()[0] in (*_PLACED, "does", "do", "has", "have")
         found += [" ".join(words[:1] if one else words)] if words else []
     return tuple(dict.fromkeys(found))
-
-
-def places_and_objects(questions: Iterable[Question]) -> list[str]:
-    """What several questions are about, in order, once each."""
-    return list(dict.fromkeys(name for question in questions for name in (*question.places, *question.objects)))

@@ -14,7 +14,7 @@ from typing import Literal
 from loopwright.errors import PlannerError
 from loopwright.workflows.iqa.question.options import split_options
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, place_name
-from loopwright.workflows.iqa.question.question import Operation, Question, places_and_objects, read_questions
+from loopwright.workflows.iqa.question.question import Operation, Question, read_questions
 from loopwright.workflows.iqa.question.tool_names import named_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, QueryType
@@ -94,7 +94,8 @@ def read_query(query: str) -> QueryReading:
     tools = named_tools(stem)
     questions = read_questions(stem)
     scope: list[str] | Literal["Global"] = [REGION_PREFIX + ",".join(map(str, box)) for box in boxes[1:] and boxes]
-    scope = scope or places_and_objects(questions)[:MAX_SCOPES] or GLOBAL
+    asked = dict.fromkeys(name for question in questions for name in (*question.places, *question.objects))
+    scope = scope or [*asked][:MAX_SCOPES] or GLOBAL
     offered = [name for name in map(place_name, options.values()) if name]
     # "Which half is noisier? A) left B) right" is about those two.
     if len(offered) > 1 and all(map(place_name, [] if isinstance(scope, str) else scope)):

@@ -101,10 +101,8 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
         return Scale(low=0, high=1, unit="thumbs")
     unit = "stars" if "stars" in units else ""
     if found := _RANGE.search(re.sub(r" ?\([^)]*\)", "", text)) or _RANGE.search(text):
-        low, high = (float(_VALUES.get(number, 0) if not number.isdigit() else number) for number in found.groups())
-        if low > high:
-            low, high = high, low
-        if high > low and low in (0, 1) and high >= 3:
+        low, high = sorted(float(number if number.isdigit() else _VALUES[number]) for number in found.groups())
+        if low in (0, 1) and high >= 3:
             return _between(low, high, unit, text, of_fault=of_fault)
     values = sorted({int(number) for number in re.findall(r"(?<![\d.,/])\d{1,3}(?![\d.,/]*\d)", text)})
     ends = (*values[:1], *values[-1:])

@@ -58,11 +58,8 @@ def _tool_at(words: list[str]) -> tuple[str | None, int]:
         name = plain(candidate)
         if name in _REGISTERED:
             return _REGISTERED[name], length
-        if name in WELL_KNOWN_METRICS or any(_misspells(name, tool) for tool in _REGISTERED):
+        # Letters swapped, or in a long name doubled or lost; "vision" is no VSI.
+        misspelt_one = any(len(tool) > 3 and misspelt(name, tool, whole=True) for tool in _REGISTERED)
+        if name in WELL_KNOWN_METRICS or misspelt_one:
             return get_tool(" ".join(words[:length])).name, length
     return None, 1
-
-
-def _misspells(word: str, tool: str) -> bool:
-    """Whether a word is a tool's name with letters swapped, or in a long one doubled or lost; "vision" is no VSI."""
-    return len(tool) > 3 and misspelt(word, tool, whole=True)

@@ -136,7 +136,7 @@ def _patterns(language: str) -> Mapping[tuple[str, str], list[str]]:
     patterns = {
         (section, key): [_expression(entry) for entry in str(entries).split()]
         for section, keys in words(language).items()
-        for key, entries in (keys if isinstance(keys, dict) else {_SINGLE: keys}).items()
+        for key, entries in keys.items()
     }
     if language == LANGUAGES[0]:
         for alias, name in (*ALIASES.items(), *((name, name) for name in (*SUBTYPES, *Distortion))):
@@ -148,9 +148,10 @@ def _patterns(language: str) -> Mapping[tuple[str, str], list[str]]:
     return patterns
 
 
-def words(language: str) -> Mapping[str, Any]:
-    """The words of a language as they are written in its file."""
-    return shipped("loopwright.workflows.iqa.question", f"words/{language}.yaml")
+def words(language: str) -> Mapping[str, Mapping[str, str]]:
+    """Section -> key -> the words of a language, as they are written in its file."""
+    sections: dict[str, Any] = shipped("loopwright.workflows.iqa.question", f"words/{language}.yaml")
+    return {section: keys if isinstance(keys, dict) else {_SINGLE: keys} for section, keys in sections.items()}
 
 
 def _expression(entry: str) -> str:
@@ -165,14 +166,10 @@ def _stems() -> tuple[tuple[str, bool], ...]:
         (entry.strip("*"), not entry.endswith("*"))
         for language in LANGUAGES
         for section in ("faults", "praise", "topics", "bad", "good")
-        for listed in _listed(words(language)[section])
+        for listed in words(language)[section].values()
         for entry in listed.split()
     ]
     return tuple(sorted({each for each in entries if len(each[0]) >= 4 and not re.search(r"[_*]", each[0])}))
-
-
-def _listed(section: dict[str, str] | str) -> list[str]:
-    return list(section.values()) if isinstance(section, dict) else [section]
 
 
 def misspelt(word: str, stem: str, *, whole: bool = False) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from PIL import ExifTags, Image
+from PIL.ExifTags import GPS
 
 from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.sources.pixels import is_deep
@@ -71,14 +72,10 @@ def _camera(file: Image.Image) -> dict[str, Any]:
     if "date" not in found and (date := tags.get(ExifTags.Base.DateTime)):
         found["date"] = str(date)
     place = exif.get_ifd(ExifTags.IFD.GPSInfo)
-    if ExifTags.GPS.GPSLatitude in place and ExifTags.GPS.GPSLongitude in place:
-        found["place"] = ", ".join(
-            f"{_degrees(place[value]):.4f} {place.get(side, '')}".strip()
-            for value, side in (
-                (ExifTags.GPS.GPSLatitude, ExifTags.GPS.GPSLatitudeRef),
-                (ExifTags.GPS.GPSLongitude, ExifTags.GPS.GPSLongitudeRef),
-            )
-        )
+    ways = ((GPS.GPSLatitude, GPS.GPSLatitudeRef), (GPS.GPSLongitude, GPS.GPSLongitudeRef))
+    if all(value in place for value, _ in ways):
+        told = (f"{_degrees(place[value]):.4f} {place.get(side, '')}".strip() for value, side in ways)
+        found["place"] = ", ".join(told)
     return found
 
 

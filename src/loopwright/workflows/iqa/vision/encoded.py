@@ -41,17 +41,18 @@ Blocks = list[dict[str, Any]]
 """LangChain's standard content blocks."""
 
 
-def image_blocks(image: LoadedImage, name: str, longest_side: int) -> Blocks:
+def image_blocks(chat: BaseChatModel, image: LoadedImage, name: str) -> Blocks:
     """An image with its caption.
 
     Args:
+        chat: The model that it is for; it is made no larger than that and all of its fallbacks take.
         image: The image, or a region of one.
         name: What it is, for example ``"The image"``; begins the caption.
-        longest_side: The longest side that is sent, in pixels.
 
     Returns:
         A block of text that says what follows, with its size, and the block of the image.
     """
+    longest_side = min(image_side(link.model) for link in chain_of(chat).links)
     content, media_type, (width, height) = encode(image, longest_side)
     size = f"{image.width} x {image.height} pixels"
     if (width, height) == (image.width, image.height):
@@ -63,11 +64,6 @@ def image_blocks(image: LoadedImage, name: str, longest_side: int) -> Blocks:
         )
     encoded = base64.b64encode(content).decode("ascii")
     return [{"type": "text", "text": caption}, {"type": "image", "base64": encoded, "mime_type": media_type}]
-
-
-def longest_side_for(chat: BaseChatModel) -> int:
-    """The longest side of an image that a model and all of its fallbacks are sent, in pixels."""
-    return min(image_side(link.model) for link in chain_of(chat).links)
 
 
 def encode(image: LoadedImage, longest_side: int) -> tuple[bytes, str, tuple[int, int]]:
@@ -140,7 +136,6 @@ def attachments(
     Raises:
         ImageError: If an image cannot be read, their sizes differ, or too little of the region is inside of them.
     """
-    side = longest_side_for(chat)
     image = load_image(state["image_path"], max_pixels=max_pixels)
     reference = None
     if state.get("reference_path"):
@@ -151,7 +146,7 @@ def attachments(
         shown += [(f"{title}: the {name} alone", part) for title, part in _pair(image, reference, box)]
     # Ollama's format keeps images apart from the text, so that only their order says which caption is whose.
     numbered = [(f"Image {number} of {len(shown)}: {title}", part) for number, (title, part) in enumerate(shown, 1)]
-    return [block for title, part in numbered for block in image_blocks(part, title, side)]
+    return [block for title, part in numbered for block in image_blocks(chat, part, title)]
 
 
 def _pair(image: LoadedImage, reference: LoadedImage | None, box: Box | None) -> list[tuple[str, LoadedImage]]:

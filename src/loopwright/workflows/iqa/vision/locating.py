@@ -15,7 +15,7 @@ from loopwright.models import UsageRecorder, consult
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import LoadedImage, widened
-from loopwright.workflows.iqa.vision.encoded import image_blocks, longest_side_for
+from loopwright.workflows.iqa.vision.encoded import image_blocks
 
 _SCALE = 1000
 """Boxes come in thousandths of the width and height: they mean the same whatever size the provider looks at."""
@@ -74,14 +74,11 @@ def locate(
     if not names:
         return {}
     question = {"type": "text", "text": json.dumps({"objects": names}, ensure_ascii=False)}
-    shown = image_blocks(image, "The image", longest_side_for(chat))
+    shown = image_blocks(chat, image, "The image")
     messages = [SystemMessage(Services.prompts().get("locator").render()), HumanMessage(content=[*shown, question])]
     found = consult(chat, messages, _schema(names), repairs=repairs, node="executor", usage=usage, needs_images=True)
-    boxes: dict[str, Box] = {}
-    for name in names:
-        if seen := [item for item in found.reply.objects if item.name == name]:
-            boxes[name] = _box(seen, image.width, image.height)
-    return boxes
+    seen = {name: [item for item in found.reply.objects if item.name == name] for name in names}
+    return {name: _box(items, image.width, image.height) for name, items in seen.items() if items}
 
 
 def _box(found: Sequence[LocatedObject], width: int, height: int) -> Box:
@@ -106,7 +103,6 @@ def _schema(names: tuple[str, ...]) -> type[Locations]:
         return matching[0]
 
     name = Annotated[str, AfterValidator(check), WithJsonSchema({"type": "string", "enum": [*names]})]
-    fields: dict[str, Any] = {"name": (name, ...)}
-    entry: Any = create_model("LocatedObject", __base__=LocatedObject, **fields)
+    entry: Any = create_model("LocatedObject", __base__=LocatedObject, name=(name, ...))
     entries: dict[str, Any] = {"objects": (list[entry], ...)}
     return create_model("Locations", __base__=Locations, **entries)

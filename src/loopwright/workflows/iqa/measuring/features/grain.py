@@ -21,8 +21,7 @@ FLAT_BIAS = 0.87
 """Noise in those blocks over the noise everywhere, for white noise: the flattest are so partly by chance (measured)."""
 LAPLACIAN = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32) / 6
 """Difference of two Laplacians: blind to planes and, mostly, to edges; white noise keeps its standard deviation
-(Immerkaer,
-Computer Vision and Image Understanding 64, 1996)."""
+(Immerkaer, Computer Vision and Image Understanding 64, 1996)."""
 
 
 def fine_detail(plane: Plane) -> Plane:
