@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast, get_args, get_type_hints
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 from langchain_core.runnables import RunnablePassthrough
 from langgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
@@ -107,9 +107,15 @@ def bind(
     adds_messages = not isinstance(bound.channels.get(MESSAGES), LastValue)
     # A dict's subclass is not among the kinds of class that LangGraph's annotation lists; it takes it all the same.
     schema: Any = GateState
-    for loop in bound.loops:
+    written = {key for loop in bound.loops for key in (loop.counter, loop.history) if key}
+    not_theirs = frozenset({*HIDDEN, STOP_REASON, *written, *bound.managed})
+    starts = [f"{langgraph_private.AHEAD}{loop.gate}" for loop in bound.loops]
+    for place, loop in enumerate(bound.loops):
         targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
-        gate: Any = Gate(loop, view, bound.metered, bound.fan_out.get(loop.target), fleeting, adds_messages)
+        inside = [each for each in bound.loops if each.scope == loop.name and each.counter_by == "engine"]
+        resets = [each.counter for each in inside if each.counter]
+        most, before = bound.fan_out.get(loop.target), starts[:place]
+        gate: Any = Gate(loop, view, bound.metered, most, fleeting, adds_messages, resets, not_theirs, before)
         # Before a target that waits for all branches, their requests are one: the gate waits with it.
         bound.add_node(loop.gate, gate, input_schema=schema, destinations=targets, defer=bound.nodes[loop.target].defer)
         for source in loop.sources:
@@ -259,6 +265,17 @@ def _check_known(builder: Builder, loop: Loop) -> None:
     for kind, name, known in named:
         if name not in known:
             raise LoopDeclarationError(loop.name, unknown_name_message(kind, name, known))
+    for key, what, kinds in (
+        (loop.counter, "counter, a number", (int, float)),
+        (loop.history, "history, a list", (list,)),
+    ):
+        kind: Any = getattr(builder.channels.get(key or ""), "typ", None)
+        kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        held = get_origin(kind) or kind
+        if key == MESSAGES or (held in (str, bool, int, float, list, dict, set, tuple) and held not in kinds):
+            raise LoopDeclarationError(
+                loop.name, f"state key {key!r} is for something else: give its {what}, a key of its own"
+            )
 
 
 def _check_scope(loop: Loop, loops: Mapping[str, Loop]) -> None:
@@ -306,7 +323,8 @@ def _add_channels(bound: BoundBuilder) -> None:
     if bound.metered:
         bound.hidden[ledger.SPENT] = BinaryOperatorAggregate(dict, merge_spent)
     if bound.noted:
-        bound.hidden[ledger.REQUESTS] = BinaryOperatorAggregate(dict, ledger.merge_requests)
+        bound.hidden[ledger.REQUESTS] = requests = ledger.Requests(dict, ledger.REQUESTS)
+        requests.kept = frozenset(loop.name for loop in bound.loops if bound.nodes[loop.target].defer)
     if any(loop.first_free for loop in bound.loops):
         bound.hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
     bound.schemas[GateState] = {**bound.channels, **bound.managed}

@@ -22,7 +22,7 @@ from loopwright.engine import clock
 from loopwright.engine.budget.meter import current_meter
 from loopwright.engine.events.reasons import MESSAGES, marks, wanted, warning
 from loopwright.engine.events.schema import emit, holding
-from loopwright.engine.langgraph_private import obey
+from loopwright.engine.langgraph_private import obey, read
 from loopwright.engine.ledger import HIDDEN, LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
 from loopwright.engine.loop import Loop, Spend, StateLimit, Verdict, decide, refused
 from loopwright.errors import UndeclaredFanOutError
@@ -62,12 +62,18 @@ class Gate(Runnable[GateState, Command[Any]]):
     """State keys that LangGraph empties after each superstep: the target reads what its sources wrote there."""
     adds_messages: bool
     """Whether LangGraph adds to the state's messages what is written there, and does not replace them."""
+    resets: Sequence[str] = ()
+    """The counters of the loops that count anew with every pass of this one."""
+    not_theirs: frozenset[str] = HIDDEN
+    """State keys in which no work of the graph's own nodes shows."""
+    before: Sequence[str] = ()
+    """The channels that start other gates: of those in one superstep, the first hands on what is emptied."""
 
     def __post_init__(self) -> None:
         loop, self.name = self.loop, self.loop.gate
-        self._looks = bool(loop.reason or loop.stall_rules)
-        by_state = isinstance(loop.limit, StateLimit)
-        self._ends_early = bool(self.metered or loop.stall_rules or loop.source_limits or by_state)
+        self._by_state = isinstance(loop.limit, StateLimit)
+        self._looks = bool(loop.reason or loop.stall_rules or self._by_state)
+        self._ends_early = bool(self.metered or loop.stall_rules or loop.source_limits or self._by_state)
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and write where control goes."""
@@ -97,13 +103,15 @@ class Gate(Runnable[GateState, Command[Any]]):
             return Verdict("granted", entry, first_visit=True), f"the first visit of {loop.target}", 0.0
         verdict, wait = None, 0.0
         if not (meter and meter.closed):
+            if self._by_state:  # with the defaults of the user's class
+                state = GateState({**getattr(view, "__dict__", {}), **state})
             verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
             if verdict.decision == "granted" and loop.backoff:
                 wait = loop.backoff.seconds(verdict.spend["spent"] - 1)
         if verdict is None or (wait and around and around.stop_before_wait(wait)):
             # The run's budget is spent, or the wait would go beyond it: nothing goes round any more.
             verdict, wait = Verdict("over_budget", refused(entry), closing=True), 0.0
-        reason = (loop.reason(view) if loop.reason else wanted(state)) or ""
+        reason = str((loop.reason(view) if loop.reason else wanted(state)) or "")
         if loop.reason is None and not state.get(MESSAGES):
             reason = reason or self._changed(state, verdict, entry)
         return verdict, reason, wait
@@ -113,7 +121,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         spend = verdict.spend
         if verdict.decision == "granted" and spend["spent"] < spend["limit"] and not self._ends_early:
             return ""
-        found = marks(state, without={*HIDDEN, STOP_REASON, self.loop.counter or "", self.loop.history or ""})
+        found = marks(state, without=self.not_theirs)
         if verdict.decision == "granted":
             verdict.spend["marks"] = found
             return ""
@@ -134,6 +142,8 @@ class Gate(Runnable[GateState, Command[Any]]):
         step = int(config.get("metadata", {}).get("langgraph_step", 0))
         waiting, asked = self._requests(state), self._asked(state)
         update: dict[str, Any] = {key: state[key] for key in self.fleeting if key in state}
+        if update and read(config, [*self.before]):
+            update = {}
         if not verdict.first_visit:
             update[LEDGER] = {loop.name: spend}
         granted, left = verdict.decision == "granted", spend["limit"] - spend["spent"]
@@ -144,8 +154,9 @@ class Gate(Runnable[GateState, Command[Any]]):
         if waiting:
             update[REQUESTS] = {loop.name: len(waiting)}
         goto = [loop.target] if granted else list(dict.fromkeys(map(loop.fallback_of, asked)))
-        if granted and loop.history and not verdict.first_visit:
-            update[loop.history] = self._history(state, loop.history, verdict, reason)
+        if granted and not verdict.first_visit:
+            update |= dict.fromkeys(self.resets, 0)
+            update |= {loop.history: self._history(state, loop.history, verdict, reason)} if loop.history else {}
         said = state.get(MESSAGES) or []
         # Whatever stands between a call and its answer, models refuse.
         if granted and left <= loop.warn_at and loop.warn_at and not (said and getattr(said[-1], "tool_calls", None)):
@@ -155,6 +166,7 @@ class Gate(Runnable[GateState, Command[Any]]):
             update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
         if waiting and granted:
+            waiting = [each for each in waiting if not loop.source_limits or each[0] in verdict.entitled]
             named = [loop.target] if loop.target in [goto for _, goto in waiting] else []
             tasks = [*named, *(sent for _, sent in waiting if isinstance(sent, Send))]
             if self.fan_out is not None and len(tasks) > self.fan_out:

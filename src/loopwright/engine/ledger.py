@@ -7,7 +7,7 @@ is shown to the graph's user.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, Self, TypedDict
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import LastValue
@@ -84,18 +84,6 @@ def _order(spend: Spend) -> tuple[int, int, int]:
     return spend.get("pass_of", 0), spend["spent"], spend["refused"]
 
 
-def merge_requests(old: Mapping[str, list[Any]], new: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Reduce what waits before the gates: a list is added, a number takes so many from the front; nothing clears all.
-
-    By number, since a gate takes what it saw, while others may ask anew in the same superstep.
-    """
-    merged = dict(old) if new else {}
-    for name, asked in new.items():
-        waiting = merged.get(name, [])
-        merged[name] = waiting[asked:] if isinstance(asked, int) else [*waiting, *asked]
-    return merged
-
-
 def merge_visited(old: Mapping[str, Any] | Sequence[str], new: Sequence[str]) -> list[str]:
     """Reduce two lists of nodes that have run; an empty one begins a new run."""
     return sorted({*old, *new}) if new else []
@@ -117,6 +105,42 @@ class Ledger(LastValue[Any]):
         for value in values:
             self.value = merge_ledger({} if self.value is MISSING else self.value, value)
         return bool(values)
+
+
+class Requests(LastValue[Any]):
+    """The channel of what waits before the gates: what was asked in one superstep, as the gates run in the next.
+
+    A list is added, a number takes so many from the front, and an empty write clears all. By number, since a gate that
+    waits for all branches takes what it saw, while others may ask anew in the same superstep.
+    """
+
+    kept: frozenset[str] = frozenset()
+    """The loops whose gates wait for all branches."""
+
+    def copy(self) -> Self:
+        """A copy, which keeps the same."""
+        return self._alike(super().copy())
+
+    def from_checkpoint(self, checkpoint: Any) -> Self:
+        """The channel as it was saved."""
+        return self._alike(super().from_checkpoint(checkpoint))
+
+    def _alike(self, other: Self) -> Self:
+        other.kept = self.kept
+        return other
+
+    def update(self, values: Sequence[Any]) -> bool:
+        """Take the writes of one superstep."""
+        before: Mapping[str, list[Any]] = {} if self.value is MISSING or {} in values else self.value
+        waiting = {name: asked for name, asked in before.items() if name in self.kept}
+        for name, asked in (each for value in values for each in value.items()):
+            if not isinstance(asked, int):
+                waiting[name] = [*waiting.get(name, []), *asked]
+            elif name in self.kept:
+                waiting[name] = waiting.get(name, [])[asked:]
+        changed = bool(values or self.value is not MISSING)
+        self.value = waiting or MISSING
+        return changed
 
 
 class StopReasons(LastValue[Any]):

@@ -285,6 +285,8 @@ class Verdict(NamedTuple):
     """Whether the target has not run before, so that the pass is not counted."""
     closing: bool = False
     """Whether it is the run's budget that is spent, and its fallback on."""
+    entitled: Sequence[str] = ()
+    """Of a loop with limits by source, the sources that get the pass."""
 
     @property
     def why(self) -> str:
@@ -340,7 +342,7 @@ def decide(
             if looks[rule.name].stalled:
                 return Verdict("stalled", refused(entry), rule=rule)
         granted["notes"] = {name: look.notes for name, look in looks.items()}
-    return Verdict("granted", granted)
+    return Verdict("granted", granted, entitled=entitled)
 
 
 def begun(

@@ -59,6 +59,8 @@ async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode:
         ({"target": "wrk"}, "unknown node 'wrk'. Did you mean 'work'? Known: check, work."),
         ({"sources": ("chek",)}, "unknown node 'chek'. Did you mean 'check'?"),
         ({"counter": "cuont"}, "unknown state key 'cuont'. Did you mean 'count'?"),
+        ({"counter": "log"}, "state key 'log' is for something else: give its counter, a number, a key of its own"),
+        ({"counter": "count", "history": "count"}, "give its history, a list, a key of its own"),
         ({"limit": StateLimit(key="coun", default=1, ceiling=2)}, "unknown state key 'coun'. Did you mean 'count'?"),
         ({"scope": "outer"}, "unknown scope 'outer'. Known: run."),
         ({"sources": ("work",)}, "there is no edge work -> work. A node that jumps with Command must declare it"),
@@ -282,6 +284,17 @@ def test_what_lives_for_one_step_is_read_behind_a_gate_too() -> None:
     assert held == plain == [None, "try 1", "more", "try 3", "more"]
 
 
+def test_gates_side_by_side_hand_on_once_what_lives_for_one_step() -> None:
+    def reading(wrote: Any) -> Any:
+        return lambda state: {"log": [(state.get("hint"), *state.get("hints", []))], **wrote}
+
+    again: Any = {name: lambda state, name=name: name if len(state["log"]) < 6 else END for name in "ab"}
+    does = {"a": reading({"hint": "short", "hints": ["more"]}), "b": reading({})}
+    made = shapes.graph("START-a START-b a?a b?b a?END b?END", Hints, again, **does)
+    plain, held = (graph.invoke({"log": []})["log"] for graph in (made.compile(), bounded(made, limit=5)))
+    assert held == plain == [(None,)] * 2 + [("short", "more")] * 6
+
+
 class Again(Command[Any]):
     """A Command whose constructor takes what its author likes."""
 
@@ -301,6 +314,23 @@ def test_a_node_that_corrupts_the_visible_counter_gains_no_pass_and_the_last_wor
     final = bounded(made, [loop(limit=3, counter="count")]).invoke({"log": []})
     assert final["log"] == ROUND * 4
     assert final["count"] == 3
+
+
+def test_every_pass_of_the_outer_loop_shows_the_inner_counter_from_nought() -> None:
+    made = shapes.graph("START-a a-b b?b b?a", routes={"b": lambda state: "b" if state["count"] < 2 else "a"})
+    outer = Loop(name="outer", target="a", sources=("b",), limit=2)
+    inner = Loop(name="inner", target="b", sources=("b",), limit=2, scope="outer", counter="count")
+    assert "".join(bounded(made, [outer, inner]).invoke({"log": []})["log"]) == "abbb" * 3
+
+
+def test_a_limit_from_the_state_has_the_default_of_the_user_s_class() -> None:
+    class Typed(BaseModel):
+        log: Annotated[list[str], operator.add] = []
+        most: int = 4
+
+    app = bounded(routed(Typed), [loop(limit=StateLimit(key="most", default=1, ceiling=9), reason=lambda _: 5)])
+    final = app.invoke({"log": []})
+    assert (final["stop_reason"]["spent"], final["stop_reason"]["reason"]) == (4, "5")
 
 
 def two_sources() -> StateGraph[Any]:

@@ -52,6 +52,31 @@ def test_a_command_sends_back_too_and_a_run_goes_on_from_disk_with_what_waited(t
         assert app.invoke(None, place) == whole
 
 
+@pytest.mark.parametrize("node", ["plan", "work"])
+def test_an_update_between_a_node_and_the_gate_takes_the_place_of_what_waits(node: str) -> None:
+    made = workers(lambda state: "plan" if state["log"].count("check") < 2 else END)
+    place: Any = {"configurable": {"thread_id": "t"}}
+    declared = [
+        Loop(name="l", target="work", sources=("plan",), limit=5),
+        Loop(name="m", target="plan", sources=("check",), limit=5),
+    ]
+    ended: list[Any] = []
+    for app in (made.compile, lambda **options: bounded(made, declared, **options)):
+        run = app(checkpointer=InMemorySaver(), interrupt_after=["plan"])
+        run.invoke({"log": []}, place)
+        run.update_state(place, {"log": ["by hand"]}, as_node=node)
+        ended.append([run.invoke(None, place)["log"] for _ in range(2)])
+    assert ended[0] == ended[1]
+
+
+def test_what_a_source_sent_that_has_no_pass_left_is_not_sent_on() -> None:
+    routes: Any = {name: lambda _, name=name: [Send("work", {"item": name})] for name in "pq"}
+    made = shapes.graph("START-work work-p work-q p?work q?work", State, routes, work=work)
+    declared = Loop(name="l", target="work", sources=("p", "q"), limit=2, source_limits={"q": 1})
+    log = bounded(made, [declared], fan_out={"work": 2}).invoke({"log": []})["log"]
+    assert Counter(each for each in log if each.startswith("work")) == {"work -": 1, "work p": 2, "work q": 1}
+
+
 def test_what_is_sent_while_the_gate_runs_waits_for_the_next_pass() -> None:
     """``late`` sends in the superstep in which the gate takes what ``soon`` sent: nothing is lost, nothing runs twice.
 
