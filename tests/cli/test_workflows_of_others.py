@@ -104,7 +104,7 @@ def test_a_package_that_is_broken_takes_no_other_down(others, loopwright, monkey
     for word, told in (("lone", "pip install 'no_such_package'"), ("run keyless --any thing", LEFT_OUT["keyless"])):
         refused = loopwright(*word.split())
         assert (refused.returncode, told in refused.stderr, len(refused.stderr.splitlines())) == (2, True, 1), refused
-    assert registry.model_nodes() is None
+    assert registry.of_all(lambda each: each.model_nodes) is None
     monkeypatch.chdir(others)
     with ExitStack() as exits:
         assert {each.name for each in opened(exits, None, None)} == {"also", "assistant", "iqa", "silent", "wide"}

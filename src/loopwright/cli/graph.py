@@ -43,7 +43,7 @@ def show(
     for found in graphs.values():
         topology = read_topology(found)
         if format == "png":
-            _write_bytes(png(topology), out)
+            _write(png(topology), out)
         elif format == "svg":
             _write(svg(topology), out)
         elif format == "mermaid":
@@ -79,22 +79,18 @@ def _describe(topology: Any, certificate: Any) -> None:
             console.print(f"  unbounded    {' -> '.join((*cycle, cycle[0]))}", style="red")
 
 
-def _write(text: str, out: Path | None) -> None:
+def _write(shown: str | bytes, out: Path | None) -> None:
     if out is None:
-        print(text.rstrip("\n"))
-    else:
-        _write_bytes(text.encode(), out)
-
-
-def _write_bytes(data: bytes, out: Path | None) -> None:
-    if out is None:
-        if sys.stdout.isatty():
+        if isinstance(shown, str):
+            print(shown.rstrip("\n"))
+        elif sys.stdout.isatty():
             raise typer.BadParameter("a picture does not fit the terminal; give a file with --out", param_hint="--out")
-        sys.stdout.buffer.write(data)
+        else:
+            sys.stdout.buffer.write(shown)
         return
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(data)
+        out.write_bytes(shown.encode() if isinstance(shown, str) else shown)
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror}; name another file with --out") from error
     print(f"wrote {out}", file=sys.stderr)

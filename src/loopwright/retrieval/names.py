@@ -86,15 +86,10 @@ def entity_key(name: str) -> str:
     if name.isalnum():
         return fold(name)
     plain = _POSSESSIVE.sub("", html.unescape(name))
-    words = _KEY_WORD.findall(fold(plain_title(plain))) or _KEY_WORD.findall(fold(plain))
+    words = _KEY_WORD.findall(fold(_QUALIFIER.sub("", plain))) or _KEY_WORD.findall(fold(plain))
     while len(words) > 1 and words[0] in _ARTICLES:  # "The A to Z": the key of a key is itself
         words = words[1:]
     return " ".join(words)
-
-
-def plain_title(title: str) -> str:
-    """A title without the bracketed qualifier that tells it from others of the same name, as in "Darkon (film)"."""
-    return _QUALIFIER.sub("", title).strip()
 
 
 class NameIndex:

@@ -29,11 +29,6 @@ class Embedder(Protocol):
 class Reranker(Protocol):
     """Reads a query and a text together and says how well the one answers the other."""
 
-    @property
-    def model(self) -> str:
-        """Names the model."""
-        ...
-
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """A logit for each text, float32 [texts], higher is better."""
         ...

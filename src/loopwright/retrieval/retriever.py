@@ -221,12 +221,11 @@ class Retriever:
             return self._derived
 
     def _search(self, query: str, where: Filter | None) -> tuple[list[list[str]], list[Hit]]:
-        count = CANDIDATES
-        orders = [[hit.passage_id for hit in self._store.search_text(query, count, where)]]
+        orders = [[hit.passage_id for hit in self._store.search_text(query, CANDIDATES, where)]]
         similar: list[Hit] = []
         if self._embedder is not None:
             vector, model = self._embedder.embed_query(query), self._embedder.model
-            similar = self._store.search_vector(vector, count, where, model=model)
+            similar = self._store.search_vector(vector, CANDIDATES, where, model=model)
             orders.append([hit.passage_id for hit in similar])
             if not (similar or self._told or self._store.has_vectors(model)):
                 self._told = True

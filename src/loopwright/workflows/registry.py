@@ -12,6 +12,7 @@ The name is what the command line, addresses and the configuration's section cal
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -121,17 +122,9 @@ def missing(name: str, error: ModuleNotFoundError) -> str:
     return f"{error.name} is not installed: pip install '{needed}'"
 
 
-def model_nodes() -> tuple[str, ...] | None:
-    """The nodes of all installed workflows that can have a chat model; None if one of them cannot be imported."""
+def of_all(read: Callable[[type[Workflow]], Iterable[str]]) -> tuple[str, ...] | None:
+    """What is read off all installed workflows, each once; None if one of them cannot be imported."""
     try:
-        return tuple(dict.fromkeys(node for name in names() for node in load(name).model_nodes))
-    except ConfigError:
-        return None
-
-
-def sections() -> set[str] | None:
-    """The sections that all installed workflows' configurations have; None if one of them cannot be imported."""
-    try:
-        return {section for name in names() for section in load(name).Config.model_fields}
+        return tuple(dict.fromkeys(each for name in names() for each in read(load(name))))
     except ConfigError:
         return None

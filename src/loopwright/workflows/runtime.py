@@ -271,14 +271,11 @@ def configured(graph: BoundedGraph, config: EngineConfig) -> BoundedGraph:
     return graph
 
 
-def enable_debug_log(folder: Path) -> Path:
+def enable_debug_log(folder: Path) -> None:
     """Write everything that Loopwright logs, down to DEBUG, to ``graph_debug.log``; calling it again changes nothing.
 
     Args:
         folder: Where the file goes; made if it is missing.
-
-    Returns:
-        The file.
 
     Raises:
         ConfigError: If the folder cannot be written.
@@ -286,7 +283,7 @@ def enable_debug_log(folder: Path) -> Path:
     path = (folder / DEBUG_LOG).absolute()
     root = logging.getLogger("loopwright")
     if any(isinstance(handler, logging.FileHandler) and handler.baseFilename == str(path) for handler in root.handlers):
-        return path
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handler = logging.FileHandler(path, encoding="utf-8")
@@ -296,7 +293,6 @@ def enable_debug_log(folder: Path) -> Path:
     root.addHandler(handler)
     # Other handlers keep their own levels; the console's is the command line's business.
     root.setLevel(logging.DEBUG)
-    return path
 
 
 def _known_keys(said: str, kind: str, known: Collection[str]) -> Callable[[Any], Any]:

@@ -34,7 +34,7 @@ class WorkflowConfig(EngineConfig):
         What is called as none of them may belong to several: only then are they imported.
         """
         called = frozenset(name.replace("-", "_") for name in registry.names())
-        more = () if called.issuperset(met) else registry.sections()
+        more = () if called.issuperset(met) else registry.of_all(lambda each: each.Config.model_fields)
         if more is None:  # it may be of one that cannot be imported; what looks like ours is ours, mistyped
             ours = [*cls.model_fields, *called]
             more = [section for section in met if not get_close_matches(section, ours, 1, 0.75)]
@@ -44,7 +44,7 @@ class WorkflowConfig(EngineConfig):
     @classmethod
     def _names_nodes(cls, models: dict[str, Any]) -> dict[str, Any]:
         others = [node for node in models if node not in (DEFAULT, *cls.model_nodes)]
-        known = registry.model_nodes() if others else ()
+        known = registry.of_all(lambda each: each.model_nodes) if others else ()
         if known is not None:
             for node in others:
                 if node not in known:

@@ -20,17 +20,12 @@ Inside = Select[tuple[int]] | None
 class Backend(Protocol):
     """One kind of database."""
 
-    def prepare(self, connection: Connection) -> None:
-        """See that the database has what the tables need.
+    def make(self, connection: Connection) -> None:
+        """Make the tables, and beside them the index of words.
 
         Raises:
-            StoreError: If it has not.
+            StoreError: If the database has not what they need.
         """
-        ...
-
-    def make(self, connection: Connection) -> None:
-        """Make the index of words, beside the tables."""
-        ...
 
     def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
         """The column has one of the values, all text or all whole numbers, however many there are."""
@@ -38,11 +33,9 @@ class Backend(Protocol):
 
     def index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
         """Make passages findable by their words."""
-        ...
 
     def unindex(self, connection: Connection, gone: Select[tuple[int]]) -> None:
         """Take passages, by their numbers, out of the index of words, before they are deleted."""
-        ...
 
     def best_by_text(self, connection: Connection, terms: Sequence[str], inside: Inside, limit: int) -> Scored:
         """The passages with any of the terms, those with the most, rarest and most prominent ones first."""

@@ -16,6 +16,7 @@ from loopwright.database.values import storable
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
+from loopwright.retrieval.stores.tables import METADATA
 from loopwright.retrieval.text import terms as terms_of
 
 _MAKE_WORDS = """
@@ -51,10 +52,12 @@ class _Postgres:
         self._name = name
 
     def make(self, connection: Connection) -> None:
+        self._require_pgvector(connection)
+        METADATA.create_all(connection, checkfirst=False)
         for statement in _MAKE_WORDS.split(";"):
             connection.exec_driver_sql(statement)
 
-    def prepare(self, connection: Connection) -> None:
+    def _require_pgvector(self, connection: Connection) -> None:
         if found := connection.exec_driver_sql(_PGVECTOR).first():
             if found[1]:
                 return

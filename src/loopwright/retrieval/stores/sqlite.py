@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, column, func, insert, 
 from loopwright.database.values import storable
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
+from loopwright.retrieval.stores.tables import METADATA
 from loopwright.retrieval.stores.vectors import VectorMatrices
 from loopwright.retrieval.text import terms as terms_of
 
@@ -41,12 +42,10 @@ class _Sqlite:
     """
 
     def __init__(self) -> None:
-        self._matrices = VectorMatrices(_decoded)
-
-    def prepare(self, connection: Connection) -> None:
-        """SQLite has all that is needed."""
+        self._matrices = VectorMatrices()
 
     def make(self, connection: Connection) -> None:
+        METADATA.create_all(connection, checkfirst=False)
         connection.exec_driver_sql(_MAKE_WORDS)
 
     def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
@@ -90,7 +89,3 @@ class _Sqlite:
 
     def encoded(self, vector: NDArray[np.float32]) -> bytes:
         return vector.astype(np.float16).tobytes()
-
-
-def _decoded(values: Sequence[Any]) -> NDArray[np.float32]:
-    return np.frombuffer(b"".join(values), np.float16).reshape(len(values), -1).astype(np.float32)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from time import monotonic
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ from loopwright.retrieval.stores.tables import (
     DOCUMENT,
     DOCUMENT_COLUMNS,
     EMBEDDING,
-    METADATA,
     PASSAGE,
     PASSAGE_COLUMNS,
     SCHEMA_VERSION,
@@ -33,7 +31,6 @@ from loopwright.retrieval.stores.tables import (
     count_up,
     counted,
     document_of,
-    passage_of,
 )
 from loopwright.retrieval.stores.vectors import check_dimensions, unit
 from loopwright.retrieval.text import query_terms
@@ -45,7 +42,7 @@ _VECTOR_DIGITS = ".6f"
 _TIES = 16
 
 
-class KnowledgeStore:
+class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     """Documents, passages, their links and vectors. Every method may be called from several threads.
 
     Every method raises `StoreError` where the database fails: a store that is down is never "nothing found". Those that
@@ -266,10 +263,6 @@ class KnowledgeStore:
         """Let go of files and connections; again does nothing."""
         self._database.close()
 
-    def __enter__(self) -> Self:
-        """Use it in a ``with`` statement."""
-        return self
-
     def __exit__(self, *exception: object) -> None:
         """Close it."""
         self.close()
@@ -291,8 +284,6 @@ class KnowledgeStore:
             yield connection
 
     def _make(self, connection: Connection) -> None:
-        self._backend.prepare(connection)
-        METADATA.create_all(connection, checkfirst=False)
         self._backend.make(connection)
         counters = {"revision": 0, "key": 0, "version": SCHEMA_VERSION}
         connection.execute(insert(COUNTER), [{"name": name, "value": value} for name, value in counters.items()])
@@ -327,7 +318,8 @@ class KnowledgeStore:
 
     def _passages(self, connection: Connection, named: ColumnElement[bool]) -> list[Passage]:
         wanted = select(*PASSAGE_COLUMNS).join(DOCUMENT).where(named)
-        return [passage_of(row) for row in connection.execute(wanted.order_by(PASSAGE.c.document, PASSAGE.c.place))]
+        rows = connection.execute(wanted.order_by(PASSAGE.c.document, PASSAGE.c.place)).mappings()
+        return [Passage(**row) for row in rows]
 
     def _hits(self, connection: Connection, k: int, digits: str, best: Callable[[int], Scored]) -> list[Hit]:
         limit = k + _TIES

@@ -120,10 +120,10 @@ EMBEDDING = Table(
 DOCUMENT_COLUMNS = tuple(column for column in DOCUMENT.c if column.name != "key")
 """What `document_of` takes."""
 PASSAGE_COLUMNS = (
-    *(PASSAGE.c.id, DOCUMENT.c.id, PASSAGE.c.text, PASSAGE.c.title, PASSAGE.c.heading, PASSAGE.c.page),
-    *(PASSAGE.c.starts, PASSAGE.c.ends),
+    *(PASSAGE.c.id, DOCUMENT.c.id.label("document_id"), PASSAGE.c.text, PASSAGE.c.title, PASSAGE.c.heading),
+    *(PASSAGE.c.page, PASSAGE.c.starts.label("start"), PASSAGE.c.ends.label("end")),
 )
-"""What `passage_of` takes."""
+"""A passage, by the names of its fields."""
 
 
 def counted(connection: Connection, name: str) -> int:
@@ -159,14 +159,6 @@ def document_of(row: Sequence[Any]) -> Document:
         date=None if row[3] is None else moment(row[3]),
         tags=tuple(json.loads(row[4])),
         kept=row[5],
-    )
-
-
-def passage_of(row: Sequence[Any]) -> Passage:
-    """A passage from its columns `PASSAGE_COLUMNS`."""
-    id, document, text, title, heading, page, start, end = row
-    return Passage(
-        id=id, document_id=document, text=text, title=title, heading=heading, page=page, start=start, end=end
     )
 
 
@@ -234,8 +226,6 @@ def _passage_row(passage: Passage, key: int, document: int, place: int, entities
 
 def bounded(text: str) -> str:
     """A name, tag or value as it is indexed: one that is too long is cut, and ends with a digest of the whole."""
-    if len(text) * 4 <= MOST_NAME_BYTES:
-        return text
     data = storable(text).encode()
     if len(data) <= MOST_NAME_BYTES:
         return text

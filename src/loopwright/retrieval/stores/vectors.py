@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,11 +58,10 @@ class _Matrix:
 
 
 class VectorMatrices:
-    """The vectors of each model as a matrix in memory, read anew when the store has changed."""
+    """The half-precision vectors of each model as a matrix in memory, read anew when the store has changed."""
 
-    def __init__(self, decode: Callable[[Sequence[Any]], NDArray[np.float32]]) -> None:
-        """Read nothing yet; `decode` makes stored values an array of shape (values, dimensions)."""
-        self._decode = decode
+    def __init__(self) -> None:
+        """Read nothing yet."""
         self._lock = threading.Lock()
         self._matrices: dict[str, _Matrix] = {}
 
@@ -92,6 +89,6 @@ class VectorMatrices:
         for rows in connection.execute(wanted).partitions(_PAGE):
             end = filled + len(rows)
             passages[filled:end] = [row[0] for row in rows]
-            values[filled:end] = self._decode([row[1] for row in rows])
+            values[filled:end] = np.frombuffer(b"".join(row[1] for row in rows), np.float16).reshape(len(rows), -1)
             filled = end
         return _Matrix(changes, passages, values)

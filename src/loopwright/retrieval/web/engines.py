@@ -32,7 +32,6 @@ MAX_URL = 2_000
 
 _CONNECT_TIMEOUT = 5.0
 _TOO_MANY_REQUESTS = 429
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY = re.compile(r"[!-~]+")
 
 
@@ -232,7 +231,7 @@ def _shown(url: httpx.URL) -> str:
 
 def _read_key(variable: str) -> str:
     # Who puts the key itself into the configuration must not find it in a log.
-    if not _VARIABLE.fullmatch(variable):
+    if not (variable.isascii() and variable.isidentifier()):
         raise ConfigError(
             "api_key_env is not the name of an environment variable; write the variable's name there, never the key"
         )

@@ -1,7 +1,5 @@
 """Reading the files that somebody gave, within bounds, and with a word on what could not be read."""
 
-from __future__ import annotations
-
 from loopwright.workflows.files.rows import csv_rows, json_lines, json_of
 from loopwright.workflows.files.source import ReadingLimits, ReadingProblem, Source
 from loopwright.workflows.files.text import text_lines, text_of

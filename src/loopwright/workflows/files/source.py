@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,12 +73,9 @@ def file_and_key(id: str) -> tuple[str, str]:
     return file, "".join(key)
 
 
-def possible_paths(id: str) -> Iterator[str]:
+def possible_paths(id: str) -> set[str]:
     """The paths that have this id: an escape in it may also stand in the name of the file as it is."""
-    yield id
-    raw = _SHOWN_BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), id)
-    if raw != id:
-        yield raw
+    return {id, _SHOWN_BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), id)}
 
 
 @dataclass(frozen=True, kw_only=True)

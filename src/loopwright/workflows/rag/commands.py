@@ -337,7 +337,8 @@ def _progress(wanted: bool) -> Generator[Callable[[IngestReport], None] | None]:
 
         def show(progress: IngestReport) -> None:
             done, total = progress.bytes, progress.total_bytes
-            told = f"{progress.documents} documents, {progress.passages} passages, {progress.rate:.0f}/s"
+            rate = progress.passages / progress.seconds if progress.seconds else 0.0
+            told = f"{progress.documents} documents, {progress.passages} passages, {rate:.0f}/s"
             if progress.vectors_total is not None:
                 done, total = progress.vectors, progress.vectors_total
                 told = f"{told}; {done} of {total} vectors"

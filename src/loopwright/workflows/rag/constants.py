@@ -1,7 +1,5 @@
 """The requirement's names: routes, limits and log lines."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -33,7 +33,6 @@ from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState, QuestionInput
 from loopwright.workflows.runtime import compiled
 
-NAME = "AdaptiveRAG"
 BACKEND = "backend"
 """What events call a further attempt after the knowledge store or the search engine failed."""
 
@@ -136,7 +135,7 @@ def build_graph(
     builder.add_edge(GENERATION, VERDICTS)
     ends: dict[Hashable, str] = {"useful": END, "not_useful": TRANSFORMATION, "not_supported": GENERATION}
     builder.add_conditional_edges(VERDICTS, wish_after_answer, ends)
-    compile_options.setdefault("name", NAME)
+    compile_options.setdefault("name", "AdaptiveRAG")
     return compiled(builder, loops_of(config, hops), config, **compile_options)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from fastapi import APIRouter, File, Form, UploadFile
 from pydantic import Field
 
 from loopwright.errors import DocumentError, InputError, StoreError
-from loopwright.retrieval.stores.store import KnowledgeStore
+from loopwright.retrieval.stores import KnowledgeStore, open_store
 from loopwright.server.context import Context, Here
 from loopwright.server.given import WITHOUT_NUL
 from loopwright.server.problems import PROBLEM, Problem
@@ -26,7 +26,6 @@ from loopwright.workflows.rag.sources import IngestReport, UnreadDocument
 from loopwright.workflows.rag.sources import ingest as read_in
 from loopwright.workflows.rag.sources.reading.finding import FORMATS
 
-NAME = "rag"
 router = APIRouter(prefix="/rag", tags=["rag"])
 
 INGESTED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 409, 503, 507)}
@@ -43,7 +42,7 @@ async def ingest(
     tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
 ) -> IngestReport:
     """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""
-    services: Services = context.workflow(NAME).services
+    services: Services = context.workflow("rag").services
     most = context.settings.ingest_files
     if len(files) > most:
         told = f"{len(files)} documents were sent; at most {most} are taken at once"
@@ -100,13 +99,11 @@ def _ingested(services: Services, kept: dict[Path, str], tags: tuple[str, ...]) 
 
 
 def _store(services: Services) -> AbstractContextManager[KnowledgeStore]:
-    from loopwright.retrieval.stores import open_store
-
-    try:
-        # The services open only what is there, and show the sample meanwhile; the first documents make it.
-        return open_store(services.config.rag.store) if services.shows_sample else nullcontext(services.store)
-    except StoreError:
-        return open_store(services.config.rag.store)
+    # The services open only what is there, and show the sample meanwhile; the first documents make it.
+    with suppress(StoreError):
+        if not services.shows_sample:
+            return nullcontext(services.store)
+    return open_store(services.config.rag.store)
 
 
 def _named(source: str, names: dict[str, str]) -> str:

@@ -112,7 +112,6 @@ class _Remembering:
     """A reranker that reads a text for a question once, though passages are graded, read, and found again."""
 
     def __init__(self, reranker: Reranker) -> None:
-        self.model = reranker.model
         self._reranker = reranker
         self._known: dict[tuple[str, str], float] = {}
 

@@ -46,7 +46,6 @@ logger = logging.getLogger("loopwright.rag")
 
 _IDS = ("id", "document_id", "evidence_id")
 """Keys whose values begin with the path of a file, where documents come from files."""
-_ASKED = ("history", "max_retry_count")
 
 
 class Documents(WorkflowInput):
@@ -88,18 +87,6 @@ class RagInput(WorkflowInput):
 
 
 _SHOWN: dict[str, Any] = shipped("loopwright.workflows.rag", "data/workflow.yaml")
-
-_NODE_INFO: dict[str, NodeInfo] = {
-    node: NodeInfo(
-        label=each["label"],
-        icon=each["icon"],
-        has_llm="prompt" in each,
-        prompt=each.get("prompt"),
-        description=(NODES[node].__doc__ or "").partition("\n")[0],
-    )
-    for node, each in _SHOWN["nodes"].items()
-}
-"""Node -> what people are shown of it."""
 
 _PROGRESS: dict[str, str] = {node: each["progress"] for node, each in _SHOWN["nodes"].items() if "progress" in each}
 """Node -> what people are told when it begins."""
@@ -190,7 +177,16 @@ class RagWorkflow(Workflow[Services]):
     Config = RAGConfig
     Services = Services
     streams_answer = True
-    nodes = _NODE_INFO
+    nodes: Mapping[str, NodeInfo] = {
+        node: NodeInfo(
+            label=each["label"],
+            icon=each["icon"],
+            has_llm="prompt" in each,
+            prompt=each.get("prompt"),
+            description=(NODES[node].__doc__ or "").partition("\n")[0],
+        )
+        for node, each in _SHOWN["nodes"].items()
+    }
     model_nodes = RAGConfig.model_nodes
     state_schema = GraphState
     examples = tuple(Example(**each) for each in _SHOWN["examples"])
@@ -374,13 +370,8 @@ def ask(question: str, **options: Unpack[AskOptions]) -> RagResult:
 
 async def aask(question: str, **options: Unpack[AskOptions]) -> RagResult:
     """Answer one question without blocking the event loop; see `ask`."""
-    result = None
-    async for event in astream_ask(question, **options):
-        if isinstance(event, RagResult):
-            result = event
-    if result is None:
-        raise RuntimeError("the run ended without a result")
-    return result
+    events = [event async for event in astream_ask(question, **options)]
+    return cast("RagResult", events[-1])
 
 
 async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIterator[RunEvent | RagResult]:
@@ -399,7 +390,7 @@ async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIter
     workflow = services.opened.once(f"workflow of {id(services)}", lambda: RagWorkflow(services))
     try:
         said = cast("dict[str, Any]", options)
-        asked = {key: said[key] for key in _ASKED if said.get(key) is not None}
+        asked = {key: said[key] for key in ("history", "max_retry_count") if said.get(key) is not None}
         run = cast("_RagRun", workflow.run({"question": question, **asked}, {}, ""))
         if where := options.get("where"):
             run.graph_input["where"] = where

@@ -11,7 +11,7 @@ from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import UNSPACED, fold, terms
 from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.answer.sentences import STOPS, sentence_spans
-from loopwright.workflows.rag.question.words import ASKING_WORDS, has_unspaced, informative_terms, names
+from loopwright.workflows.rag.question.words import ASKING_WORDS, informative_terms, names
 from loopwright.workflows.rag.schemas import Answer, Citation, Sentence
 
 _MARK = r"(?:\[\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*\]|【\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*】)"
@@ -192,7 +192,7 @@ def _bound(
         inner = [quote for quote in _INNER_QUOTE.findall(text) if len(quote.split()) >= _LEAST_INNER]
         misquoted = (given and not places) or any(verify_quote(quote, passage.text) is None for quote in inner)
         # Where only one of the two is in a script without spaces no words can agree: a quote stands for them.
-        translated = bool(places) and has_unspaced(text) != has_unspaced(passage.text)
+        translated = bool(places) and bool(UNSPACED.search(text)) != bool(UNSPACED.search(passage.text))
         if misquoted or (share < (_HOLDS_TOGETHER if several else _HOLDS_ALONE) and not translated):
             continue
         # Several sentences may quote one passage: each takes the quote that says most of the same.

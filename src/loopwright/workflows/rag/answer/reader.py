@@ -12,13 +12,13 @@ import numpy as np
 
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
-from loopwright.retrieval.text import fold, terms
+from loopwright.retrieval.text import UNSPACED, fold, terms
 from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.answer.citations import CitationList, is_row, joined
 from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, wanted
-from loopwright.workflows.rag.question.words import has_unspaced, subjects
+from loopwright.workflows.rag.question.words import subjects
 from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
 QUOTES = 3
@@ -368,7 +368,7 @@ def _signs(question: str, words: Mapping[str, Asked], first: _Quote) -> list[flo
     says nothing. How many and how rare words the quote holds in all.
     """
     # What is no name is too little to go by where words are pieces of two or three characters.
-    named = set[str]() if has_unspaced(question) else {term for name in subjects(question) for term in terms(name)}
+    named = set[str]() if UNSPACED.search(question) else {term for name in subjects(question) for term in terms(name)}
     weights = {term: asked.weight for term, asked in words.items()}
     said = {term: weight for term, weight in weights.items() if term not in named}
     parts = [set[str]().union(*first.found)] if is_row(first.evidence) else first.found

@@ -164,10 +164,8 @@ async def _grade_by_model(
     reply = await services.reply(
         "generation_grading", Verdicts, question, passages=numbered(evidence), sentences=sentences
     )
-    unsupported = tuple(
-        sentence.text for number, sentence in enumerate(answer.sentences, 1) if number in reply.unsupported
-    )
-    unsupported = (*unsupported, *answer.left_out)
+    judged = (sentence.text for number, sentence in enumerate(answer.sentences, 1) if number in reply.unsupported)
+    unsupported = (*judged, *answer.left_out)
     supported = not unsupported and bool(answer.sentences)
     return AnswerGrade(supported=supported, useful=reply.useful, unsupported=unsupported, reason=reply.reason)
 

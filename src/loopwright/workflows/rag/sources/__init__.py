@@ -1,7 +1,5 @@
 """Ingesting documents: from files to passages, entities, facts and vectors in a knowledge store."""
 
-from __future__ import annotations
-
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.rag.sources.ingesting import IngestReport, UnreadDocument, ingest
 

@@ -74,11 +74,6 @@ class IngestReport:
     problems: list[UnreadDocument] = field(default_factory=list[UnreadDocument])
     """What could not be read, or not wholly; at most `MOST_PROBLEMS`."""
 
-    @property
-    def rate(self) -> float:
-        """Passages that were stored per second."""
-        return self.passages / self.seconds if self.seconds else 0.0
-
 
 def ingest(
     paths: Sequence[Path],
@@ -287,8 +282,6 @@ def _may_exist(path: str) -> bool:
     """Whether a file is there, or cannot be looked at."""
     try:
         os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
+    except (OSError, ValueError) as error:
+        return not isinstance(error, FileNotFoundError | NotADirectoryError)
     return True

@@ -1,7 +1,5 @@
 """Reading documents: files become documents with their structure, and documents become passages."""
 
-from __future__ import annotations
-
 from loopwright.workflows.files import ReadingLimits, ReadingProblem
 from loopwright.workflows.rag.sources.reading.chunking import passages_of
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section

@@ -143,12 +143,8 @@ def _parts(document: ReadDocument, size: int) -> Iterator[tuple[tuple[str, ...],
     """Headings, page, start and end of each passage."""
     pages = {section.page for section in document.sections}
     if words_in(document.text) <= size and len(pages) <= 1:
-        yield (
-            shared_headings(section.headings for section in document.sections),
-            next(iter(pages), None),
-            0,
-            len(document.text),
-        )
+        headings = shared_headings(section.headings for section in document.sections)
+        yield headings, next(iter(pages), None), 0, len(document.text)
     else:
         for section in document.sections:
             around = [*_between(document.text, section.start, section.end, _PARAGRAPH_GAP)]

@@ -24,7 +24,9 @@ def read(source: Source) -> Iterator[ReadDocument]:
     if b"%PDF-" not in data[:1024]:
         raise source.error("is no PDF, whatever its name; check what kind of file it is")
     try:
-        reader = _open(source, data)
+        reader = PdfReader(BytesIO(data))
+        if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
+            raise source.error("is encrypted; save a copy without a password")
         layout = _pages(source, reader)
         title, date = _metadata(reader)
     except DocumentError:
@@ -36,13 +38,6 @@ def read(source: Source) -> Iterator[ReadDocument]:
     if not text:
         raise source.error("has no text: scanned pages need OCR")
     yield source.document(text, sections, title=title or source.path.stem, raw=data, date=date)
-
-
-def _open(source: Source, data: bytes) -> PdfReader:
-    reader = PdfReader(BytesIO(data))
-    if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
-        raise source.error("is encrypted; save a copy without a password")
-    return reader
 
 
 def _pages(source: Source, reader: PdfReader) -> Layout:
