@@ -41,10 +41,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class LoopwrightError(Exception):
     """The root of the tree: catch it to catch everything that Loopwright raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled without its constructor, which would make a message of the message."""
+        return type(self).__new__, (type(self),), {**vars(self), "args": self.args}
 
 
 class ConfigError(LoopwrightError):
@@ -319,7 +324,7 @@ def own_words(message: str) -> str:
     return message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
-def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name_message(kind: str, name: object, known: Iterable[str]) -> str:
     """Say that a name is unknown, which one was probably meant, and which there are.
 
     Args:
@@ -331,6 +336,6 @@ def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
         One line.
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name if isinstance(name, str) else str(name), names, n=1, cutoff=0.5)
     guess = f" Did you mean {near[0]!r}?" if near else ""
     return f"unknown {kind} {name!r}.{guess} Known: {', '.join(names) or 'none'}."

@@ -72,6 +72,7 @@ def test_only_calls_of_the_last_ai_message_without_an_answer_are_closed():
 @pytest.mark.parametrize(
     ("state", "text"),
     [
+        ({"draft": type("Array", (list,), {"__bool__": None})([1, 2])}, "[1, 2]"),  # which is neither true nor false
         ({"draft": "D", "final": "F", "messages": OPEN}, "F"),
         ({"draft": "D", "final": "", "messages": OPEN}, "D"),
         ({"draft": AIMessage("said")}, "said"),
@@ -112,6 +113,15 @@ def test_it_says_what_was_asked_tried_not_run_and_missing():
 def test_a_state_without_messages_needs_a_key_for_the_answer():
     with pytest.raises(GraphError, match=r"the state has no 'messages'.*to='answer'"):
         fallbacks.say_what_is_missing().invoke({"stop_reason": stop()})
+
+
+@pytest.mark.parametrize(
+    ("keys", "to", "unknown"), [(["drft"], "text", "drft"), (["plan"], "txt", "txt"), (["plan"], None, "messages")]
+)
+def test_an_unknown_state_key_is_an_error_before_anything_runs(keys, to, unknown):
+    made = graph("START-work work?work work?END")
+    with pytest.raises(GraphError, match=f"node 'fallback' names an unknown state key '{unknown}'.*Known: .*text"):
+        bounded(made, limit=2, fallback=fallbacks.best_effort(*keys, to=to))
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

@@ -212,8 +212,7 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
             notes[ledger.REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
         if notes:
             langgraph_private.write_with(compiled, node, lambda _, notes=notes: notes)
-        # What a cached node spends would come again with every hit of the cache; the next node writes it.
-        watched = WatchedNode(compiled.nodes[node].bound, ways, bound.metered and not spec.cache_policy)
+        watched = WatchedNode(compiled.nodes[node].bound, ways, _writes_spent(bound, node))
         apart = ",".join(loop.gate for loop in ways.gates.values())
         langgraph_private.replace_bound(compiled, node, watched, apart=apart)
 
@@ -229,7 +228,13 @@ def watch_routers(bound: BoundBuilder) -> None:
             ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, does.sends)
             # The wrapper says where its words lead, gates among them, so LangGraph has no path map to translate by.
             labels = branch.ends or ({node: node for node in anywhere_in(bound)} if gates and targets is None else {})
-            branches[name] = branch._replace(path=WatchedRouter(branch.path, ways, labels=labels), ends=None)
+            path = WatchedRouter(branch.path, ways, _writes_spent(bound, source), labels=labels)
+            branches[name] = branch._replace(path=path, ends=None)
+
+
+def _writes_spent(bound: BoundBuilder, node: str) -> bool:
+    """Whether a node and its routers write what is spent; of a cached one, that would come again with every hit."""
+    return bound.metered and not (node in bound.nodes and bound.nodes[node].cache_policy)
 
 
 # Names

@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, count
-from typing import Any
+from typing import Any, cast
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -76,7 +77,7 @@ def bounded(
     """
     builder = builder_of(graph)
     loops = (loops,) if isinstance(loops, Loop) else loops
-    _check_arguments(graph, loops, limit, warn_at, fallback, budget, compile_options)
+    _check_arguments(graph, loops, limit, warn_at, fallback, budget, {"fan_out": fan_out, **compile_options})
     builder = copy_builder(builder)
     builder.validate().compiled = False  # what LangGraph's own compiling refuses is said in its words
     if fallback is not None:
@@ -103,7 +104,7 @@ def bounded(
 
 
 def _check_arguments(
-    graph: Any, loops: Any, limit: Any, warn_at: Any, fallback: Any, budget: Any, compile_options: Mapping[str, Any]
+    graph: Any, loops: Any, limit: Any, warn_at: Any, fallback: Any, budget: Any, more: Mapping[str, Any]
 ) -> None:
     """Refuse what cannot be meant, before LangGraph or pydantic stumble over it."""
     if not isinstance(loops, list | tuple) or not all(isinstance(loop, Loop) for loop in loops):
@@ -121,10 +122,13 @@ def _check_arguments(
             f"fallback is {fallback!r}: give a node function; to lead to a node that the graph has, declare the loops "
             "and name it in their 'exhausted'"
         )
-    saver = compile_options.get("checkpointer")
-    if isinstance(saver, str):
-        raise GraphError(f"checkpointer is {saver!r}: give a saver, for example open_checkpointer({saver!r})")
-    if budget and compile_options.get("checkpointer", getattr(graph, "checkpointer", None)) is False:
+    fan_out, saver = more["fan_out"], more.get("checkpointer")
+    if fan_out and not (isinstance(fan_out, Mapping) and all(isinstance(node, str) for node in cast("Any", fan_out))):
+        raise GraphError(f"fan_out is {fan_out!r}: give node -> most Sends, for example {{'work': 10}}")
+    if not isinstance(saver, BaseCheckpointSaver | bool | None):
+        example = saver if isinstance(saver, str) else "runs.sqlite"
+        raise GraphError(f"checkpointer is {saver!r}: give a saver, for example open_checkpointer({example!r})")
+    if budget and more.get("checkpointer", getattr(graph, "checkpointer", None)) is False:
         raise GraphError("checkpointer=False and a budget exclude each other: its fallback needs the state of the run")
 
 

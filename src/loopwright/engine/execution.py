@@ -20,15 +20,15 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained, GraphRecursionError
 from langgraph.graph import END
-from langgraph.types import Command, StateUpdate
+from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
-from loopwright.engine.budget.meter import Meter, allowance, meter_around, prices_of
+from loopwright.engine.budget.meter import Meter, allowance, comes_of_draining, meter_around, prices_of
 from loopwright.engine.events.last_values import LastValues
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show, with_handlers
 from loopwright.engine.gate import DISPATCHER
-from loopwright.engine.langgraph_private import LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK, ensure_config
+from loopwright.engine.langgraph_private import ANEW, LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK, ensure_config
 from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, StopReason
 from loopwright.engine.loop import RUN
 from loopwright.engine.proof.fingerprint import FORCE, require_same_graph
@@ -69,9 +69,11 @@ class Course:
         saver = self._here.get(langgraph_private.LENT_SAVER, graph.checkpointer)
         wanted = graph.checkpointer is not False and isinstance(saver, BaseCheckpointSaver)
         self.saver: BaseCheckpointSaver[Any] | None = saver if wanted else None
-        self.asynchronous = asynchronous
+        self._loop = asyncio.get_running_loop() if asynchronous else None
         self.notes: set[asyncio.Task[None]] = set()
         self.meter: Meter | None = None
+        self.noted_by: BaseCheckpointSaver[Any] | None = None
+        """The saver, if it notes what is spent beside the checkpoints."""
 
     @cached_property
     def last(self) -> LastValues:
@@ -130,7 +132,7 @@ class Course:
         if graph.budget and self._inside_a_task and self._durability == "exit":
             self.options["durability"] = "async"  # of a graph inside that is drained, nothing is kept at its exit
         kept = graph.metered and self.saver is not None and self._durability != "exit"
-        note = self._note if kept else None
+        note, self.noted_by = (self._note, self.saver) if kept else (None, None)
         price, spent = next(iter(prices_of(graph.loops, graph.budget)), None), self._spent_before(saved)
         caller = self.options.get("control") or langgraph_private.control_around(self.config)
         self.meter = Meter(graph.budget, price, spent, note, caller, outer, shared, keeps=self.saver is not None)
@@ -184,15 +186,21 @@ class Course:
         place: RunnableConfig = {"configurable": named}
         writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
         try:
-            waiting = asyncio.get_running_loop() if self.asynchronous else None
-        except RuntimeError:  # in a thread of the run's
-            waiting = None
-        if waiting is None:
+            running = asyncio.get_running_loop()
+        except RuntimeError:
+            running = None
+        if self._loop is None or running is not self._loop:  # a thread of the run's may run a loop of its own
             self.saver.put_writes(place, writes, task)
         else:
-            noting = waiting.create_task(self.saver.aput_writes(place, writes, task))
+            noting = self._loop.create_task(self.saver.aput_writes(place, writes, task))
             self.notes.add(noting)
             noting.add_done_callback(self.notes.discard)
+
+    def left_over(self, state: StateSnapshot) -> tuple[RunnableConfig, list[tuple[str, Spent]], str] | None:
+        """What to note beside the last checkpoint if the run pauses there, since some nodes wrote nothing."""
+        if not state.next or self.meter is None:
+            return None
+        return state.config, [(SPENT, self.meter.total())], f"{SPENT}-{uuid.uuid4()}"
 
     def _lend_memory(self) -> None:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
@@ -224,8 +232,10 @@ class Course:
             command: Any = Command(update={STOP_REASON: stop})
             return [[StateUpdate(command, DISPATCHER)]]
         command = self._spent_up(error)
-        # What finished beside a refused call is kept.
-        return [[StateUpdate(None, END)], [StateUpdate(command, DISPATCHER)]]
+        # What finished beside a refused call is kept; what then waits, for a join or for all others, runs no more.
+        given = self.graph.builder
+        waits = given.waiting_edges or any(spec.defer for spec in given.nodes.values())
+        return [[StateUpdate(None, END)]] * (3 if waits else 1) + [[StateUpdate(command, DISPATCHER)]]
 
     def _out_of_steps(self, error: GraphRecursionError) -> StopReason:
         if not langgraph_private.is_of_this_graph(error):
@@ -247,7 +257,7 @@ class Course:
 
     def _spent_up(self, error: Exception | None) -> Command[Any]:
         meter, budget = self.meter, self.graph.budget
-        if meter is None or meter.refusal is None or not _comes_of_draining(error):
+        if meter is None or meter.refusal is None or not comes_of_draining(error):
             raise error or RuntimeError("nothing was refused")
         if error and not isinstance(error, GraphDrained):
             logger.info("the refusal of a model call became %s: %s", type(error).__name__, error)
@@ -263,7 +273,7 @@ class Course:
         update: dict[str, Any] = {STOP_REASON: stop, SPENT: meter.begin_fallback(), REQUESTS: {}}
         update = {channel: value for channel, value in update.items() if channel in self.graph.channels}
         self.input = None
-        self.config = self._with({**self.place.get("configurable", {}), RESUMING: True})
+        self.config = self._with({**self.place.get("configurable", {}), RESUMING: True, ANEW: True})
         return Command(update=update, goto=[] if goto == END else [goto])
 
     @property
@@ -295,17 +305,6 @@ class _Live:
 
     def loads_typed(self, data: tuple[str, Any]) -> Any:
         return data[1]
-
-
-def _comes_of_draining(error: BaseException | None) -> bool:
-    """Whether an error is that a graph was drained, or was made of it."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        if isinstance(error, GraphDrained):
-            return True
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__
-    return not seen
 
 
 _FILLED_IN = {"callbacks", "tags", "metadata"}

@@ -19,7 +19,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.types import Command, Send
 
 from loopwright.engine import clock
-from loopwright.engine.budget.meter import current_meter
+from loopwright.engine.budget.meter import current_meter, spending
 from loopwright.engine.events.reasons import MESSAGES, marks, wanted, warning
 from loopwright.engine.events.schema import emit, holding
 from loopwright.engine.langgraph_private import obey, read
@@ -164,6 +164,7 @@ class Gate(Runnable[GateState, Command[Any]]):
             update[MESSAGES] = [*([] if self.adds_messages else said), note]
         if not granted and not verdict.closing:  # else the run's own stop reason stands
             update[STOP_REASON] = stop_reason(loop, verdict, reason, step)
+        update |= spending(config) if self.metered else {}
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
         if waiting and granted:
             waiting = [each for each in waiting if not loop.source_limits or each[0] in verdict.entitled]

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
+from langgraph.errors import GraphInterrupt
 from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.budget.budget import Budget
@@ -89,9 +90,12 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             try:
                 yield from map(see, chunks) if see else chunks
                 if not (course.meter and course.meter.refused_a_call):  # else its node went on as if nothing were
+                    self._note_left_over(course)
                     return
                 updates = course.ending(None)
             except Exception as error:
+                if isinstance(error, GraphInterrupt):  # out of a graph inside another
+                    self._note_left_over(course)
                 updates = course.ending(error)
             if course.saver and DISPATCHER in self.nodes:
                 for update in updates:  # each with the run's configuration: its metadata, its attempt's number
@@ -101,6 +105,14 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             yield from course.told()
             if not course.goes_on:
                 return
+
+    def _note_left_over(self, course: Course) -> None:
+        if course.noted_by and (left := course.left_over(self.get_state(course.place))):
+            course.noted_by.put_writes(*left)
+
+    async def _anote_left_over(self, course: Course) -> None:
+        if course.noted_by and (left := course.left_over(await self.aget_state(course.place))):
+            await course.noted_by.aput_writes(*left)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
         """Run and yield what LangGraph yields; see `stream`."""
@@ -116,9 +128,12 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                     async for chunk in stream:
                         yield see(chunk) if see else chunk
                 if not (course.meter and course.meter.refused_a_call):
+                    await self._anote_left_over(course)
                     return
                 updates = course.ending(None)
             except Exception as error:
+                if isinstance(error, GraphInterrupt):
+                    await self._anote_left_over(course)
                 updates = course.ending(error)
             finally:
                 await asyncio.gather(*course.notes)

@@ -188,6 +188,8 @@ class WatchedRouter(WatchedNode):
     """Its path map: its words -> the nodes that they stand for; empty where they are the nodes' names."""
 
     def _leave(self, result: Any, config: RunnableConfig | None) -> Any:
+        if self.metered:
+            write_beside(config, spending(config))
         if isinstance(result, str) and not self.ways.noted:
             target = self.labels.get(result, "") if self.labels else result
             if target in (self.ways.known or ()):  # most routers say one word: they pay for three look-ups

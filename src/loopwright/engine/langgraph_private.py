@@ -53,6 +53,9 @@ LIMIT_AROUND = "__pregel_loopwright_limit_around"
 """The key of a run's ``configurable`` that keeps, beside a limit that follows from a proof, the one that LangGraph
 would have, 0 for none; it begins as LangGraph's own keys do, which no snapshot shows."""
 
+ANEW = "__pregel_loopwright_anew"
+"""The key of a run's ``configurable`` that says that it goes on with its fallback, whose nodes begin anew."""
+
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
 
@@ -95,16 +98,24 @@ def is_of_this_graph(error: GraphRecursionError) -> bool:
 
 
 def limit_around(config: RunnableConfig | None) -> None:
-    """For the time of a node: the step limit that graphs which it calls inherit from it is that of plain LangGraph.
+    """For the time of a node: graphs that it calls inherit from it what they do from plain LangGraph's.
 
-    LangGraph makes a configuration of its own for each part of a node, and keeps the same one in the variable, by which
-    a node hands it on that names no parameter for it; so it is changed in place.
+    That is its step limit; and in a fallback, that they begin with their input though the run itself goes on. LangGraph
+    makes a configuration of its own for each part of a node, and keeps the same one in the variable, by which a node
+    hands it on that names no parameter for it; so it is changed in place.
     """
-    around: int | None = (config or {}).get("configurable", {}).get(LIMIT_AROUND)
-    if config is not None and around:
+    if config is None:
+        return
+    here = config.get("configurable", {})
+    around: int | None = here.get(LIMIT_AROUND)
+    if around:
         config[RECURSION_LIMIT] = around
-    elif config is not None and around == 0:
+    elif around == 0:
         config.pop(RECURSION_LIMIT, None)
+    if ANEW in here:
+        info = getattr(here.get(keys.CONFIG_KEY_RUNTIME), "execution_info", None)
+        off = {ANEW} if info and info.node_attempt > 1 else {ANEW, RESUMING}  # a second attempt does go on
+        config["configurable"] = {key: value for key, value in here.items() if key not in off}
 
 
 def begin_ids_after(checkpoint: str) -> None:

@@ -7,12 +7,16 @@ the diagram's label, the proof) is derived from it. Nothing here touches LangGra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast
 
+from pydantic import NonNegativeFloat, PositiveInt
+
 from loopwright.engine.budget.budget import Budget, Overspent, Spent, overspent, since
 from loopwright.engine.budget.patience import StallRule
-from loopwright.errors import LoopDeclarationError
+from loopwright.engine.kinds import Declared
+from loopwright.errors import GraphError, LoopDeclarationError
 
 END = "__end__"
 """The exit, as LangGraph spells it."""
@@ -30,14 +34,14 @@ def is_count(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateLimit:
+class StateLimit(Declared):
     """A limit that comes from the state, under a ceiling that nobody can lift."""
 
     key: str | Callable[[Mapping[str, Any]], int | None]
     """The state key that holds the limit, or a function that computes it from the state (by how hard the question is,
     say); read once, at the loop's first request, then frozen for its scope."""
     default: int
-    """The limit where the key is missing or None."""
+    """The limit where the key is missing or None; at most `ceiling`."""
     ceiling: int
     """The most that is ever granted, whatever the state says; the proof counts with it."""
 
@@ -49,7 +53,7 @@ class StateLimit:
         """
         value: Any = self.key(state) if callable(self.key) else state.get(self.key)
         if value is None:
-            value = self.default
+            value = min(self.default, self.ceiling)
         if not is_count(value):
             raise ValueError(f"the limit from {self.origin} must be a whole number from 0 up, not {value!r}")
         return value
@@ -63,14 +67,14 @@ class StateLimit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
+class Backoff(Declared):
     """How long a gate waits before it grants a pass: ``initial * factor ** passes``, at most ``maximum``."""
 
-    initial: float = 0.5
+    initial: NonNegativeFloat = 0.5
     """Seconds before the first pass."""
-    factor: float = 2.0
+    factor: NonNegativeFloat = 2.0
     """How much longer each further wait is."""
-    maximum: float = 30.0
+    maximum: NonNegativeFloat = 30.0
     """Seconds of the longest wait."""
 
     def seconds(self, spent: int) -> float:
@@ -92,7 +96,7 @@ class Backoff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopMessages:
+class LoopMessages(Declared):
     """A loop's log lines, as templates over ``{loop} {reason} {spent} {limit} {target} {why} {wanted}``.
 
     ``{wanted}`` is the reason as the end of a sentence, and empty where none is known.
@@ -109,16 +113,29 @@ class LoopMessages:
     evicted: str = "Loop {loop}: history is full, its oldest entry was dropped"
     """The WARNING for each history entry that is dropped."""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.granted, str):
+            object.__setattr__(self, "granted", (self.granted,) if self.granted else ())
+        Declared.__post_init__(self)
+        words = {"spent": 1, "limit": 1, **dict.fromkeys(("loop", "reason", "target", "why", "wanted"), "word")}
+        for name in LoopMessages.__annotations__:
+            told: Any = getattr(self, name)
+            for text in told.values() if isinstance(told, Mapping) else (told,) if isinstance(told, str) else told:
+                try:
+                    text.format(**words)
+                except (AttributeError, LookupError, TypeError, ValueError) as error:
+                    raise GraphError(f"LoopMessages: {name} is {text!r} ({error}): its words are {[*words]}") from error
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+class Loop(Declared):
     """One loop: where it goes round, how often, and where it goes instead when that is used up.
 
     ``limit=N`` grants exactly N passes, 0 none. A refused pass is neither counted nor written to the history. Requests
     of one superstep are one pass.
 
     Raises:
-        LoopDeclarationError: If the fields contradict each other.
+        LoopDeclarationError: If a value does not fit its field, or the fields contradict each other.
     """
 
     name: str
@@ -142,7 +159,7 @@ class Loop:
     """Who writes the counter: the gate, or one of the graph's own nodes (then the gate leaves it alone)."""
     history: str | None = None
     """A state key that receives a line for each granted pass, ``[Iteration 2] reason``, written by the gate alone."""
-    history_limit: int = 10
+    history_limit: PositiveInt = 10
     """How many history lines are kept; the oldest go first."""
     first_free: bool = False
     """Whether a pass is let through uncounted as long as the target has not run: for a cycle with several entrances,
@@ -162,9 +179,9 @@ class Loop:
     """The log lines."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.sources, str):
-            object.__setattr__(self, "sources", (self.sources,))
-        object.__setattr__(self, "sources", tuple(dict.fromkeys(self.sources)))
+        with suppress(TypeError):  # what holds no names is refused below
+            sources = (self.sources,) if isinstance(self.sources, str) else self.sources
+            object.__setattr__(self, "sources", tuple(dict.fromkeys(sources)))
         rules = tuple(self.stall or ()) if isinstance(self.stall, Sequence | None) else (self.stall,)
         object.__setattr__(self, "stall", rules)
         for problem in self._problems():
@@ -172,8 +189,11 @@ class Loop:
 
     def _problems(self) -> Iterator[str]:
         yield from self._wrong_counts()
+        Declared.__post_init__(self, lambda problem: LoopDeclarationError(self.name, problem))
         if not self.name or self.name[0] == "." or any(character in self.name for character in ":|\n"):
             yield "the name must not be empty, begin with a dot, nor hold ':', '|' or a line break"
+        if isinstance(self.limit, StateLimit) and self.limit.key == "":
+            yield "the key of its StateLimit is empty: give the name of a state key, or a function"
         if not self.sources:
             yield "name at least one source: a node whose edge into the target goes round"
         if self.scope == self.name:
@@ -194,14 +214,12 @@ class Loop:
 
     def _wrong_counts(self) -> Iterator[str]:
         limits = [self.limit.default, self.limit.ceiling] if isinstance(self.limit, StateLimit) else [self.limit]
-        counts: dict[str, Any] = {} if all(map(is_count, limits)) else {"limit": self.limit}
-        counts |= {"warn_at": self.warn_at}
-        counts |= {f"the limit of source {source!r}": most for source, most in self.source_limits.items()}
+        counts: Any = ({} if all(map(is_count, limits)) else {"limit": self.limit}) | {"warn_at": self.warn_at}
+        own: Any = getattr(self.source_limits, "items", tuple)()  # which kind it is, is asked next
+        counts |= {f"the limit of source {source!r}": most for source, most in own}
         for what, count in counts.items():
             if not is_count(count):
                 yield f"{what} must be a whole number from 0 up, not {count!r}"
-        if self.history_limit < 1:
-            yield f"history_limit must be at least 1, not {self.history_limit}"
 
     @property
     def gate(self) -> str:

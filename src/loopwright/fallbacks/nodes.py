@@ -14,9 +14,10 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
 
-from loopwright.engine.events.reasons import call_text, shorten, stops_of
+from loopwright.engine.events.reasons import MESSAGES, call_text, shorten, stops_of
 from loopwright.engine.execution import RECURSION_LIMIT
 from loopwright.engine.ledger import STOP_REASON, StopReason
+from loopwright.engine.proof.read import NEEDED_KEYS
 from loopwright.errors import GraphError
 
 logger = logging.getLogger("loopwright.fallbacks")
@@ -49,7 +50,7 @@ def best_effort(*keys: str, messages: str = "messages", to: str | None = None) -
     """
 
     def answer(state: State) -> Update:
-        found = next((state[key] for key in reversed(keys) if state.get(key)), None)
+        found = next((state[key] for key in reversed(keys) if _is_filled(state.get(key))), None)
         text = text_of(found) or last_text(turn_of(state, messages))
         bound = bound_reached(state.get(STOP_REASON))
         if not text:
@@ -58,7 +59,7 @@ def best_effort(*keys: str, messages: str = "messages", to: str | None = None) -
             text = f"{text}\n\n(The best answer so far, not a finished one: {bound}.)"
         return _update(state, AIMessage(text), messages, to)
 
-    return _node("best_effort", [*keys, messages], answer)
+    return _node("best_effort", keys, messages, to, answer)
 
 
 def say_what_is_missing(
@@ -75,7 +76,7 @@ def say_what_is_missing(
     def answer(state: State) -> Update:
         return _update(state, AIMessage(report(state, question, messages)), messages, to)
 
-    return _node("say_what_is_missing", [question, messages], answer)
+    return _node("say_what_is_missing", [question], messages, to, answer)
 
 
 def answer_without_tools(
@@ -138,7 +139,7 @@ def answer_without_tools(
         except Exception as error:
             return give_up(state, error)
 
-    return _node("answer_without_tools", [question, messages], answer, aanswer)
+    return _node("answer_without_tools", [question], messages, to, answer, aanswer)
 
 
 class _Node(RunnableLambda[Any, Update]):
@@ -148,6 +149,8 @@ class _Node(RunnableLambda[Any, Update]):
 def _node(
     name: str,
     keys: Sequence[str | None],
+    messages: str,
+    to: str | None,
     answer: Callable[[State], Update],
     aanswer: Callable[[State], Awaitable[Update]] | None = None,
 ) -> RunnableLambda[Any, Update]:
@@ -157,8 +160,11 @@ def _node(
     def call(self: _Node, state: Any) -> Update:
         return self.invoke(state)
 
-    read = {**{key: Any for key in keys if key}, STOP_REASON: StopReason | list[StopReason] | None}
-    call.__annotations__ = {"state": TypedDict(f"{name}_input", read, total=False)}  # type: ignore[operator]
+    read = {**{key: Any for key in (*keys, messages) if key}, STOP_REASON: StopReason | list[StopReason] | None}
+    schema: Any = TypedDict(f"{name}_input", read, total=False)  # type: ignore[operator]
+    # A graph whose answer goes elsewhere need not have messages.
+    setattr(schema, NEEDED_KEYS, {*keys, messages, to} - {None, MESSAGES if to else None})
+    call.__annotations__ = {"state": schema}
     return type(name, (_Node,), {"__call__": call})(answer, aanswer or same, name=name)
 
 
@@ -233,6 +239,13 @@ def last_text(messages: Sequence[BaseMessage]) -> str:
     """The last text that the model wrote; empty where it wrote none."""
     texts = [str(message.text).strip() for message in messages if isinstance(message, AIMessage)]
     return next((text for text in reversed(texts) if text), "")
+
+
+def _is_filled(value: Any) -> bool:
+    try:
+        return bool(value)
+    except Exception:  # an array does not say of which element the truth is meant
+        return len(value) > 0
 
 
 def text_of(value: Any) -> str:

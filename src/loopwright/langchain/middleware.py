@@ -35,7 +35,7 @@ except ImportError as missing:
 from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, current_meter
 from loopwright.engine.budget.patience import StallRule
-from loopwright.engine.events.reasons import wanted, warning
+from loopwright.engine.events.reasons import shorten, wanted, warning
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StateLimit, begun, decide, is_count
@@ -126,7 +126,11 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         self.loop = Loop(
             name=AGENT, target="model", sources=("tools",), limit=limit, stall=stall, budget=budget, warn_at=warn_at
         )
-        self.per_tool = dict(per_tool or {})
+        given: Any = {} if per_tool is None else per_tool
+        if not isinstance(given, Mapping) or not all(isinstance(tool, str) for tool in cast("Any", given)):
+            fix = "give the calls of each tool by its name, for example {'search': 3}"
+            raise LoopDeclarationError("LoopMiddleware", f"per_tool is {given!r}: {fix}")
+        self.per_tool: dict[str, int] = dict(cast("Any", given))
         for problem in self._problems():
             raise LoopDeclarationError("LoopMiddleware", problem)
         fallback = say_what_is_missing() if fallback is None else fallback
@@ -183,7 +187,8 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _ended(self, state: Any, update: Update, stop: StopReason, answer: Any) -> Update:
         """The last update: the fallback's answer, and no tool call left open for the thread's next turn."""
-        given: Update = dict(cast("Update", answer)) if isinstance(answer, Mapping) else {"messages": answer}
+        is_message = not isinstance(answer, Mapping) or answer.keys() >= {"role", "content"}
+        given: Update = {"messages": answer} if is_message else dict(cast("Update", answer))
         said = _messages(given.get("messages"))
         if not any(isinstance(message, AIMessage) for message in said):
             said += _messages(say_what_is_missing().invoke({**state, STOP_REASON: stop})["messages"])
@@ -253,9 +258,20 @@ def _name_of(state: Any) -> str:
 
 def _messages(given: Any) -> list[BaseMessage]:
     """Messages in whatever form a fallback gives them."""
-    if given is None or isinstance(given, BaseMessage):
-        return [given] if given else []
-    return [AIMessage(given)] if isinstance(given, str) else convert_to_messages(given)
+    match given:
+        case None:
+            return []
+        case str():
+            return [AIMessage(given)]
+        case BaseMessage() | Mapping() | tuple((str(), _)):
+            given = [given]
+        case _:
+            pass
+    try:
+        return convert_to_messages(given)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        problem = f"its fallback gave {shorten(repr(given))}: give text, a message, messages, or a state update"
+        raise LoopDeclarationError("LoopMiddleware", problem) from error
 
 
 def _counted(response: ModelResponse[Any], state: Any, meter: Meter | None) -> Any:

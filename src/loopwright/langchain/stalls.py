@@ -27,6 +27,7 @@ def same_call_same_result(*, times: int = 1, remembers: int = 20, messages: str 
         remembers: With how many earlier results it is compared.
         messages: The state key of the messages.
     """
+    _check_count("remembers", remembers)
 
     def judge(results: list[_Result], notes: list[Any]) -> Look:
         """Count the rounds in a row in which every pair of call and result is known; the first note is that count."""
@@ -77,6 +78,11 @@ def repeated_error(*, times: int = 2, messages: str = "messages") -> StallRule:
     return _Rule(name="the same error again", judge=judge, times=times, messages=messages)
 
 
+def _check_count(what: str, count: Any) -> None:
+    if not is_count(count) or count < 1:
+        raise GraphError(f"the stall rule's {what} is {count!r}: give a whole number from 1 up")
+
+
 class _Result(NamedTuple):
     """A call and what came of it."""
 
@@ -100,8 +106,7 @@ class _Rule:
     """The state key of the messages."""
 
     def __post_init__(self) -> None:
-        if not is_count(self.times) or self.times < 1:
-            raise GraphError(f"the stall rule's times is {self.times!r}: give a whole number from 1 up")
+        _check_count("times", self.times)
 
     def look(self, state: Any, notes: list[Any]) -> Look:
         """Judge the last round; one without calls that were answered is no evidence."""

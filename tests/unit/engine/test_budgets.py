@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import shapes
 from langchain_core.messages import AIMessage
+from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import CachePolicy, Command, interrupt
 from shapes import State
 from typing_extensions import TypedDict
 
-from loopwright.engine import BoundedGraph, Budget, Loop, Usage, arun, bounded, record_usage, run
+from loopwright import GiveUp, NodePolicy
+from loopwright.checkpoints import aopen_checkpointer
+from loopwright.engine import Backoff, BoundedGraph, Budget, Loop, Usage, arun, bounded, clock, record_usage, run
 from loopwright.engine.budget.budget import Overspent
 from loopwright.engine.budget.meter import allowance
 from loopwright.engine.events.schema import BudgetSpent
 from loopwright.errors import GraphError
-from loopwright.testing import ScriptedChatModel
+from loopwright.testing import ManualClock, ScriptedChatModel
 
+EDGES = "START-think think-check check?think check?END"
 TOKENS = {"input_tokens": 60, "output_tokens": 40, "total_tokens": 100}
 
 
@@ -44,8 +49,7 @@ class Calls:
 
 def looped(calls: Calls) -> StateGraph[Any]:
     """``think -> check -> think ...``, and an ``answer`` that calls the model too."""
-    edges = "START-think think-check check?think check?END answer-END"
-    return shapes.graph(edges, think=calls.node("think"), answer=calls.node("answer"))
+    return shapes.graph(f"{EDGES} answer-END", think=calls.node("think"), answer=calls.node("answer"))
 
 
 def endless(**fields: Any) -> Loop:
@@ -109,9 +113,13 @@ def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:
 
     graph = shapes.graph("START-own own?own own?END", own=own_client)
     budget = Budget(model_calls=5, tokens=450)
-    final = ran(bounded(graph, [Loop(name="l", target="own", sources=("own",), limit=99)], budget=budget))
+    own = Loop(name="l", target="own", sources=("own",), limit=99)
+    final = ran(bounded(graph, [own], budget=budget))
     assert (final["log"], final["stop_reason"]["resource"]) == (["own"] * 5, "tokens")  # calls are all used, not beyond
     record_usage(Usage(calls=1))  # outside of a run it does nothing
+    graph.add_node("answer", Calls().node("answer"))
+    final = ran(bounded(graph, [own], budget=Budget(model_calls=5, tokens=900, exhausted="answer")))
+    assert (final["log"], final["stop_reason"]["spent"]) == (["own"] * 4 + ["answer"], 4)  # one call is kept
 
 
 def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
@@ -177,6 +185,37 @@ def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_sam
     assert final["stop_reason"]["loop"] == "run"
 
 
+def test_a_refusal_that_a_node_wraps_is_not_tried_again_and_no_error_of_the_node(caplog: Any) -> None:
+    def wraps(state: State) -> None:
+        try:
+            Calls().node("wraps")(state)
+        except Exception as error:
+            raise ConnectionError("my own") from error
+
+    policy = NodePolicy(retries=2, give_up=GiveUp(goto="answer", update=lambda *_: {"log": ["error"]}))
+    graph = shapes.graph("START-wraps wraps-answer answer-END", wraps={"action": wraps, "policy": policy})
+    assert ran(bounded(graph, budget=Budget(model_calls=0, exhausted="answer")))["log"] == ["answer"]
+    assert "next attempt" not in caplog.text
+
+
+def test_behind_a_spent_budget_the_fallback_runs_alone_with_the_input_of_its_turn() -> None:
+    inner = shapes.graph("START-add", add=lambda state: {"plan": f"{state['plan']}!"}).compile(checkpointer=True)
+    nodes: Any = {"answer": lambda state: {"plan": inner.invoke({"plan": state["plan"]})["plan"]}}
+    edges = "START-a START-b START-think a+b-joined b-x a-last think-last answer-END"  # two of them wait for others
+    graph = shapes.graph(edges, think=Calls().node("think"), last={"defer": True}, **nodes)
+    app = bounded(graph, budget=Budget(model_calls=0, exhausted="answer"), checkpointer=InMemorySaver())
+    finals = [app.invoke({"plan": plan}, {"configurable": {"thread_id": "t"}}) for plan in "12"]
+    assert [(final["plan"], final["log"]) for final in finals] == [("1!", ["a", "b"]), ("2!", ["a", "b", "a", "b"])]
+
+
+async def test_a_call_from_a_nodes_own_event_loop_is_noted(tmp_path: Any) -> None:
+    ask: Any = {"action": lambda _s: asyncio.run(Calls().model.ainvoke("x")) and {"log": [interrupt("?")]}}
+    async with aopen_checkpointer(f"sqlite:{tmp_path / 'kept.db'}") as saver:
+        app = bounded(shapes.graph("START-ask", ask=ask), budget=Budget(model_calls=1), checkpointer=saver)
+        await arun(app, {"log": []}, thread_id="t")
+        assert "stop_reason" in (await arun(app, Command(resume=True), thread_id="t")).state
+
+
 def test_an_error_that_does_not_come_of_a_refusal_is_raised() -> None:
     calls = Calls()
 
@@ -195,35 +234,56 @@ def test_an_error_that_does_not_come_of_a_refusal_is_raised() -> None:
         ran(bounded(graph, budget=Budget(model_calls=0)))
 
 
+def to_the_end(app: Any) -> Any:
+    final, config = ran(app), {"configurable": {"thread_id": "t"}}
+    while (state := app.get_state(config)).next:
+        final = app.invoke(Command(resume=True) if state.interrupts else None, config)
+    return final
+
+
 def test_a_resumed_run_has_what_is_left_of_its_budget() -> None:
     calls = Calls()
     graph = looped(calls)
     graph.nodes["check"].runnable.func = lambda _s: interrupt("go on?") and {"log": ["check"]}
     app = bounded(graph, [endless()], budget=Budget(model_calls=4, exhausted="answer"), checkpointer=InMemorySaver())
-    run(app, {"log": []}, thread_id="t")
-    for _ in range(2):
-        final = run(app, Command(resume=True), thread_id="t").state
-        assert "stop_reason" not in final or final.get("stop_reason") is None
-    final = run(app, Command(resume=True), thread_id="t").state
+    assert to_the_end(app)["log"] == ["think", "check"] * 3 + ["answer"]
     assert calls.made == 4
-    assert final["log"] == ["think", "check"] * 3 + ["answer"]
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["by a snapshot's config", "in one place for all tasks"])
-def test_a_node_that_asks_has_what_is_left_when_it_is_answered(inside: bool) -> None:
+@pytest.mark.parametrize(("by", "made"), [({"model_calls": 5}, 5), ({"seconds": 0.5}, 3)])
+def test_a_node_that_asks_has_what_is_left_when_it_is_answered(inside: bool, by: Any, made: int) -> None:
     calls = Calls()
 
     def ask(_state: State) -> State:
-        made = [calls.model.invoke("think") for _ in range(3)]
-        return {"log": [interrupt(len(made))]}
+        asked = [calls.model.invoke("think") for _ in range(3)]
+        clock.sleep(1)
+        return {"log": [interrupt(len(asked))]}
 
-    made = shapes.graph("START-ask", ask=ask)
-    app: Any = bounded(made, budget=Budget(model_calls=5), checkpointer=inside or InMemorySaver())
+    app: Any = bounded(shapes.graph("START-ask", ask=ask), budget=Budget(**by), checkpointer=inside or InMemorySaver())
     app = shapes.graph("START-inner", inner=app).compile(checkpointer=InMemorySaver()) if inside else app
-    ran(app)
     config: Any = {"configurable": {"thread_id": "t"}}
-    app.invoke(Command(resume="yes"), config if inside else app.get_state(config).config)
-    assert calls.made == 5
+    with ManualClock():
+        ran(app)
+        app.invoke(Command(resume="yes"), config if inside else app.get_state(config).config)
+    assert calls.made == made
+
+
+@pytest.mark.parametrize(
+    ("by", "budget", "visits"),
+    [("router", Budget(model_calls=3), 4), ("cached", Budget(model_calls=3), 3), ("gate", Budget(seconds=2.5), 3),
+     ("own", Budget(tokens=250), 3), ("own", Budget(money=1.0, price=lambda _model, _usage: None), 1)],
+)  # fmt: skip
+def test_what_was_spent_before_a_pause_is_known_behind_it(by: str, budget: Budget, visits: int) -> None:
+    calls, options = Calls(), {"checkpointer": InMemorySaver(), "cache": InMemoryCache()}
+    cached = {"action": calls.node("think"), "cache_policy": CachePolicy(key_func=str)}
+    own: Any = {"action": lambda _s: record_usage(Usage(total_tokens=100)) or {"log": ["think"]}}
+    routes = {"check": lambda _s: calls.model.invoke("think") and "think"} if by == "router" else {}
+    graph = shapes.graph(EDGES, routes=routes, think={"cached": cached, "own": own}.get(by, {}))
+    loop = endless(backoff=Backoff(initial=1, factor=1))
+    with ManualClock():
+        final = to_the_end(bounded(graph, [loop], budget=budget, interrupt_before=["check", "think"], **options))
+    assert final["log"].count("think") == visits
 
 
 def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:

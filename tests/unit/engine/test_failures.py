@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 import time
 from http import HTTPStatus
 from types import SimpleNamespace
@@ -15,7 +17,7 @@ from pydantic import BaseModel
 from loopwright.engine.nodes.failures import failure_kind, retry_after
 from loopwright.engine.nodes.policy import is_transient
 from loopwright.engine.nodes.redact import redacted, snapshot
-from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredReplyError
+from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredReplyError, UnknownNameError
 
 REQUEST = httpx.Request("POST", "http://localhost/v1")
 
@@ -161,3 +163,10 @@ def test_what_is_no_secret_is_shown_as_it_is() -> None:
     assert snapshot({"text": "hello", "n": 3}) == "text='hello', n=3"
     assert redacted({"keyboard": 1, "tokenizer": "word"}) == {"keyboard": 1, "tokenizer": "word"}
     assert "name='me'" in snapshot(Account())
+
+
+@pytest.mark.parametrize("error", [NodeFailed("a", "m"), NodeTimeout("a", 3), UnknownNameError("x", 5, "y")])  # type: ignore[arg-type]
+def test_an_error_stays_what_it_is_when_it_is_copied_or_goes_to_another_process(error: Exception) -> None:
+    error.add_note("noted")
+    for same in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(same), str(same), vars(same), same.args) == (type(error), str(error), vars(error), error.args)

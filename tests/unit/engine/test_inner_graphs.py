@@ -73,6 +73,13 @@ def test_a_limit_bounds_graphs_that_a_function_holds() -> None:
     assert type(held["team"].worker).__name__ == "CompiledStateGraph"  # the original is as it was
 
 
+def test_a_limit_bounds_graphs_that_a_functions_defaults_hold() -> None:
+    held: Any = worker().with_retry()
+    app = bounded(shapes.graph("START-call", call=lambda _, *, inner=held: inner.invoke({"log": []})), limit=2)
+    assert app.invoke({"log": []})["log"] == ["work"] * 3
+    assert "call calls 1 graph(s) inside" in "; ".join(app.certificate.assumptions)
+
+
 HELD: Any = None
 
 

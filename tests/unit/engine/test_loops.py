@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
+import shapes
 
-from loopwright.engine import Plateau, Stall, contents, normalised
-from loopwright.engine.loop import END, Backoff, Loop, Spend, StateLimit, decide
-from loopwright.errors import LoopDeclarationError
+from loopwright.engine import Budget, GiveUp, NodePolicy, Plateau, Retry, Stall, bounded, contents, normalised
+from loopwright.engine.loop import END, Backoff, Loop, LoopMessages, Spend, StateLimit, decide
+from loopwright.errors import LoopDeclarationError, LoopwrightError
+
+ARRAY = numpy.arange(2000)
 
 
 def loop(**fields: object) -> Loop:
@@ -35,7 +40,45 @@ def test_a_contradictory_declaration_is_refused(fields: dict[str, object], says:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("name", [5, b"x"]), ("target", [None, 5]), ("sources", [None, 5, (5,), (None,), [["a"]]]), ("scope", [None, 5]),
+        ("exhausted", [None, 5, {"b": None}]), ("source_limits", [None, 5, [("b", 1)]]), ("messages", [None, "hi", {}]),
+        ("counter", [5]), ("counter_by", ["nodes", None]), ("history", [5]), ("history_limit", ["3", None, 1.5, 0]),
+        ("first_free", [None, "no"]), ("reason", ["why"]), ("backoff", [2, Backoff]), ("budget", [5, {}]),
+        ("stall", [5, "x", len, {}, [None], [Stall]]),
+    ],
+)  # fmt: skip
+def test_a_value_that_does_not_fit_its_field_is_refused_by_name(field: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(LoopDeclarationError, match=rf"^loop .*: {field} is .*: give "):
+            loop(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Backoff(initial=-1), "initial is -1"), (lambda: Backoff(maximum=float("nan")), "maximum is nan"),
+        (lambda: Stall(key="n"), "key is 'n'"), (lambda: Stall(key=len, remembers=-1), "remembers is -1"),
+        (lambda: Plateau(key="n"), "key is 'n'"), (lambda: Plateau(key=len, passes=0), "passes is 0"),
+        (lambda: StateLimit(key=5, default=1, ceiling=3), "key is 5"), (lambda: GiveUp(goto=None), "goto is None"),
+        (lambda: LoopMessages(exhausted={"a": "{no}"}), "exhausted is '{no}'"), (lambda: LoopMessages(stalled="{"), "'{'"),
+        (lambda: NodePolicy(timeout=-1), "timeout is -1"), (lambda: NodePolicy(max_model_calls=-2), "max_model_calls is -2"),
+        (lambda: NodePolicy(retries=Retry(on="timeout")), "retries is Retry"), (lambda: NodePolicy(give_up="n"), "give_up"),
+        (lambda: Retry(on=5), "on is 5"), (lambda: Retry(on="timeout", retries=1.5), "retries is 1.5"),
+        (lambda: Budget(tokens=1, reserve="n"), "reserve"), (lambda: bounded(shapes.graph("START-a"), fan_out="n"), "fan_out"),
+        (lambda: bounded(shapes.graph("START-a"), checkpointer=5), "checkpointer is 5: give a saver"),
+    ],
+)  # fmt: skip
+def test_so_is_one_in_any_other_declaration(make: Callable[[], object], says: str) -> None:
+    with pytest.raises(LoopwrightError, match=says):
+        make()
+
+
 def test_one_source_may_be_given_without_a_tuple_and_repeated_sources_count_once() -> None:
+    assert LoopMessages(granted="Pass {spent}").granted == ("Pass {spent}",)
+    assert Retry(on=[OSError, KeyError]).matches(ConnectionError())
     assert loop(sources="b").sources == ("b",)
     assert loop(sources=["b", "c", "b"]).sources == ("b", "c")
 
@@ -47,6 +90,7 @@ def test_one_source_may_be_given_without_a_tuple_and_repeated_sources_count_once
 def test_a_state_limit_is_read_under_its_ceiling(state: dict[str, object], limit: int) -> None:
     again = loop(limit=StateLimit(key="k", default=3, ceiling=5))
     assert decide(again, state, {}, {}).spend["limit"] == limit
+    assert "asked" not in decide(loop(limit=StateLimit(key="x", default=9, ceiling=5)), state, {}, {}).spend
 
 
 @pytest.mark.parametrize("value", ["3", 2.5, True, float("nan"), [3]])
@@ -88,6 +132,7 @@ def itself(value: Any) -> Any:
         ),
         pytest.param(Stall(key=contents), [["x", "y"], ["y", "x"], ["y", "x", "z"]], "gsg", id="the same evidence"),
         pytest.param(Stall(key=lambda state: itself(state)[:3]), ["abc1", "abc2", "abd"], "gsg", id="what the key leaves"),
+        pytest.param(Stall(key=itself), [ARRAY, ARRAY + (ARRAY == 999), ARRAY], "ggs", id="a long array"),
         pytest.param(Plateau(key=itself), [0.5, 0.4, 0.3], "ggs", id="two passes without a better score"),
         pytest.param(Plateau(key=itself, passes=1), [0.5, 0.6, 0.6], "ggs", id="one pass without a better score"),
         pytest.param(Plateau(key=itself, passes=1), [0.5, None, 0.4], "ggs", id="no score is no evidence"),

@@ -235,6 +235,9 @@ class Answer(BaseModel):
         (lambda state: AIMessage(f"Stopped at {state['stop_reason']['limit']}."), "Stopped at 1."),
         (lambda state: [HumanMessage("Well?"), AIMessage("No.")], "No."),
         (lambda state: {"messages": [("ai", "No.")]}, "No."),
+        (lambda state: {"messages": ("ai", "No.")}, "No."),
+        (lambda state: {"role": "assistant", "content": "No."}, "No."),
+        (lambda state: (HumanMessage("Well?"), AIMessage("No.")), "No."),
         (lambda state: {}, "I stopped before I had an answer"),
         (lambda state: None, "I stopped before I had an answer"),
         (lambda state: calls("search")(state["messages"]), ""),
@@ -249,6 +252,11 @@ def test_a_fallback_answers_in_whatever_form(fallback, last, asynchronous):
     said = [message for message in final["messages"] if isinstance(message, AIMessage)]
     assert said[-1].text.startswith(last)
     assert_valid(final["messages"])
+
+
+def test_a_fallback_that_gives_no_answer_is_named():
+    with pytest.raises(LoopDeclarationError, match="its fallback gave 5: give text, a message"):
+        agent_of(never("search"), middle=LoopMiddleware(limit=1, fallback=lambda state: 5)).invoke(ASK)
 
 
 @BOTH
@@ -305,6 +313,9 @@ def test_a_budget_counts_the_agents_calls_with_their_retries(asynchronous):
         ({"limit": -1}, "limit must be a whole number from 0 up, not -1"),
         ({"limit": "3"}, "limit must be a whole number from 0 up, not '3'"),
         ({"limit": 1, "per_tool": {"search": -1}}, r"per_tool\['search'\] must be a whole number from 0 up, not -1"),
+        ({"limit": 1, "per_tool": 3}, "per_tool is 3: give the calls of each tool by its name"),
+        ({"limit": 1, "per_tool": {5: 1}}, r"per_tool is {5: 1}: give the calls"),
+        ({"limit": 1, "stall": 5}, "stall is"),
         ({"limit": 1, "warn_at": 1.5}, "warn_at must be a whole number from 0 up, not 1.5"),
         ({"limit": 1, "budget": Budget(seconds=1)}, "the budget's seconds cannot be kept by a middleware"),
         ({"limit": 1, "budget": Budget(tokens=1, exhausted="x")}, "its budget names exhausted='x'.*'fallback'"),

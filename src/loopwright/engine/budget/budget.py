@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from loopwright.engine.kinds import Declared
 from loopwright.errors import GraphError
 
 
@@ -67,7 +68,7 @@ UNITS: dict[str, str] = {"model_calls": "model calls", "tokens": "tokens", "mone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Declared):
     """How much a run, or the passes of one loop, may spend; at least one resource is limited.
 
     A run's budget is checked before each model call (the call that would go beyond is not sent) and, for seconds, when
@@ -89,8 +90,8 @@ class Budget:
     exhausted: str | None = None
     """The node (or END) that a run enters when its budget is spent; None is END. A loop has its own `exhausted`."""
     reserve: float = 0.1
-    """The part of each limit of a run's budget that is kept for the fallback's own answer, of model calls at least one;
-    without a fallback nothing is kept."""
+    """The part of each limit of a run's budget that is kept for the fallback's own answer, of model calls rounded up;
+    without a fallback nothing is kept, and neither of a single call."""
     price: PriceTable | None = None
     """What a usage of a model costs; needed for `money`."""
 
@@ -104,6 +105,7 @@ class Budget:
             if not fits or not 0 <= number < math.inf:
                 kind = "whole number" if counted else "number"
                 raise GraphError(f"the Budget's {resource} is {limit!r}: give a {kind} from 0 up")
+        Declared.__post_init__(self)
         if not 0 <= self.reserve < 1:
             raise GraphError(f"the Budget's reserve is {self.reserve!r}: give a part of the whole, from 0 to below 1")
         if self.money is not None and self.price is None:

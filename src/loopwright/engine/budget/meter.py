@@ -125,7 +125,7 @@ class Meter(BaseCallbackHandler):
     refusal: Overspent | None = field(default=None, init=False)
     """What the budget lacks, once it does."""
     refused_a_call: bool = field(default=False, init=False)
-    """Whether a call was refused for it."""
+    """Whether a call was refused for it, or a gate's wait."""
     step: int = field(default=0, init=False)
     """The superstep of the last node that finished."""
 
@@ -149,6 +149,10 @@ class Meter(BaseCallbackHandler):
         self._in_flight: dict[UUID, tuple[str, int]] = {}
         self._lock = threading.RLock()
         self._began = clock.now()
+        if self.spent_before and not self.closed:  # a refusal after the fact is no part of what is saved
+            self.check_after_the_fact()
+            if self._spent.get(UNPRICED):
+                self._stop_unpriced("a model")
 
     # Counting
 
@@ -182,12 +186,15 @@ class Meter(BaseCallbackHandler):
 
     def _money(self, model: str, usage: Usage) -> Spent:
         price = self.price(model, usage) if self.price else None
-        if price is None and self.budget and self.budget.money is not None and self.refusal is None:
-            note = f"no price is known for model {model!r}, so its cost cannot be bounded"
+        if price is not None:
+            return {"money": price}
+        self._stop_unpriced(f"model {model!r}")
+        return {UNPRICED: 1.0} if self.price else {}
+
+    def _stop_unpriced(self, what: str) -> None:
+        if self.budget and self.budget.money is not None and self.refusal is None:
+            note = f"no price is known for {what}, so its cost cannot be bounded"
             self.stop(Overspent("money", self.budget.money, self.total().get("money", 0.0), note))
-        if price is None:
-            return {UNPRICED: 1.0} if self.price else {}
-        return {"money": price}
 
     # Refusing
 
@@ -222,13 +229,16 @@ class Meter(BaseCallbackHandler):
             if meter.budget is not None and meter.limits.get("seconds", inf) - spent < seconds:
                 limit = meter.budget.limits["seconds"]
                 note = f"{spent:g} of {limit:g} seconds spent, and a wait of {seconds:g} more would go beyond"
+                meter.refused_a_call = True  # the gate may lead to the end, before which nobody asks again
                 meter.stop(Overspent("seconds", limit, spent, note))
                 return True
         return False
 
-    def check_after_the_fact(self) -> None:
-        """Stop the run if more than its budget is spent, and not only all of it."""
+    def check_after_the_fact(self, calls: int = 0) -> None:
+        """Stop the run if more than its budget is spent, and not only all of it, as where calls were recorded."""
         spent = self.total()
+        if calls and self.budget and self.limits.get("model_calls") != self.budget.model_calls:
+            spent["model_calls"] += 1  # the next one to be recorded would be that which is kept for the fallback
         if over := self._overspent({name: most for name, most in self.limits.items() if spent.get(name, 0) > most}):
             self.stop(over)
 
@@ -355,6 +365,17 @@ def spending(config: RunnableConfig | None) -> dict[str, Any]:
     return {SPENT: meter.total()} if meter.keeps else {}
 
 
+def comes_of_draining(error: BaseException | None) -> bool:
+    """Whether an error is that a graph was drained, or was made of it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, GraphDrained):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return not seen
+
+
 def record_usage(usage: Usage, *, model: str = "unknown") -> None:
     """Count a model call that LangChain does not see, such as one through a provider's own client.
 
@@ -370,7 +391,7 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
         return
     meter.add(usage, model)
     for one in meter.around():  # pyright: ignore[reportPrivateUsage]
-        one.check_after_the_fact()
+        one.check_after_the_fact(usage.calls)
 
 
 # What a graph is given

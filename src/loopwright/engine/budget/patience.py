@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, NonNegativeInt, PositiveInt
+
+from loopwright.engine.kinds import Declared
 
 
 class Look(NamedTuple):
@@ -23,31 +25,31 @@ class Look(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stall:
+class Stall(Declared):
     """No progress is when something comes again that should have changed, for example the plan or the query."""
 
     key: Callable[[Any], Any]
     """Reads from the state what must change from one request to the next; compared by content."""
     name: str = "same content"
     """What the event and the stop reason call it, for example ``"same plan"``."""
-    remembers: int = 3
-    """With how many of the last granted requests it is compared; with one alone, A, B, A, B would go on."""
+    remembers: NonNegativeInt = 3
+    """With how many of the last granted requests it is compared; with one alone, A, B, A, B would go on; 0: never."""
 
     def look(self, state: Any, notes: list[Any]) -> Look:
         """Compare with the earlier requests, whose fingerprints the notes are."""
         note = fingerprint(self.key(state))
-        return Look(note in notes, [*notes, note][-self.remembers :])
+        return Look(note in notes, [*notes, note][max(0, len(notes) + 1 - self.remembers) :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plateau:
+class Plateau(Declared):
     """No progress is when a score has not improved by `epsilon` for so many passes."""
 
     key: Callable[[Any], float | None]
     """Reads the score from the state, higher is better; None when there is none yet, which is no evidence."""
     epsilon: float = 0.0
     """By how much a score must exceed the best one before it to count as better."""
-    passes: int = 2
+    passes: PositiveInt = 2
     """How many passes in a row may go by without a better score."""
     name: str = "score does not improve"
     """What the event and the stop reason call it."""
@@ -87,12 +89,13 @@ def fingerprint(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, set | frozenset):
         return sorted(cast("set[object]", value), key=repr)
-    return repr(value)
+    items = value.tolist() if hasattr(value, "tolist") else None  # the repr of a long array leaves out its middle
+    return items if isinstance(items, list) else repr(value)
 
 
 class StallRule(Protocol):

@@ -1,9 +1,9 @@
 """Graphs inside graphs: bounds those that are nodes, and those that a function or tool of a node or router holds.
 
 A node that is a graph is replaced by its bounded copy. A function that calls a graph (as supervisors call their agents,
-and a deep agent its subagents) holds it in its closure, so a copy of the function gets a closure with the bounded graph
-in it; the original stays as it is. A graph that is held in a global name or in an object's attribute is not reached:
-a warning and the certificate name it.
+and a deep agent its subagents) holds it in its closure or in a default argument, so a copy of the function gets these
+with the bounded graph in them; the original stays as it is. A graph that is held in a global name or in an object's
+attribute is not reached: a warning and the certificate name it.
 """
 
 from __future__ import annotations
@@ -153,12 +153,13 @@ class Substitution:
             CellType() if is_filled(cell) and self._holds(cell.cell_contents, set()) else cell
             for cell in function.__closure__ or ()
         )
-        new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
+        new = FunctionType(function.__code__, function.__globals__, function.__name__, closure=cells)
         self._copies[id(function)] = new  # before its cells: one of them may hold the function itself
         for cell, old in zip(cells, function.__closure__ or (), strict=True):
             if cell is not old:
                 cell.cell_contents = self.of(old.cell_contents)
-        new.__kwdefaults__, new.__qualname__ = function.__kwdefaults__, function.__qualname__
+        new.__defaults__, new.__kwdefaults__ = self.of(function.__defaults__), self.of(function.__kwdefaults__)
+        new.__qualname__ = function.__qualname__
         new.__module__, new.__doc__ = function.__module__, function.__doc__
         new.__annotations__ = function.__annotations__
         own = {key: self.of(item) for key, item in vars(function).items()}
@@ -185,7 +186,8 @@ def _attributes(value: Any) -> dict[str, Any]:
 def _parts(value: Any) -> list[Any]:
     """What may hold a graph within a value."""
     if isinstance(value, FunctionType):
-        return [cell.cell_contents for cell in value.__closure__ or () if is_filled(cell)]
+        cells = [cell.cell_contents for cell in value.__closure__ or () if is_filled(cell)]
+        return [*cells, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
     if isinstance(value, MethodType):
         return [value.__self__] if isinstance(value.__self__, CompiledStateGraph) else []
     if isinstance(value, partial):

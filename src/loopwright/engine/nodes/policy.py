@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, cast, get_args
 
+from pydantic import NonNegativeFloat, NonNegativeInt
+
+from loopwright.engine.kinds import Declared
 from loopwright.engine.nodes.failures import PASSING, FailureKind, failure_kind, retry_after
 from loopwright.errors import ConfigError, GraphError, InputError, NodeFailed, NodeTimeout, unknown_name_message
 
@@ -40,17 +43,12 @@ def is_transient(error: BaseException) -> bool:
     return failure_kind(cause) not in LASTING
 
 
-Jitter: TypeAlias = Literal["added", "full", False]
-"""How chance changes a wait, so that many runs do not retry in step: up to a second more, anything from nothing to the
-whole wait, or not at all."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
+class Retry(Declared):
     """How often one kind of failure is tried again, and after which waits. Each rule counts for itself.
 
     Raises:
-        ConfigError: If a value is out of range, or a kind is unknown.
+        ConfigError: If a value does not fit its field or is out of range, or a kind is unknown.
     """
 
     on: FailureKind | type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
@@ -63,8 +61,9 @@ class Retry:
     """How much longer each further wait is."""
     max_wait: float = 30.0
     """Seconds of the longest wait, without what jitter adds. A server that asks for more is not asked again."""
-    jitter: Jitter = "full"
-    """How chance changes a wait."""
+    jitter: Literal["added", "full", False] = "full"
+    """How chance changes a wait, so that many runs do not retry in step: up to a second more, anything from nothing to
+    the whole wait, or not at all."""
     retry_after: bool = True
     """Whether to wait at least as long as the server asks, by ``Retry-After`` and the like."""
     name: str = ""
@@ -73,13 +72,14 @@ class Retry:
     def __post_init__(self) -> None:
         if isinstance(self.on, str) and self.on not in get_args(FailureKind):
             raise ConfigError(unknown_name_message("kind of failure", self.on, get_args(FailureKind)))
+        if isinstance(self.on, list):
+            object.__setattr__(self, "on", tuple(cast("list[Any]", self.on)))
         if not self.name:
             object.__setattr__(self, "name", _name(self.on))
+        Declared.__post_init__(self, lambda problem: ConfigError(f"retry rule {self.name!r}: {problem}"))
         for field, least in (("retries", 0), ("initial_wait", 0), ("factor", 1), ("max_wait", 0)):
             if not getattr(self, field) >= least:
                 raise ConfigError(f"retry rule {self.name!r}: {field} is {getattr(self, field)}, not {least} or more")
-        if self.jitter not in get_args(Jitter):
-            raise ConfigError(f"retry rule {self.name!r}: jitter is {self.jitter!r}, not 'added', 'full' or False")
 
     def matches(self, error: BaseException) -> bool:
         """Whether this rule is for an error that the node raised."""
@@ -122,7 +122,7 @@ class Retry:
 
 def _name(on: Any) -> str:
     if isinstance(on, tuple):
-        return ", ".join(kind.__name__ for kind in cast("tuple[type, ...]", on))
+        return ", ".join(getattr(kind, "__name__", repr(kind)) for kind in cast("tuple[Any, ...]", on))
     return on if isinstance(on, str) else getattr(on, "__name__", repr(on))
 
 
@@ -137,7 +137,7 @@ def usual_retries(retries: int = 3, **options: Any) -> tuple[Retry, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GiveUp:
+class GiveUp(Declared):
     """How a run goes on without a node that failed for good."""
 
     goto: str
@@ -149,17 +149,17 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodePolicy:
+class NodePolicy(Declared):
     """How one node is run."""
 
-    timeout: float | None = None
+    timeout: NonNegativeFloat | None = None
     """Seconds for one attempt; None waits for ever."""
     retries: int | Sequence[Retry] = 0
     """How many further attempts transient errors get, all kinds together; or rules, each of which counts for itself.
     The first rule that matches an error decides."""
     give_up: GiveUp | None = None
     """How to go on when the node failed for good; None raises the error."""
-    max_model_calls: int | None = None
+    max_model_calls: NonNegativeInt | None = None
     """How many chat-model calls one attempt makes at most, for the certificate; None if unknown."""
     debug: bool = False
     """Whether to log every visit's input, duration and update."""
@@ -167,7 +167,7 @@ class NodePolicy:
     @property
     def rules(self) -> tuple[Retry, ...]:
         """The rules in force."""
-        if not isinstance(self.retries, int):
+        if isinstance(self.retries, Collection):
             return tuple(self.retries)
         return (Retry(on=is_transient, retries=self.retries, name="transient"),) if self.retries else ()
 

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from langgraph.types import Command, RetryPolicy
 
 from loopwright.engine import clock
 from loopwright.engine.bind import Builder
+from loopwright.engine.budget.meter import comes_of_draining
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit, holding
 from loopwright.engine.nodes.policy import Granted, NodePolicy, TryAgain, Visit, cause_of, current_visit, objection
 from loopwright.engine.nodes.redact import snapshot
@@ -78,8 +80,10 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
             # run the node again.
             logger.info("trying node %r again, which failed before the run was resumed", error.node)
             return Command(goto=error.node)
-        if not give_up.when(state):
-            raise _again(failure) from failure.__cause__
+        if comes_of_draining(failure) or not give_up.when(state):
+            # LangGraph takes a handler that raises its own error for one that handled it, and a resumed run would be at
+            # its end.
+            raise copy(failure) from failure.__cause__
         remark, cause = objection(policy, failure), cause_of(failure)
         said = f"no result within {failure.seconds:g} s" if isinstance(failure, NodeTimeout) else str(cause)
         kind = type(cause).__name__
@@ -90,17 +94,6 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
         return Command(goto=give_up.goto, update=give_up.update(state, message))
 
     return handle
-
-
-def _again(failure: NodeFailed) -> NodeFailed:
-    """The same failure as another object.
-
-    LangGraph takes a handler that raises its own error for one that handled it, and a resumed run would be at its end.
-    """
-    again = type(failure).__new__(type(failure), *failure.args)
-    again.args = failure.args
-    vars(again).update(vars(failure))
-    return again
 
 
 class Guarded(Runnable[Any, Any]):
@@ -184,7 +177,7 @@ class Guarded(Runnable[Any, Any]):
     ) -> tuple[Exception, Granted]:
         """What failed, and the further attempt, which is logged and an event; where none is granted, it is raised."""
         failure = self._failed(error, state, started)
-        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp)
+        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp) and not comes_of_draining(failure)
         granted = visit.grant(failure) if visit and may_retry else None
         if granted is None:
             raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error

@@ -219,7 +219,9 @@ class Reach:
         self.objects[id(value)] = value
         self.values += [(part, "") for part in _parts_of(value)]
         if isinstance(value, Runnable):
-            self.queue += functions_of(value)
+            functions, graphs = _run_by(value)
+            self.queue += functions
+            self.graphs |= graphs
         for name in _names_of(value) if _is_mine(value) else ():
             if name in self.names or name in ("__getattr__", "__getattribute__"):
                 self.take(value, name)

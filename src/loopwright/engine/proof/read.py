@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from loopwright.engine.gate import DISPATCHER, is_engine_node
+from loopwright.engine.events.reasons import MESSAGES
+from loopwright.engine.gate import DISPATCHER, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedRouter
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.destinations import NOWHERE, Behaviour, behaviour_of, router_words
@@ -21,6 +22,9 @@ from loopwright.engine.proof.reach import unwrapped
 from loopwright.errors import GraphError, unknown_name_message
 
 Builder = StateGraph[Any, Any, Any, Any]
+
+NEEDED_KEYS = "__loopwright_needed_keys__"
+"""Where the input schema of a node keeps which of its keys the state must have without it."""
 
 Sender: TypeAlias = str | tuple[str, str]
 """A node by its name, or a router by its source and its name."""
@@ -80,7 +84,7 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
     A router or Command that may go anywhere has an ``assumed`` edge to every node.
 
     Raises:
-        GraphError: If it is no graph, or an edge of a builder names a node that was not added.
+        GraphError: If it is no graph, or an edge of a builder names a node that was not added, or a node a state key.
     """
     builder = builder_of(graph)
     loops: tuple[Loop, ...] = getattr(builder, "loops", ())
@@ -99,6 +103,7 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
     for strange in sorted({node for edge in edges for node in (edge.source, edge.target)} - order.keys()):
         written = (node for node in builder.nodes if not is_engine_node(node))
         raise GraphError(f"graph {called!r}: an edge names an {unknown_name_message('node', strange, written)}")
+    _check_keys(builder, called)
     ordered = sorted(edges, key=lambda e: (order[e.source], order[e.target], e.kind, e.label or ""))
     return Topology(
         name=called,
@@ -107,6 +112,16 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
         loops=loops,
         hidden=frozenset(hidden),
     )
+
+
+def _check_keys(builder: Builder, called: str) -> None:
+    schemas = ((schema, keys) for schema, keys in builder.schemas.items() if schema is not GateState)
+    known = {key for schema, keys in schemas if not hasattr(schema, NEEDED_KEYS) for key in keys}
+    for node, spec in builder.nodes.items():
+        for key in sorted(getattr(spec.input_schema, NEEDED_KEYS, set[str]()) - known):
+            more = " Say where the answer goes, for example to='answer'." if key == MESSAGES else ""
+            problem = unknown_name_message("state key", key, known)
+            raise GraphError(f"graph {called!r}: node {node!r} names an {problem}{more}")
 
 
 def _edges(builder: Builder) -> Iterator[Edge]:
@@ -130,7 +145,7 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
             if gates and not written:
                 written = {end: end for end in anywhere if may is None or end in may}
             ends = {label: ways.get(end, end) for label, end in (written or {}).items()}
-            named = [(str.__str__(end), None if label == end else str(label)) for label, end in ends.items()]
+            named = [(str.__str__(end), None if label == end else _text(label)) for label, end in ends.items()]
             yield ways_out(source, "conditional", named, does.jumps, ways), does.sends
     handled: dict[str | None, list[str]] = {}
     for node, spec in builder.nodes.items():
@@ -140,9 +155,14 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
         labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
         does, ways = known.get(node, NOWHERE), through.get(node, anywhere)
-        named = [(ways.get(end, end), label) for end, label in labels.items()]
+        named = [(str.__str__(ways.get(end, end)), label) for end, label in labels.items()]
         for source in handled.get(node, []) if spec.is_error_handler else [node]:
             yield ways_out(source, kind, named, does.jumps, ways), does.sends
+
+
+def _text(label: Any) -> str:
+    """A label as text; that of an ``Enum`` of texts is its value."""
+    return str.__str__(label) if isinstance(label, str) else str(label)
 
 
 def subgraphs(builder: Builder) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
