@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from job_engines import Engine, a_job, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
+from job_engines import Engine, a_job, at_work, claimed, job_engine, postgres_server, postgres_url  # noqa: F401
 
 from loopwright.runs.jobs.protocol import Job
 from loopwright.workflows import runtime
@@ -33,8 +33,7 @@ async def test_a_job_is_claimed_once_however_many_ask(engine: Engine) -> None:
 
 async def test_higher_priorities_go_first_and_equals_in_order(engine: Engine) -> None:
     jobs = await engine.worker(most=1)
-    await jobs.submit(a_job("on"))
-    on = await claimed(jobs)
+    on = await at_work(jobs, "on")
     for name, priority in [("a", 0), ("low", -1), ("b", 0), ("high", 5)]:
         await jobs.submit(a_job(name, priority=priority))
     order = []
@@ -58,8 +57,7 @@ async def test_so_many_at_once_as_a_worker_takes(engine: Engine) -> None:
 
 async def test_jobs_of_one_run_go_one_after_another(engine: Engine) -> None:
     jobs = await engine.worker()
-    await jobs.submit(a_job("a"))
-    first = await claimed(jobs)
+    first = await at_work(jobs)
     await jobs.submit(a_job("a", answer="later"))
     await jobs.submit(a_job("a", answer="one of a run is enough"))
     assert await claimed(jobs, 0.5) is None
@@ -72,16 +70,14 @@ async def test_jobs_of_one_run_go_one_after_another(engine: Engine) -> None:
 
 async def test_what_is_given_back_goes_to_the_next(engine: Engine) -> None:
     jobs = await engine.worker(most=1)
-    await jobs.submit(a_job("a", answer=1))
-    await jobs.give_back(await claimed(jobs))
+    await jobs.give_back(await at_work(jobs, answer=1))
     again = await claimed(jobs)
     assert (again.run_id, again.answer) == ("a", 1)
 
 
 async def test_a_job_that_is_given_back_after_it_was_cancelled_is_only_to_be_ended(engine: Engine) -> None:
     jobs = await engine.worker()
-    await jobs.submit(a_job("a"))
-    job = await claimed(jobs)
+    job = await at_work(jobs)
     assert not await jobs.cancel("a")
     await jobs.give_back(job)
     again = await claimed(jobs, 10.0)
@@ -106,8 +102,7 @@ async def test_what_is_to_go_alone_waits_for_others_of_its_kind_only(engine: Eng
 
 async def test_a_waiting_job_is_cancelled(engine: Engine) -> None:
     jobs = await engine.worker(most=1)
-    await jobs.submit(a_job("on"))
-    on = await claimed(jobs)
+    on = await at_work(jobs, "on")
     await jobs.submit(a_job("a"))
     await jobs.submit(a_job("b"))
     assert await jobs.cancel("a")

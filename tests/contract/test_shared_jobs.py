@@ -9,15 +9,15 @@ import procrastinate.utils
 import psycopg
 import pytest
 from hosted_graphs import until
-from job_engines import LEASE, Engine, a_job, claimed, gone, job_engine, postgres_server, postgres_url  # noqa: F401
+from job_engines import LEASE, Engine, a_job, at_work, claimed, gone, job_engine  # noqa: F401
+from postgres import postgres_server, postgres_url  # noqa: F401
 
 pytestmark = pytest.mark.parametrize("engine", ["procrastinate"], indirect=True)
 
 
 async def test_who_beats_keeps_a_job_and_who_does_not_loses_it(engine: Engine) -> None:
     first, second = await engine.worker(), await engine.worker()
-    await first.submit(a_job("a", answer="kept"))
-    await claimed(first)
+    await at_work(first, answer="kept")
     assert await claimed(second, 3 * LEASE) is None, "it beats"
     await gone(first)
     began = time.monotonic()
@@ -47,8 +47,7 @@ async def test_a_job_whose_claim_never_reached_the_process_comes_again(engine: E
 
 async def test_who_claims_the_same_job_again_keeps_its_places(engine: Engine) -> None:
     jobs = await engine.worker(most=2)
-    await jobs.submit(a_job("a"))
-    first = await claimed(jobs)
+    first = await at_work(jobs)
     await jobs._put_back(first.id, jobs._worker)
     second = await claimed(jobs)
     await jobs.drop(first)
@@ -69,8 +68,7 @@ async def test_a_connection_to_a_server_that_takes_no_writes_is_not_used_again(e
 
 async def test_a_worker_that_leaves_gives_its_jobs_away_at_once(engine: Engine) -> None:
     first, second = await engine.worker(), await engine.worker()
-    await first.submit(a_job("a"))
-    await claimed(first)
+    await at_work(first)
     await first.close()
     assert (await claimed(second)).run_id == "a"
     await until(lambda: not first._heart.is_alive())
@@ -78,8 +76,7 @@ async def test_a_worker_that_leaves_gives_its_jobs_away_at_once(engine: Engine) 
 
 async def test_who_works_on_a_cancelled_run_is_told_at_once(engine: Engine) -> None:
     first, second = await engine.worker(), await engine.worker()
-    await first.submit(a_job("a"))
-    job = await claimed(first)
+    job = await at_work(first)
     assert not await second.cancel("a")
     await until(lambda: engine.cancelled)
     assert set(engine.cancelled) == {"a"}
@@ -89,8 +86,7 @@ async def test_who_works_on_a_cancelled_run_is_told_at_once(engine: Engine) -> N
 
 async def test_a_run_whose_worker_died_after_it_was_cancelled_is_only_ended(engine: Engine) -> None:
     first, second = await engine.worker(), await engine.worker()
-    await first.submit(a_job("a"))
-    await claimed(first)
+    await at_work(first)
     await gone(first)
     await second.cancel("a")
     job = await claimed(second)
@@ -114,16 +110,14 @@ async def test_a_graph_is_worked_on_where_it_is_and_who_waits_for_it_keeps_nobod
 async def test_nobody_takes_its_own_jobs_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loopwright.runs.jobs.shared._BEAT", b"SELECT %(worker_id)s")
     jobs = await engine.worker()
-    await jobs.submit(a_job("a"))
-    assert (await claimed(jobs)).run_id == "a"
+    assert (await at_work(jobs)).run_id == "a"
     assert await claimed(jobs, 3 * LEASE) is None
 
 
 async def test_a_host_whose_clock_is_a_minute_ahead(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(procrastinate.utils, "utcnow", lambda: datetime.now(UTC) + timedelta(minutes=1))
     first, second = await engine.worker(), await engine.worker()
-    await first.submit(a_job("a"))
-    await first.give_back(await claimed(first))
+    await first.give_back(await at_work(first))
     assert await claimed(second) is not None
     await gone(second)
     assert (await claimed(first)).run_id == "a"
@@ -132,8 +126,7 @@ async def test_a_host_whose_clock_is_a_minute_ahead(engine: Engine, monkeypatch:
 @pytest.mark.slow
 async def test_who_stands_still_while_it_holds_a_lock_loses_it(engine: Engine) -> None:
     first, second = await engine.worker(), await engine.worker()
-    await first.submit(a_job("a"))
-    await claimed(first)
+    await at_work(first)
     await gone(first)
     async with first._connector.pool.connection() as connection:
         key = f"{first._address.schema} rescue"

@@ -68,21 +68,24 @@ async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: P
         assert ended["answer"] == "done after 3"
 
 
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
-        ({"traces": []}, "unknown key of the state 'traces'. Did you mean 'trace'"),
-        ({"loop_ledger": {}}, "unknown key of the state 'loop_ledger'"),
-        ({"rounds": "many"}, "the state's rounds cannot be 'many'"),
-        ({"findings": [{"text": "x"}]}, r"the state's findings\.0\.score"),
-    ],
-)
-async def test_values_that_do_not_fit_are_refused_with_their_key(tmp_path: Path, state, message: str) -> None:
+async def test_what_cannot_be_forked_is_refused(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
         parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
-        with pytest.raises(InputError, match=message):
-            await hub.fork(parent.id, await place(hub, parent.id, "plan"), state=state)
+        for following, state, message in (
+            ("plan", {"traces": []}, "unknown key of the state 'traces'. Did you mean 'trace'"),
+            ("plan", {"loop_ledger": {}}, "unknown key of the state 'loop_ledger'"),
+            ("plan", {"rounds": "many"}, "the state's rounds cannot be 'many'"),
+            ("plan", {"findings": [{"text": "x"}]}, r"the state's findings\.0\.score"),
+            ("answer", {"given": {"rounds": "many"}}, "the graph cannot say what comes next: TypeError"),
+        ):
+            with pytest.raises(InputError, match=message):
+                await hub.fork(parent.id, await place(hub, parent.id, following), state=state)
+        with pytest.raises(InputError, match=r"checkpoint 'nope' of run .* is not kept here"):
+            await hub.fork(parent.id, "nope")
         assert hub.store.list(RunFilter()).total == 1
+        hub.store.create(parent.model_copy(update={"id": "other"}), hub.store.graph(parent.id))
+        with pytest.raises(InputError, match=r"run 'other' is not kept here: it is unknown, or was deleted"):
+            await hub.fork("other", await place(hub, parent.id, "plan"))
 
 
 async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> None:
@@ -101,16 +104,6 @@ async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> Non
         for record in await asyncio.gather(hub.until_ended(parent.id), hub.until_ended(first.id)):
             assert record.status == "finished"
         assert (await hub.record(first.id)).path == (*PATH[1:], *PATH, *PATH, "answer")
-
-
-async def test_what_has_no_checkpoint_cannot_be_forked(tmp_path: Path) -> None:
-    async with opened(tmp_path, Walk()) as hub:
-        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
-        with pytest.raises(InputError, match=r"checkpoint 'nope' of run .* is not kept here"):
-            await hub.fork(parent.id, "nope")
-        hub.store.create(parent.model_copy(update={"id": "other"}), hub.store.graph(parent.id))
-        with pytest.raises(InputError, match=r"run 'other' is not kept here: it is unknown, or was deleted"):
-            await hub.fork("other", await place(hub, parent.id, "plan"))
 
 
 @SAVERS

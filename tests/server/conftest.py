@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from typing import Any
@@ -10,7 +11,9 @@ import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from scripted_server import Script, Served, Services, running
+from served_graphs import GRAPHS
 
+from loopwright.cli.serve import opened
 from loopwright.retrieval.stores import open_store
 from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
@@ -47,6 +50,18 @@ def starter(exits: ExitStack, folder: Callable[[], Any]) -> Callable[..., Served
         return Served(exits.enter_context(running(app)), app, script)
 
     return start
+
+
+@pytest.fixture(scope="module")
+def page(serve_in_module, tmp_path_factory) -> Iterator[httpx.Client]:
+    """A server of the graphs that a ``langgraph.json`` names, as a client of the page sees it."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "graphs.py").write_text(GRAPHS)
+    names = {"chat": "./graphs.py:chat", "drafts": {"path": "./graphs.py:drafts"}, "asking": "graphs:asking"}
+    (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": names}))
+    url = serve_in_module(workflows=opened(ExitStack(), [f"{folder}/langgraph.json"], None)).url
+    with httpx.Client(base_url=url, timeout=120, trust_env=False) as client:
+        yield client
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import json
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,9 @@ from breaking_models import BreakingModel
 from hosted_graphs import until
 from installed import needs
 from scripted_server import script
-from served_graphs import GRAPHS
 from shapes import graph
 
 from loopwright import bounded
-from loopwright.cli.serve import opened
 from loopwright.engine.nodes.policy import NodePolicy, Retry
 from loopwright.runs.schemas import RunLimits
 from loopwright.workflows.user_graph import UserGraph
@@ -43,15 +39,6 @@ def node() -> str:
     return f"{prepared.stdout.strip()}/node"
 
 
-@pytest.fixture(scope="module")
-def page(serve_in_module, tmp_path_factory) -> Iterator[httpx.Client]:
-    folder = tmp_path_factory.mktemp("graphs")
-    (folder / "graphs.py").write_text(GRAPHS)
-    graphs = opened(ExitStack(), [f"{folder}/graphs.py:{name}" for name in ("chat", "drafts", "asking")], None)
-    with httpx.Client(base_url=serve_in_module(workflows=graphs).url, timeout=120, trust_env=False) as client:
-        yield client
-
-
 @pytest.fixture
 def front_end(node, page) -> Any:
     def run(workflow: str, thread: str, text: str, answer: str = "", props: Any = None) -> dict[str, Any]:
@@ -66,7 +53,7 @@ def front_end(node, page) -> Any:
 
 
 def test_a_conversation_comes_as_messages_and_steps(front_end, page):
-    first = front_end("graphs-chat", "talk", "one")
+    first = front_end("chat", "talk", "one")
     types = [event["type"] for event in first["events"]]
     assert (types[0], types[-1], first["failed"]) == ("RUN_STARTED", "RUN_FINISHED", None)
     assert [event["stepName"] for event in first["events"] if event["type"] == "STEP_STARTED"] == ["answer"]
@@ -79,15 +66,15 @@ def test_a_conversation_comes_as_messages_and_steps(front_end, page):
     custom = [event["value"]["data"]["custom"] for event in first["events"] if event["type"] == "CUSTOM"]
     assert custom == [{"thinking": "one"}]
 
-    second = front_end("graphs-chat", "talk", "two")
+    second = front_end("chat", "talk", "two")
     assert second["messages"][-1]["content"] == "I heard 3 messages, the last was two"
-    runs = page.get("/runs", params={"workflow": "graphs-chat"}).json()["runs"]
+    runs = page.get("/runs", params={"workflow": "chat"}).json()["runs"]
     assert [run["id"] for run in runs] == [second["events"][0]["metadata"]["loopwrightRunId"], "talk"]
 
 
 @pytest.mark.slow
 def test_passes_are_activities(front_end):
-    told = front_end("graphs-drafts", "loop", "x")
+    told = front_end("drafts", "loop", "x")
     passes = [event["content"] for event in told["events"] if event["type"] == "ACTIVITY_SNAPSHOT"]
     assert [(each["loop"], each["decision"], each["spent"]) for each in passes] == [
         ("better", "granted", 1), ("better", "granted", 2), ("better", "exhausted", 2),
@@ -98,7 +85,7 @@ def test_passes_are_activities(front_end):
 
 
 def test_a_question_is_an_interrupt_that_a_second_run_answers(front_end):
-    told = front_end("graphs-asking", "ask", "x", answer="yes")
+    told = front_end("asking", "ask", "x", answer="yes")
     waits, done = told["outcomes"]
     assert waits["interrupts"][0]["metadata"] == {"node": "ask", "value": {"question": "really?"}}
     assert (done["type"], told["failed"]) == ("success", None)
@@ -149,7 +136,7 @@ def test_what_another_attempt_writes_is_another_message_that_begins_anew(serve_s
 def test_what_cannot_be_a_thread_or_an_answer_is_refused_before_anything_begins(page):
     def asked(thread: str, **more: Any) -> int:
         body = FRONT_END | {"threadId": thread, "forwardedProps": {"topic": "x"}} | more
-        return page.post("/v1/agui/graphs-asking", json=body).status_code
+        return page.post("/v1/agui/asking", json=body).status_code
 
     assert [asked(thread) for thread in ("обсуждение", "user:42", "x\0", "x\n", "")] == [400] * 5
     assert asked("asks") == 200
@@ -164,8 +151,8 @@ def test_what_cannot_be_a_thread_or_an_answer_is_refused_before_anything_begins(
 
 @pytest.mark.slow
 def test_what_fails_is_a_run_error_and_a_wrong_request_is_refused(front_end, page):
-    told = front_end("graphs-drafts", "burns", "fire")
+    told = front_end("drafts", "burns", "fire")
     assert "the paper burns" in told["failed"]["message"]
     assert told["events"][-1]["type"] == "RUN_ERROR"
-    assert page.post("/v1/agui/graphs-drafts", json={"messages": []}).status_code == 400
+    assert page.post("/v1/agui/drafts", json={"messages": []}).status_code == 400
     assert page.post("/v1/agui/nobody", json={}).status_code == 404

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -16,22 +14,6 @@ from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import ConflictError, NotFoundError
-from served_graphs import GRAPHS
-
-from loopwright.cli.serve import opened
-
-NAMES = {"chat": "./graphs.py:chat", "drafts": {"path": "./graphs.py:drafts"}, "asking": "graphs:asking"}
-
-
-@pytest.fixture(scope="module")
-def page(serve_in_module, tmp_path_factory) -> Iterator[httpx.Client]:
-    """A server of the graphs that a ``langgraph.json`` names, as a client of the page sees it."""
-    folder = tmp_path_factory.mktemp("project")
-    (folder / "graphs.py").write_text(GRAPHS)
-    (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": NAMES}))
-    served = serve_in_module(workflows=opened(ExitStack(), [f"{folder}/langgraph.json"], None))
-    with httpx.Client(base_url=served.url, timeout=120, trust_env=False) as client:
-        yield client
 
 
 @pytest.fixture

@@ -27,16 +27,20 @@ async def test_a_cancelled_run_ends_at_once_and_says_so_to_every_reader(served, 
 
 
 RAISED = {
-    "input": ("InputError", False, "the message makes no sense"),
-    "store": ("StoreError", True, "the database is away"),
-    "node": ("NodeFailed", True, "node 'plan_queries' failed on attempt 1: it broke"),
-    "unforeseen": ("InternalError", False, "something went wrong inside the server: its log says what"),
+    "input": (400, "InputError", False, "the message makes no sense"),
+    "store": (503, "StoreError", True, "the database is away"),
+    "node": (503, "NodeFailed", True, "node 'plan_queries' failed on attempt 1: it broke"),
+    "unforeseen": (500, "InternalError", False, "something went wrong inside the server: its log says what"),
 }
 
 
-async def test_a_run_that_raises_ends_with_an_error_event_and_what_nobody_foresaw_stands_in_the_log(client, caplog):
+async def test_a_run_that_raises_ends_with_an_error_and_what_nobody_foresaw_stands_in_the_log_alone(client, caplog):
     caplog.set_level(logging.INFO)
-    for raised, (kind, can_retry, told) in RAISED.items():
+    for raised, (status, kind, can_retry, told) in RAISED.items():
+        reply = await client.post("/api/chat", json=script({"raise": raised}))
+        assert (reply.status_code, reply.json()["error_type"]) == (status, kind), reply.text
+        assert set(reply.json()) > {"error", "error_type", "can_retry"}
+        assert "hunter2" not in reply.text and "Traceback" not in reply.text
         caplog.clear()
         events = await read_all(client, "POST", STREAM, json=script({"chunks": 1}, {"raise": raised}))
         assert [event.name for event in events] == ["chunk", "error"]
@@ -72,14 +76,3 @@ async def test_runs_beyond_the_limit_wait_their_turn_whoever_asks(serve_script):
         ended = await client.post(f"/runs/{streams[0][0].run_id}/cancel")
         assert ended.json()["status"] == "finished", "one that has ended stays as it is"
     assert len(served.gates.asked) == 5
-
-
-async def test_a_run_without_an_answer_is_a_problem_and_no_traceback(client):
-    for raised, status, kind in (
-        ("input", 400, "InputError"), ("store", 503, "StoreError"), ("unforeseen", 500, "InternalError"),
-    ):  # fmt: skip
-        reply = await client.post("/api/chat", json=script({"raise": raised}))
-        assert reply.status_code == status
-        assert set(reply.json()) > {"error", "error_type", "can_retry"}
-        assert reply.json()["error_type"] == kind, reply.text
-        assert "hunter2" not in reply.text and "Traceback" not in reply.text

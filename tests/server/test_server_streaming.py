@@ -57,13 +57,6 @@ async def test_a_run_goes_on_when_its_client_vanishes_and_can_be_read_from_where
     assert len(served.gates.asked) == 1, "coming back must not ask again"
 
 
-async def test_an_event_source_that_has_everything_is_told_to_stop(client):
-    first = await read_all(client, "POST", STREAM, json=script({"chunks": 3}, DONE))
-    url = f"/api/chat/runs/{first[0].run_id}/events"
-    reply = await client.get(url, headers={"Last-Event-ID": first[-1].id})
-    assert (reply.status_code, reply.content) == (204, b"")
-
-
 async def test_a_last_event_id_that_is_none_is_refused(client):
     for given in ("", "no-colon", ":3", "run:", "run:x", "run:-1", "run:99999999999999"):
         reply = await client.post(STREAM, json=script(DONE), headers={"Last-Event-ID": given})
@@ -84,9 +77,11 @@ async def test_an_unknown_run_is_not_found(served, client):
     assert not served.gates.asked
 
 
-async def test_an_event_that_never_was_and_an_event_of_another_run_are_refused(client):
+async def test_who_has_everything_is_told_to_stop_and_events_that_never_were_or_of_another_run_are_refused(client):
     one, other = [await read_all(client, "POST", STREAM, json=script({"chunks": 1}, DONE)) for _ in range(2)]
     url = f"/api/chat/runs/{one[0].run_id}/events"
+    reply = await client.get(url, headers={"Last-Event-ID": one[-1].id})
+    assert (reply.status_code, reply.content) == (204, b"")
     beyond = await client.get(url, headers={"Last-Event-ID": f"{one[0].run_id}:3"})
     assert beyond.status_code == 400
     assert "2 events so far" in beyond.json()["error"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import shutil
 import sqlite3
@@ -17,6 +18,7 @@ from unittest import mock
 
 import cv2
 import numpy as np
+from PIL import Image
 
 WIDTH, HEIGHT = 160, 128
 
@@ -29,6 +31,13 @@ def picture(seed: int) -> np.ndarray:
     )
     grain = rng.normal(0, 3 + seed % 5, shapes.shape)
     return np.clip(shapes + grain, 0, 255).astype(np.uint8)
+
+
+def recoded(rgb: np.ndarray, quality: int, **options: Any) -> np.ndarray:
+    """The pixels as JPEG leaves them."""
+    buffer = io.BytesIO()
+    Image.fromarray(rgb).save(buffer, "JPEG", quality=quality, **options)
+    return np.asarray(Image.open(buffer).convert("RGB"))
 
 
 def save(path: Path, seed: int) -> Path:

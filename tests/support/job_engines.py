@@ -58,6 +58,12 @@ def a_job(run_id: str, **more: Any) -> Job:
     return Job(run_id=run_id, workflow="walk", **more)
 
 
+async def at_work(jobs: Any, run_id: str = "a", **more: Any) -> Job | None:
+    """A job that is submitted and claimed."""
+    await jobs.submit(a_job(run_id, **more))
+    return await claimed(jobs)
+
+
 async def gone(jobs: Any) -> None:
     """Let a worker's process be gone."""
     await cancel(jobs._tasks)

@@ -55,13 +55,11 @@ def rag(
     store: KnowledgeStore | None = None,
     limits: dict[str, Any] | None = None,
     backoff: dict[str, Any] | None = None,
-    retrieval: dict[str, Any] | None = None,
     timeout: dict[str, Any] | None = None,
     **models: BaseChatModel,
 ) -> Services:
     """The workflow's services over these texts, with chat models for some nodes and a SearXNG server at `web`."""
-    section: dict[str, Any] = {"limits": limits or {}, "backoff": backoff or {}, "retrieval": retrieval or {}}
-    section["timeout"] = timeout or {}
+    section: dict[str, Any] = {"limits": limits or {}, "backoff": backoff or {}, "timeout": timeout or {}}
     if web:
         section["web"] = {"engine": "searxng", "url": web}
     config = RAGConfig.load(None, {"rag": section, "langgraph": langgraph or {}, "pipeline": pipeline or {}}, {})

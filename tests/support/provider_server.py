@@ -13,7 +13,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -43,7 +43,6 @@ class Failed:
 
     status: int
     message: str = "played"
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 Played = Said | Failed
@@ -99,7 +98,7 @@ class _Handler(QuietHandler):
             return
         reply = self.server.replies.popleft() if self.server.replies else Failed(410, "the script has no more replies")
         if isinstance(reply, Failed):
-            self.send_json(reply.status, _error(self.server.dialect, reply), reply.headers)
+            self.send_json(reply.status, _error(self.server.dialect, reply))
         else:
             lines = _WRITERS[self.server.dialect](reply, body)
             if self.server.dialect == "openai" and body.get("stream"):

@@ -33,7 +33,6 @@ def run_record(run_id: str = "run-1", **changes: Any) -> RunRecord:
         status=changes.get("outcome_status", "answered"),
         quality=changes.get("quality"),
         citations=changes.pop("citations", ()),
-        scores=changes.pop("scores", {}),
     )
     fields: dict[str, Any] = {
         "id": run_id,

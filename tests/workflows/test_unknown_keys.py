@@ -40,18 +40,11 @@ def run(graph, given):
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_in_the_input_it_is_an_error_that_names_the_nearest(name):
-    build, nodes, _, given, _ = GRAPHS[name]
-    key = next(iter(given))
-    wrong = {key[1:]: given[key], **given}
-    with pytest.raises(InputError, match=rf"the input has an unknown key '{key[1:]}'\. Did you mean '{key}'"):
-        run(build(nodes=nodes), wrong)
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-def test_in_what_a_node_returns_it_fails_the_node(name):
+def test_in_the_input_it_is_an_error_that_names_the_nearest_and_it_fails_the_node_that_returns_it(name):
     build, nodes, node, given, known = GRAPHS[name]
-    wrong = known[:-1] + "x"
+    key, wrong = next(iter(given)), known[:-1] + "x"
+    with pytest.raises(InputError, match=rf"the input has an unknown key '{key[1:]}'\. Did you mean '{key}'"):
+        run(build(nodes=nodes), {key[1:]: given[key], **given})
     with pytest.raises(NodeFailed, match=rf"{node} writes an unknown state key '{wrong}'\. Did you mean '") as caught:
         run(build(nodes={**nodes, node: writing(wrong)}), given)
     assert isinstance(caught.value.__cause__, InputError)

@@ -99,10 +99,13 @@ def slow(monkeypatch, model: LocalChatModel) -> LocalChatModel:
     return model.model_copy(update={"max_tokens": 1000})
 
 
-def test_a_timeout_stops_the_generation(slow: LocalChatModel) -> None:
+def test_a_timeout_and_a_node_that_is_given_up_stop_the_generation(slow: LocalChatModel) -> None:
     with pytest.raises(TimeoutError, match=r"no reply within 0\.3 s") as caught:
         slow.model_copy(update={"timeout": 0.3}).invoke("x")
     assert failure_kind(caught.value) == "timeout"
+    ends_soon(slow)
+    with pytest.raises(OutOfTime):
+        in_thread(lambda: slow.invoke("x"), 0.3)
     ends_soon(slow)
 
 
@@ -127,12 +130,6 @@ async def test_a_cancelled_task_holds_up_nobody_while_prompts_are_read(model: Lo
     await left_after(0.2, "is read")
     await left_after(0.5, "is next")
     assert begun == ["is read", "is next"]
-
-
-def test_a_node_that_is_given_up_stops_the_generation(slow: LocalChatModel) -> None:
-    with pytest.raises(OutOfTime):
-        in_thread(lambda: slow.invoke("x"), 0.3)
-    ends_soon(slow)
 
 
 def test_a_process_ends_while_a_reply_is_generated(file: Path) -> None:

@@ -61,6 +61,14 @@ def test_unknown_nodes_are_refused_where_the_nodes_are_known():
         ({"model": "openai:x", "api_key": [SECRET]}, "api_key: Input should be a valid string"),
         ({"model": "openai:x", SECRET: 1}, "Extra inputs are not permitted"),
         (["openai:x", "ollama:y"], "Input should be a valid dictionary"),
+        ({"model": "openai:a", "fallback": "openai:a"}, "'openai:a' is its own fallback"),
+        ({"model": "openai:a", "fallback": ["openai:b", "openai:b"]}, "'openai:b' is its own fallback"),
+        ({"model": "openai:a", "fallback": {"model": "openai:b", "fallback": "openai:a"}}, "is its own fallback"),
+        ({"model": "openai:a", "fallback": "gpt"}, r"fallback\.0\.model: .*should be 'provider:name'"),
+        ({"model": "openai:a", "fallback": 3}, r"fallback\.0: Input should be a valid dictionary"),
+        ({"model": "openai:a", "fallback": {"model": "openai:b", "temp": 1}}, r"fallback\.0\.temp: Extra inputs"),
+        ({"model": "openai:a", "fallback_on": ["busy"]}, r"fallback_on\.0: Input should be 'auth'"),
+        ({"model": "openai:a", "fallback": {"model": "openai:b", "api_key": [SECRET]}}, r"fallback\.0\.api_key: "),
     ],
 )
 def test_wrong_specs_are_refused_at_once(spec, problem):
@@ -111,6 +119,9 @@ def test_missing_key(openai):
         registry.chat("planner")
     registry.assign("default", {"model": "openai:gpt-4.1-mini", "api_key_env": "MY_KEY"})
     with pytest.raises(ModelError, match=r"MY_KEY \(api_key_env\) is not set"):
+        registry.chat("planner")
+    registry.assign("planner", {"model": "openai:a", "api_key": SECRET, "fallback": "openai:b"})
+    with pytest.raises(ModelError, match="node 'planner', model 'openai:b': no API key"):
         registry.chat("planner")
 
 
@@ -212,21 +223,14 @@ async def test_a_model_made_before_is_blocked_too(openai):
                 [chunk async for chunk in way.astream("q")]
 
 
-MILLION = Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000)
-
-
-def test_kept_prices() -> None:
-    pytest.importorskip("genai_prices")
-    prices = kept_prices()
-    one = prices("gpt-4.1-mini", Usage(calls=1, input_tokens=1_000_000, output_tokens=0))
-    assert one is not None and one > 0
-    assert prices("no-such-model", MILLION) is None
-    assert kept_prices("no-such-provider")("gpt-4.1-mini", MILLION) is None
-
-
-def test_kept_prices_of_several_calls_are_those_of_short_prompts() -> None:
+def test_kept_prices_and_those_of_several_calls_which_are_those_of_short_prompts() -> None:
     """Together the calls are longer than what a provider charges the higher price for; none of them is."""
     pytest.importorskip("genai_prices")
+    million = Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000)
+    one = kept_prices()("gpt-4.1-mini", Usage(calls=1, input_tokens=1_000_000, output_tokens=0))
+    assert one is not None and one > 0
+    assert kept_prices()("no-such-model", million) is None
+    assert kept_prices("no-such-provider")("gpt-4.1-mini", million) is None
     prices = kept_prices("google")
     short = prices("gemini-2.5-pro", Usage(calls=1, input_tokens=100_000, output_tokens=10))
     many = prices("gemini-2.5-pro", Usage(calls=10, input_tokens=1_000_000, output_tokens=100))

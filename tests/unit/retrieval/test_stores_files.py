@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,28 +37,21 @@ def test_other_names_are_refused_with_the_known_ones(spec: str) -> None:
     assert SECRET not in str(caught.value)
 
 
-def _other_application(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE mine (x)")
-    connection.commit()
-    connection.close()
-
-
-def _other_version(path: Path) -> None:
-    open_store(f"sqlite:{path}").close()
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE counter SET value = 99 WHERE name = 'version'")
-    connection.commit()
-    connection.execute("PRAGMA journal_mode = DELETE")
-    connection.close()
-
-
 @pytest.mark.parametrize(
-    ("make", "problem"), [(_other_application, "to something else"), (_other_version, "has the format 99")]
+    ("statement", "problem"),
+    [
+        ("CREATE TABLE mine (x)", "to something else"),
+        ("UPDATE counter SET value = 99 WHERE name = 'version'", "has the format 99"),
+    ],
 )
-def test_another_file_is_refused_and_not_touched(tmp_path: Path, make, problem: str) -> None:
+def test_another_file_is_refused_and_not_touched(tmp_path: Path, statement: str, problem: str) -> None:
     path = tmp_path / "k.db"
-    make(path)
+    if "counter" in statement:
+        open_store(f"sqlite:{path}").close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+        connection.execute("PRAGMA journal_mode = DELETE")
     before = path.read_bytes()
     with pytest.raises(StoreError, match=problem) as caught:
         open_store(f"sqlite:{path}")

@@ -223,9 +223,9 @@ def test_real_schedules_are_read_whole(year, sessions):
 def test_the_days_of_a_table_tell_whether_the_month_comes_first(
     days: tuple[str, ...], first: date | None, tmp_path: Path
 ) -> None:
-    file = tmp_path / "talks.csv"
     rows = [f"Talk {place},{day},10:00" for place, day in enumerate(days)]
-    file.write_text("\n".join(["title,date,start" if ":" not in days[0] else "title,start,room", *rows]))
+    header = "title,date,start" if ":" not in days[0] else "title,start,room"
+    file = written(tmp_path, "talks.csv", "\n".join([header, *rows]))
     if first is None:
         with pytest.raises(DocumentError, match="no session has a date"):
             read_schedule(file)

@@ -218,8 +218,7 @@ FILES = {
 
 def test_each_of_the_files_is_read_as_it_is(tmp_path, caplog):
     for name, content in (FILES | {"half.jsonl": JSON_LINES.replace("speakers", "\\ud800")}).items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        assert read_schedule(tmp_path / name).records, name
+        assert read_schedule(written(tmp_path, name, content)).records, name
     assert caplog.text.encode()  # half a character, which no encoding can write, is not told
 
 

@@ -245,25 +245,15 @@ class TestChoice:
             ("How is it? A. Sharp but noisy B. Blurry but clean C. Blurry and noisy", "C"),
             ("How is it? A. Blurry without noise B. Blurry, without compression", "B"),
             ("Which? A. Noise-free and sharp B. No blur and banding C. Salt and pepper D. Noise, not sharp", "D"),
+            ("Is it noisy or blurred? I cannot tell. A. noise B. blur", "B"),  # that is no option unless it is listed
+            ("What is the main distortion? A. Banding B. Compression", UNABLE),
+            ("Where was it taken? A. in Rome B. in Oslo", UNABLE),
+            ("Which is it? A. Blur B. Blurred C. Noise", UNABLE),
+            ("What is the overall quality? A. Bad B. Excellent", UNABLE),
         ],
     )
-    def test_the_letter_that_the_evidence_bears_out(self, query, letter):
+    def test_the_letter_that_the_evidence_bears_out_and_never_a_guess(self, query, letter):
         assert chosen(query, BLURRED) == letter
-
-    @pytest.mark.parametrize(
-        "query",
-        [
-            "What is the main distortion? A. Banding B. Compression",
-            "Where was it taken? A. in Rome B. in Oslo",
-            "Which is it? A. Blur B. Blurred C. Noise",
-            "What is the overall quality? A. Bad B. Excellent",
-        ],
-    )
-    def test_never_a_guess(self, query):
-        assert chosen(query, BLURRED) == UNABLE
-
-    def test_cannot_tell_is_no_option_unless_listed(self):
-        assert chosen("Is it noisy or blurred? I cannot tell. A. noise B. blur", BLURRED) == "B"
 
     @given(st.text(max_size=60).filter(str.strip), st.sampled_from(["mcq", "scoring", "explanation"]))
     def test_any_text_gets_an_answer(self, query, mode):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import cv2
 import numpy as np
 import pytest
-from PIL import Image
+from batch_images import recoded
 from skimage import data
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
@@ -46,9 +44,7 @@ def white(rgb: np.ndarray, sigma: float) -> np.ndarray:
 
 
 def coded(rgb: np.ndarray, quality: float) -> np.ndarray:
-    buffer = io.BytesIO()
-    Image.fromarray(rgb).save(buffer, "JPEG", quality=int(quality), subsampling=0)
-    return np.asarray(Image.open(buffer).convert("RGB"))
+    return recoded(rgb, int(quality), subsampling=0)
 
 
 MADE = {
@@ -113,14 +109,11 @@ def test_light_that_a_coder_smeared_and_light_that_left_nothing_are_overexposure
     assert stated(np.full((300, 400, 3), 252, np.uint8)) == ["overexposure"]
 
 
-def test_a_long_motion_is_none_of_a_coder():
+def test_a_long_motion_and_a_blurred_half_are_no_coders_work():
     motion = np.full((1, 21), 1 / 21, np.float32)
     for name in ("coffee", "chelsea", "rocket"):
         image = cv2.filter2D(getattr(data, name)()[:288, :384], -1, motion)
         assert "jpeg2000" not in stated(image), name
-
-
-def test_a_blurred_half_is_no_coders_work():
     for sigma, share in ((0.1, 0.7), (0.8, 0.5)):
         half = gaussian(data.astronaut(), sigma)
         blurred = slice(0, int(share * half.shape[1]))

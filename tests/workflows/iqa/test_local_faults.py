@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
+from functools import partial
 
 import cv2
 import numpy as np
 import pytest
+from batch_images import recoded
 from distort import LEVELS, distort
-from PIL import Image
 
 from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.detection_parts import changed_parts, detect_in_parts, place_of
@@ -35,18 +35,13 @@ def noisy(rgb: np.ndarray, sigma: float = 18) -> np.ndarray:
     return np.clip(rgb + np.random.default_rng(7).normal(0, sigma, rgb.shape), 0, 255).round().astype(np.uint8)
 
 
-def coded(rgb: np.ndarray, quality: int = 15) -> np.ndarray:
-    buffer = io.BytesIO()
-    Image.fromarray(rgb).save(buffer, "JPEG", quality=quality)
-    return np.asarray(Image.open(buffer).convert("RGB"))
-
-
 def darker(rgb: np.ndarray) -> np.ndarray:
     return (rgb * 0.5).astype(np.uint8)
 
 
 MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "gaussian blur": blurred, "motion blur": moved, "gaussian noise": noisy, "jpeg": coded, "underexposure": darker,
+    "gaussian blur": blurred, "motion blur": moved, "gaussian noise": noisy,
+    "jpeg": partial(recoded, quality=15), "underexposure": darker,
 }  # fmt: skip
 KINDS = [kind if kind != "motion blur" else pytest.param(kind, marks=pytest.mark.slow) for kind in MADE]
 PLACES = {
@@ -104,7 +99,7 @@ def test_two_parts_with_two_distortions_are_both_found(photograph):
 @pytest.mark.parametrize("quality", [97, 92])
 def test_a_part_is_found_though_the_image_was_saved_once_more(photograph, quality):
     rgb = photograph("astronaut")
-    image = coded(partly(rgb, blurred(rgb), PLACES["in the right half"]), quality)
+    image = recoded(partly(rgb, blurred(rgb), PLACES["in the right half"]), quality)
     found = detect_in_parts(image, rgb, measure(image), measure_pair(image, rgb)).findings
     assert found[0].type == "gaussian blur"
     assert place_of(found[0])[0] == "in the right half"

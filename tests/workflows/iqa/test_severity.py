@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from batch_images import recoded
 from chances import examples
 from distort import LEVELS, distort
 from hypothesis import given, settings
@@ -139,9 +139,7 @@ def test_direction_of_motion_with_and_without_a_reference(photograph, angle):
 @pytest.mark.parametrize("quality", [5, 10, 20, 35, 50, 65])
 def test_jpeg_quality_is_read_from_the_pixels(photographs, quality):
     for rgb in photographs.values():
-        buffer = io.BytesIO()
-        Image.fromarray(rgb).save(buffer, "JPEG", quality=quality)
-        features = measure(np.asarray(Image.open(buffer).convert("RGB")))
+        features = measure(recoded(rgb, quality))
         assert features.jpeg_quality == pytest.approx(quality, abs=2)
 
 

@@ -96,25 +96,8 @@ def pair(tmp_path_factory):
     return load_image(folder / "image.png"), load_image(folder / "reference.png")
 
 
-def broken(name, error):
-    def compute(*arrays):
-        raise error
-
+def computing(name, compute):
     return dataclasses.replace(get_tool(name), compute=compute)
-
-
-def giving(name, value):
-    return dataclasses.replace(get_tool(name), compute=lambda *arrays: value)
-
-
-def slow(name, seconds):
-    tool = get_tool(name)
-
-    def compute(*arrays):
-        time.sleep(seconds)
-        return tool.compute(*arrays)
-
-    return dataclasses.replace(tool, compute=compute)
 
 
 def test_every_tool_gives_its_value_and_score(pair):
@@ -132,7 +115,7 @@ def test_every_tool_gives_its_value_and_score(pair):
 
 def test_a_hanging_tool_is_given_up_and_the_others_finish(pair):
     started = time.perf_counter()
-    logs = run_tools([slow("MDSI", 3), get_tool("SSIM")], *pair, timeout_s=0.3)
+    logs = run_tools([computing("MDSI", lambda *_: time.sleep(3)), get_tool("SSIM")], *pair, timeout_s=0.3)
     assert time.perf_counter() - started < 2
     assert "no result within 0.3 s" in logs[0].error
     assert 0.25 < logs[0].seconds < 1
@@ -163,7 +146,8 @@ def test_a_missing_reference_is_an_error_of_the_tools_that_need_it(pair):
 
 
 def test_nan_is_an_error_and_infinity_a_score_that_json_can_hold(pair):
-    logs = run_tools([giving("SSIM", math.nan), giving("PSNR", math.inf)], *pair)
+    tools = [computing("SSIM", lambda *_: math.nan), computing("PSNR", lambda *_: math.inf)]
+    logs = run_tools(tools, *pair)
     assert "NaN" in logs[0].error
     assert (logs[1].raw, logs[1].score, logs[1].error) == (None, 5.0, None)
     assert "NaN" not in logs[1].model_dump_json()
@@ -172,7 +156,7 @@ def test_nan_is_an_error_and_infinity_a_score_that_json_can_hold(pair):
 @settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([t.name for t in all_tools()]), st.booleans()), max_size=8))
 def test_whatever_fails_there_is_one_log_per_tool_and_no_exception(pair, wanted):
-    tools = [broken(name, RuntimeError("no")) if fails else get_tool(name) for name, fails in wanted]
+    tools = [computing(name, lambda *_: 1 / 0) if fails else get_tool(name) for name, fails in wanted]
     logs = run_tools(tools, *pair)
     names = [log.tool for log in logs]
     assert len(names) == len(set(names))

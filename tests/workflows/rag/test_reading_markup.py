@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from documents import CHINESE, THAI
+from documents import CHINESE, THAI, refusal, written
 
-from loopwright.errors import DocumentError
 from loopwright.workflows.rag.sources.reading import ReadDocument, ReadingLimits, ReadingProblem, read_source
 
 
@@ -107,8 +106,7 @@ def test_restructured_text_is_read_as_markdown(tmp_path: Path):
     ["a: [", "date: 2024-13-45", "x: !!python/object/apply:os.system ['id']", "[" * 900, "n: " + "9" * 5000 + "\n: :"],
 )
 def test_broken_front_matter_is_text_and_told(tmp_path: Path, front: str):
-    path = tmp_path / "f.md"
-    path.write_text(f"---\n{front}\n---\n\nbody")
+    path = written(tmp_path, "f.md", f"---\n{front}\n---\n\nbody")
     problems: list[ReadingProblem] = []
     (document,) = read_source(path, on_problem=problems.append)
     assert document.text == path.read_text()
@@ -120,9 +118,9 @@ def test_yaml_that_multiplies_is_harmless(tmp_path: Path):
     levels = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))
     document = read(tmp_path / "bomb.md", f"---\na0: &a0 lol\n{levels}\ntitle: *a29\n---\nbody")
     assert document.title == "bomb" and document.text == "body"
-    (tmp_path / "dated.md").write_text(f"---\na0: &a0 lol\n{levels}\ndate: *a29\n---\nbody")
+    dated = written(tmp_path, "dated.md", f"---\na0: &a0 lol\n{levels}\ndate: *a29\n---\nbody")
     problems: list[ReadingProblem] = []
-    (document,) = read_source(tmp_path / "dated.md", on_problem=problems.append)
+    (document,) = read_source(dated, on_problem=problems.append)
     assert document.text == "body" and "its date (a list) is not ISO 8601" in str(problems[0].error)
 
 
@@ -168,40 +166,17 @@ def test_html_declared_encodings(tmp_path: Path):
 
 
 def test_html_nested_beyond_reason(tmp_path: Path):
-    path = tmp_path / "deep.html"
-    path.write_text("<p>top</p>" + "<div><span>" * 5_000 + "deep")
-    (document,) = read_source(path)
-    assert document.text.startswith("top")
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("a.txt", b"", "is empty"),
-        ("a.txt", b" \n\t ", "has no text"),
-        ("a.txt", b"\x7fELF\x00\x00\x01", "is not text"),
-        ("a.html", b"<p hidden>x</p><script>y</script>", "has no text"),
-        ("a.xyz", b"text", "'.xyz' is no known kind; known: .csv, .docx"),
-    ],
-)
-def test_unreadable_files(tmp_path: Path, name: str, data: bytes, message: str):
-    with pytest.raises(DocumentError, match=name) as caught:
-        read(tmp_path / name, data)
-    assert message in str(caught.value)
+    deep = "<p>top</p>" + "<div><span>" * 5_000 + "deep"
+    assert read(tmp_path / "deep.html", deep).text.startswith("top")
 
 
 def test_sizes_are_bounded(tmp_path: Path):
     limits = ReadingLimits(text_bytes=100, html_bytes=100, whole_bytes=100, streamed_bytes=100)
     for name in ("a.txt", "a.md", "a.html", "a.json", "a.jsonl", "a.csv", "a.pdf", "a.docx"):
-        path = tmp_path / name
-        path.write_bytes(b"x" * 101)
-        with pytest.raises(DocumentError, match="at most"):
-            list(read_source(path, limits=limits))
+        assert "at most" in refusal(written(tmp_path, name, b"x" * 101), limits)
 
 
 def test_a_short_first_line_heads_a_text(tmp_path: Path):
-    path = tmp_path / "notice-2023.txt"
     for first, headings in (("Notice to all guests", ("Notice to all guests",)), ("word " * 40, ())):
-        path.write_text(f"\n{first}\n\nThe key is at the farm.", encoding="utf-8")
-        (document,) = read_source(path)
+        document = read(tmp_path / "notice-2023.txt", f"\n{first}\n\nThe key is at the farm.")
         assert (document.title, document.sections[0].headings) == ("notice-2023", headings)

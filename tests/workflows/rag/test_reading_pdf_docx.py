@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from documents import CHINESE, INJECTION, THAI, make_docx, make_pdf, refusal, repack
+from documents import CHINESE, INJECTION, THAI, make_docx, make_pdf, refusal, repack, written
 from pypdf import PdfReader, PdfWriter
 
 from loopwright.workflows.rag.sources.reading import ReadingLimits, passages_of, read_source
@@ -65,13 +65,9 @@ def test_limits(tmp_path: Path):
 
 
 def test_no_pdf_at_all(tmp_path: Path):
-    path = tmp_path / "text.pdf"
-    path.write_text("just text")
-    assert "is no PDF" in refusal(path)
-    path.write_bytes(make_pdf(tmp_path / "whole.pdf", PAGES).read_bytes()[:300])
-    assert "damaged PDF" in refusal(path)
-    path.write_text("%PDF-1.7\nnothing more")
-    assert "damaged PDF" in refusal(path)
+    assert "is no PDF" in refusal(written(tmp_path, "text.pdf", "just text"))
+    for damaged in (make_pdf(tmp_path / "whole.pdf", PAGES).read_bytes()[:300], "%PDF-1.7\nnothing more"):
+        assert "damaged PDF" in refusal(written(tmp_path, "text.pdf", damaged))
 
 
 MAIN = "word/document.xml"
@@ -148,10 +144,8 @@ def test_xml_entities_are_refused(tmp_path: Path, encoding: str):
 
 
 def test_no_docx_at_all(tmp_path: Path):
-    path = tmp_path / "n.docx"
-    path.write_text("just text")
-    assert "is no DOCX" in refusal(path)
-    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600)
+    assert "is no DOCX" in refusal(written(tmp_path, "n.docx", "just text"))
+    path = written(tmp_path, "n.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600)
     assert "is encrypted, or an old .doc" in refusal(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("hello.txt", "hello")

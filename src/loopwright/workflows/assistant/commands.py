@@ -83,9 +83,8 @@ def ingest(
     from loopwright.workflows.assistant.config import AssistantConfig
     from loopwright.workflows.assistant.schemas import Table
     from loopwright.workflows.assistant.services import Services
+    from loopwright.workflows.assistant.sources import ingesting
     from loopwright.workflows.assistant.sources.catalogue import current
-    from loopwright.workflows.assistant.sources.ingesting import embed_all
-    from loopwright.workflows.assistant.sources.ingesting import ingest as read_into
 
     if schedule is None and exhibitors is None and attendees is None:
         raise InputError("nothing to read was named: give a schedule, --exhibitors or --attendees")
@@ -94,7 +93,7 @@ def ingest(
     opened = open_store(settings.assistant.store, schema=Services.schema)
     with opened as knowledge, Services.of(settings, knowledge) as services:
         embedder = services.embedder
-        report = read_into(
+        report = ingesting.ingest(
             knowledge, schedule, exhibitors=exhibitors, attendees=attendees, time_zone=time_zone,
             progress=partial(print, file=sys.stderr) if shown else None,
         )  # fmt: skip
@@ -109,7 +108,7 @@ def ingest(
         vectors = 0
         if embedder:
             with shown_count("vectors", shown) as on_progress:
-                vectors = embed_all(knowledge, embedder, on_progress=on_progress)
+                vectors = ingesting.embed_all(knowledge, embedder, on_progress=on_progress)
     if as_json:
         print(json.dumps({**asdict(report), "holds": counts, "vectors": vectors}, indent=2))
     for problem in report.problems:

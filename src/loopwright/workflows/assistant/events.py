@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from loopwright import errors
 from loopwright.engine import Usage
@@ -282,12 +283,8 @@ def brief(value: Any) -> Any:
         return {"id": value.id, "title": value.title}
     if isinstance(value, SearchOutcome | ChatResult):
         return {name: brief(getattr(value, name)) for name in type(value).model_fields}
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
     if isinstance(value, Mapping):
         return {str(key): brief(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [brief(item) for item in value]
-    if isinstance(value, str | int | float | None):
-        return value
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return to_jsonable_python(value, fallback=str)

@@ -7,10 +7,10 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from loopwright.database.values import storable
 from loopwright.errors import ConfigError, InputError, StoreError
@@ -122,7 +122,7 @@ _CONVERSATIONS = ("conversations",)
 _PAGE = 500
 
 
-class Memory:
+class Memory(AbstractContextManager["Memory"]):
     """Keeps profiles and conversations. All methods may be called from any event loop, and at the same time.
 
     Every user has conversations of their own, and so have those who give no name, all of them together: an id names
@@ -201,9 +201,6 @@ class Memory:
         """Let go of the store."""
         with self._lock:
             self._close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()

@@ -143,9 +143,7 @@ class AssistantWorkflow(Workflow[Services]):
         for node in DECLARATIONS
     }
     state_schema = AssistantState
-    examples = tuple(
-        Example(**each) for each in shipped("loopwright.workflows.assistant", "data/workflow.yaml")["examples"]
-    )
+    examples = tuple(Example(**each) for each in shipped(Services.package, "data/workflow.yaml")["examples"])
     expected = ("tables",)
     prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"
@@ -411,12 +409,9 @@ def _begun(
 
 def _plain(context: UserContext) -> dict[str, Any]:
     """The context in plain JSON; a profile may be given as an object."""
-    return {
-        key: value.model_dump(mode="json", include=set(ProfileInput.model_fields))
-        if isinstance(value, BaseModel)
-        else value
-        for key, value in context.items()
-    }
+    fields = {*ProfileInput.model_fields}
+    objects = {key: value for key, value in context.items() if isinstance(value, BaseModel)}
+    return {**context, **{key: value.model_dump(mode="json", include=fields) for key, value in objects.items()}}
 
 
 def visualize_graph(graph: BoundedGraph | None = None) -> str:

@@ -105,9 +105,8 @@ def _place(record: Record) -> str:
 
 def _text(record: Record, telling: Telling) -> str:
     """What a record says of the topic in its own words, or the beginning of its text where there is room."""
-    own = [
-        text for facet, text in record.texts.items() if facet not in _NAMES and text.strip() not in ("", record.title)
-    ]
+    texts = (text for facet, text in record.texts.items() if facet not in _NAMES)
+    own = [text for text in texts if text.strip() not in ("", record.title)]
     beginning = plain(shortened(own[0], _SNIPPET)) if own else ""
     if record.table is Table.EXHIBITORS:
         return beginning
@@ -120,12 +119,8 @@ def _text(record: Record, telling: Telling) -> str:
 
 def _quoted(texts: Sequence[str], wanted: Sequence[str]) -> str:
     """The sentence that holds most of some terms, around the first of them where it is long; empty without any."""
-    held = {
-        said: len(set(terms(said)).intersection(wanted))
-        for text in texts
-        if wanted
-        for said in _ENDS.split(" ".join(_LINK.sub(" ", text[:_READ]).split()))
-    }
+    read = (" ".join(_LINK.sub(" ", text[:_READ]).split()) for text in texts if wanted)
+    held = {said: len(set(terms(said)).intersection(wanted)) for text in read for said in _ENDS.split(text)}
     best = max(held, key=lambda said: held[said], default="")
     if not held.get(best):
         return ""

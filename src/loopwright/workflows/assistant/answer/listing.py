@@ -94,12 +94,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         nothing = f"I found no {_things(question)}{_asked(question)} in the programme{where}"
         widely = ", also when I searched more widely" if known.thinking else ""
         computed = _computed(question, [], known) if question.operation in ("count", "most") else ""
-        said = [
-            *notes,
-            computed or f"{nothing}{widely}",
-            f"I left out what is {left_out}" if left_out else "",
-            _advice(question),
-        ]
+        barred = f"I left out what is {left_out}" if left_out else ""
+        said = [*notes, computed or f"{nothing}{widely}", barred, _advice(question)]
         done: Status = "answered" if computed and not notes and known.outcomes else "nothing_found"
         return Draft(text=" ".join(sentence(each) for each in said if each), status=done)
     if (question.doubted or question.unread) and status == "answered":
@@ -290,12 +286,8 @@ def _by_part(parts: Sequence[Question], told: Sequence[Found], telling: Telling)
     left, lines = list(told), list[str]()
     for part in parts:
         asked = {word.casefold() for word in part.topic.split()}
-        own = [
-            found
-            for found in left
-            if not unmet(found.record, part.filters)
-            and (not asked or asked & {term.casefold() for term in found.terms})
-        ]
+        fitting = [found for found in left if not unmet(found.record, part.filters)]
+        own = [found for found in fitting if not asked or asked & {term.casefold() for term in found.terms}]
         left = [found for found in left if found not in own]
         said = _asked(part).strip()
         lines.append(f"**{said[:1].upper()}{said[1:]}**" + ("" if own else ": nothing that fits."))

@@ -89,7 +89,7 @@ def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any
 async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
     """Judge the answer: does it meet the question, how sure is it, do the cited records bear it out?
 
-    Reads ``question``, ``response_text``, ``referenced_ids``, ``status`` and ``query_results``.
+    Reads ``question``, ``response_text``, ``referenced_ids`` and ``query_results``.
 
     Returns:
         ``evaluation`` and its scores.
@@ -112,11 +112,7 @@ def judged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]
 
 
 def _by_rules(state: AssistantState) -> Evaluation:
-    draft = Draft(
-        text=state.get("response_text") or "",
-        referenced_ids=tuple(state.get("referenced_ids") or ()),
-        status=state.get("status") or "nothing_found",
-    )
+    draft = Draft(text=state.get("response_text") or "", referenced_ids=tuple(state.get("referenced_ids") or ()))
     return evaluate_answer(asked_of(state), draft, state.get("query_results") or {})
 
 

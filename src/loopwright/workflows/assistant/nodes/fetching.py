@@ -65,11 +65,7 @@ def said_in(state: AssistantState, services: Services, most: int) -> list[Turn]:
     cites = [each.type == "ai" and not _BRACKETS.isdisjoint(each.text) for each in spoken]
     records = [*current(services.store).records] if any(cites) else []
     return [
-        Turn(
-            role=_SPEAKERS[each.type],
-            text=each.text,
-            referenced_ids=referenced(each.text, records) if cited else (),
-        )
+        Turn(role=_SPEAKERS[each.type], text=each.text, referenced_ids=referenced(each.text, records) if cited else ())
         for each, cited in zip(spoken, cites, strict=True)
     ]
 

@@ -66,11 +66,9 @@ class PlanReply(BaseModel):
         """
         said: dict[str, Any] = {"query_mode": self.query_mode or rules.query_mode}
         filters = self._filters(self.where, rules.filters, read)
-        parts = [
-            Question(text=rules.text, topic=collapse(need.topic), tables=rules.tables, filters=filters_of)
-            for need in self.needs
-            if (filters_of := self._filters(need.where, filters, read)) and (need.topic or need.where)
-        ]
+        needs = (need for need in self.needs if need.topic or need.where)
+        apart = ((collapse(need.topic), self._filters(need.where, filters, read)) for need in needs)
+        parts = [Question(text=rules.text, topic=topic, tables=rules.tables, filters=own) for topic, own in apart]
         if len(parts) > 1 and not rules.parts:
             said["parts"] = tuple(parts)
         # What asks for a search is no greeting, and what is compared must be told apart.
@@ -95,11 +93,8 @@ class PlanReply(BaseModel):
         without = dict.fromkeys([*known.without, *(phrase for phrase, found in barred if phrase and not found)])
         slots = {each.slot for each in wanted}
         include = (*(each for each in known.include if each.slot not in slots), *wanted)
-        return Filters(
-            include=tuple(each for each in dict.fromkeys(include) if each not in exclude),
-            exclude=exclude,
-            without=tuple(without),
-        )
+        kept = tuple(each for each in dict.fromkeys(include) if each not in exclude)
+        return Filters(include=kept, exclude=exclude, without=tuple(without))
 
 
 async def plan_queries(state: AssistantState, services: Services) -> dict[str, Any]:
@@ -139,13 +134,9 @@ def planned_by_rules(state: AssistantState, services: Services) -> dict[str, Any
 
 
 def _read(state: AssistantState, services: Services, standalone: str | None = None) -> Question:
-    question = understand(
-        standalone or question_of(state),
-        services.search,
-        now=asked_at(state),
-        history=() if standalone else state.get("history") or (),
-        profile=state.get("profile"),
-    )
+    text = standalone or question_of(state)
+    history = () if standalone else state.get("history") or ()
+    question = understand(text, services.search, now=asked_at(state), history=history, profile=state.get("profile"))
     if forgets_all(question.text):
         profile = state.get("profile") if state.get("error_node") != UPDATE_PROFILE else None
         return question.model_copy(update={"notes": (forgotten(profile, state.get("user_context") or {}),)})

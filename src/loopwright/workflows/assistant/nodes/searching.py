@@ -76,12 +76,11 @@ async def _searched(state: AssistantState, services: Services, queries: Sequence
     for query in queries:
         outcomes.append(services.search.run(query))
         await asyncio.sleep(0)  # for other chats, and for the time limit
+    near = [each.model_copy(update={"hits": each.near_misses}) for each in outcomes]
     return {
         "outcomes": outcomes,
         "query_results": merge(state.get("query_results") or {}, outcomes),
-        "near_misses": merge(
-            state.get("near_misses") or {}, [each.model_copy(update={"hits": each.near_misses}) for each in outcomes]
-        ),
+        "near_misses": merge(state.get("near_misses") or {}, near),
         "attempts": [*(state.get("attempts") or []), list(queries)],
     }
 

@@ -93,15 +93,10 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
     """What of a turn can be a subject, and neither joins it to what was before nor corrects that: "oh srry, Sunday"."""
     joining = words("turns", "opens corrects it person more after before what") - words("turns", "mends")
-    asking = words("grammar", "speaking asking")
+    idle = joining | words("grammar", "speaking asking") | _COMPARED.keys()
     mends = bool(sentence.spans) and any(each.word in words("turns", "corrects") for each in sentence.tokens)
-    found = [
-        place
-        for place in sentence.rest()
-        if sentence.word(place) not in joining | asking | _COMPARED.keys()
-        and reader.weight(sentence, place) >= SUBJECT
-        and not reader.is_stray(sentence, place, mends=mends)
-    ]
+    heavy = (n for n in sentence.rest() if sentence.word(n) not in idle and reader.weight(sentence, n) >= SUBJECT)
+    found = [place for place in heavy if not reader.is_stray(sentence, place, mends=mends)]
     ordinals = _ordinals(sentence, 0).keys() - {n for n in found if n + 1 in found and not _ends_at(sentence, n + 1)}
     return [place for place in found if place not in ordinals]  # "the second", but not of "Second Life"
 

@@ -116,10 +116,8 @@ class Names:
 
     def has_stand(self, sentence: Sentence) -> bool:
         """Whether a name stands in a question that one exhibitor alone has."""
-        return any(
-            (token.raw[0].isupper() or share(token.word) < _USUAL / 10) and self._stands.intersection(terms(token.word))
-            for token in sentence.tokens
-        )
+        named = (each.word for each in sentence.tokens if each.raw[0].isupper() or share(each.word) < _USUAL / 10)
+        return any(self._stands.intersection(terms(word)) for word in named)
 
     def in_title(self, sentence: Sentence, place: int, kind: str) -> bool:
         """Whether a word for a kind is part of a subject, with the one before it: "solar panels", which is no panel."""
@@ -387,11 +385,8 @@ def misspelt(word: str, persons: Iterable[str]) -> set[str]:
     if len(word) < 5:
         return set()
     slips = 1 + (len(word) > 6)
-    return {
-        person
-        for person in persons
-        if any(0 < OSA.distance(own, word, score_cutoff=slips) <= slips for own in WORD.findall(fold(person)))
-    }
+    named = ((person, own) for person in persons for own in WORD.findall(fold(person)))
+    return {person for person, own in named if 0 < OSA.distance(own, word, score_cutoff=slips) <= slips}
 
 
 def _telling(sentence: Sentence, place: int) -> bool:

@@ -94,14 +94,8 @@ def nearest(sentence: Sentence, first: int, last: int, *, answered: float = 0.0)
 @cache
 def asked_with() -> frozenset[str]:
     """The words, as terms, that people use to ask for records."""
-    listed = _listed("examples")
-    return frozenset(
-        _term(token.word)
-        for operation in listed
-        if operation not in ("outside", "about", "help")
-        for text in listed[operation]
-        for token in Sentence.of(text).tokens
-    )
+    asking = [texts for label, texts in _listed("examples").items() if label not in ("outside", "about", "help")]
+    return frozenset(_term(token.word) for texts in asking for text in texts for token in Sentence.of(text).tokens)
 
 
 def _listed(name: str) -> dict[str, list[str]]:

@@ -101,10 +101,8 @@ def _denies_time(sentence: Sentence, place: int, time: int, weight: Callable[[in
     if helps or is_verbal(sentence, place, length):
         return time - place <= _FAR
     behind = object_at(sentence, place + length)
-    return _timed(sentence, behind) or not any(
-        weight(other) > (_SUBJECT if other > behind else _AT_ONCE) and not sentence.tokens[other].taken
-        for other in range(behind, time)
-    )
+    free = (other for other in range(behind, time) if not sentence.tokens[other].taken)
+    return _timed(sentence, behind) or not any(weight(n) > (_SUBJECT if n > behind else _AT_ONCE) for n in free)
 
 
 def _timed(sentence: Sentence, behind: int) -> bool:

@@ -381,11 +381,8 @@ class Reader:
             return ""
         heavy = subjects or heavy
         if heavy or sentence.spans:  # words that people only ask with are no part of a subject
-            kept = [
-                place
-                for place in kept
-                if place in heavy or not _only_asks(sentence.word(place)) or self._belongs(sentence, place, heavy)
-            ]
+            idle = {n for n in kept if _only_asks(sentence.word(n)) and not self._belongs(sentence, n, heavy)}
+            kept = [place for place in kept if place in heavy or place not in idle]
         kept = [sentence.tokens[place].raw for place in kept]
         if sentence.language != "en":
             # Of another language only what the programme has too, and what is known in English.
@@ -414,11 +411,8 @@ class Reader:
     def _subjects(self, sentence: Sentence, without: Sequence[str]) -> list[int]:
         """The words that can be a subject by themselves, and that the programme has."""
         unwanted = {term for topic in without for term in terms(topic)}
-        return [
-            place
-            for place in self._known(sentence)
-            if self.is_subject(sentence, place) and not unwanted.intersection(terms(sentence.word(place)))
-        ]
+        found = [place for place in self._known(sentence) if self.is_subject(sentence, place)]
+        return [place for place in found if not unwanted.intersection(terms(sentence.word(place)))]
 
     def is_subject(self, sentence: Sentence, place: int) -> bool:
         """Whether a word can be what is asked about by itself, and is none that people only ask with."""
@@ -456,7 +450,7 @@ class Reader:
 
     def _mend(self, sentence: Sentence) -> None:
         """Mend slips in the words that rules go by, and in names; what a subject was meant to be is for the search."""
-        known, vocabulary = english_words(), self.search.vocabulary
+        vocabulary = self.search.vocabulary
         for place in range(len(sentence) - 1):  # "sql lite"
             one, other = sentence.word(place), sentence.word(place + 1)
             joined = one + other
@@ -464,17 +458,12 @@ class Reader:
             if not apart and sentence.tokens[place + 1].gap == " " and other not in vocabulary.spread:
                 if meant := joined if joined in vocabulary.spread else vocabulary.spelled(joined):
                     sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
+        known = (english_words(), vocabulary.spread, self.names.persons, _rule_words())
         for place, token in enumerate(sentence.tokens):
             word = token.word
-            if (
-                len(word) < 4
-                or not word.isalpha()
-                or word in known
-                or word in self.search.vocabulary.spread
-                or word in self.names.persons
-                or word in _rule_words()
-                or (word.endswith("lang") and word[:-4] in self.names.single)  # "golang"
-            ):
+            is_known = any(word in each for each in known)
+            is_known |= word.endswith("lang") and word[:-4] in self.names.single  # "golang"
+            if is_known or len(word) < 4 or not word.isalpha():
                 continue
             own = _rule_words() & (spoken(sentence.language) | spoken("en"))
             own |= words("turns", "corrects", "en") if sentence.language == "en" else set()

@@ -122,9 +122,8 @@ class TableIndex:
         found: dict[str, Term] = {}
         for match in _WORD.finditer(text):
             word = match[0]
-            named = word[0].isupper() and (
-                match.start() > 0 or word[1:] != word[1:].lower() or not self._tracks.isdisjoint(terms(word))
-            )
+            within = match.start() > 0 or word[1:] != word[1:].lower()
+            named = word[0].isupper() and (within or not self._tracks.isdisjoint(terms(word)))
             for key in keys_of(word):
                 if key not in found and fold(word) not in STOP_WORDS:
                     # A programming language is written with "lang" behind it too: "golang" of the track Go.

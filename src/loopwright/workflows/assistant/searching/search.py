@@ -109,11 +109,6 @@ class DenseSearch:
         return np.array([_COUNTS.get(known[each], 1.0) for each in passages], np.float32)
 
 
-def standing_out(likeness: Floats) -> Floats:
-    """Likeness as evidence, from 0 to 0.8."""
-    return np.asarray(_MOST * np.clip((likeness - _STANDS_OUT) / _SPREAD, 0, 1), np.float32)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prepared:
     """What is made from one revision of a store."""
@@ -191,7 +186,8 @@ class Search:
         scores = np.minimum(index.evidence(words), 1)
         if made.dense is not None and made.dense.ready and len(index.records):
             likeness = made.dense.likeness(query.query_text, query.table, index)
-            near = standing_out(likeness) * np.float32(_told(words))
+            near = np.asarray(_MOST * np.clip((likeness - _STANDS_OUT) / _SPREAD, 0, 1), np.float32)
+            near *= np.float32(_told(words))
             if query.by_meaning:
                 return near
             # Words that no record holds well together prove less than meaning does.
@@ -251,22 +247,17 @@ def _outcome(
     records = [index.records[place] for place, _ in fits]
     chosen = [fits[n] for n in _picked(records, query)]
     counted = _COUNTED if query.limit > _SEEN else ()
+    # A word that nobody uses here may be a subject, unless it is the shorthand of messages, as "abt".
+    unknown = [each.word for each in words if not each.known and each.weight > _SAYS]
+    counts = {name: Counter(value for each in records for value in each.values(name)) for name in counted}
     return SearchOutcome(
         query=query,
         hits=tuple(_found(index, words, place, score) for place, score in chosen[: query.limit]),
         near_misses=tuple(_found(index, words, place, score) for place, score in near if score > 0),
         total=len(records),
-        strangers=tuple(each.word for each in words if not each.known and each.weight > _SAYS and _may_name(each.word)),
-        counts={
-            name: dict(Counter(value for record in records for value in record.values(name)).most_common())
-            for name in counted
-        },
+        strangers=tuple(word for word in unknown if len(word) > 3 or not word.islower()),
+        counts={name: dict(found.most_common()) for name, found in counts.items()},
     )
-
-
-def _may_name(word: str) -> bool:
-    """Whether an unknown word may be a subject, rather than the shorthand of messages, as "abt"."""
-    return len(word) > 3 or not word.islower()
 
 
 def _picked(records: Sequence[Record], query: PlannedQuery) -> list[int]:
@@ -275,9 +266,8 @@ def _picked(records: Sequence[Record], query: PlannedQuery) -> list[int]:
     if not pick:
         return list(range(len(records)))
     if pick in ("longest", "shortest"):
-        known = {
-            n: (each.end - each.start).total_seconds() for n, each in enumerate(records) if each.start and each.end
-        }
+        lengths = ((n, each.end - each.start) for n, each in enumerate(records) if each.start and each.end)
+        known = {n: length.total_seconds() for n, length in lengths}
     else:
         # Of what is over, the last is what ended last.
         over = any(each.slot == "end" and each.least is None for each in query.filters.include)

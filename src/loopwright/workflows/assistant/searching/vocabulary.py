@@ -67,13 +67,9 @@ class Vocabulary:
         alike = [each for each in self._by_letter.get(word[0], ()) if abs(len(each) - len(word)) <= 2]
         near = process.extract(word, alike, scorer=OSA.distance, score_cutoff=2, limit=5)
         # Two slips in a short word make another one, unless it begins so and is often written here.
-        near = [
-            each
-            for each in near
-            if each[1] < 2
-            or len(word) >= _LONG
-            or (len(word) > _SHORTEST and each[0][:3] == word[:3] and self.spread[each[0]] >= _OFTEN)
-        ]
+        often = {each for each in alike if each[:3] == word[:3] and self.spread[each] >= _OFTEN}
+        likely = alike if len(word) >= _LONG else often if len(word) > _SHORTEST else ()
+        near = [each for each in near if each[1] < 2 or each[0] in likely]
         best = min(near, key=lambda each: (each[1], -self.spread[each[0]]), default=None)
         return best[0] if best else ""
 
@@ -89,16 +85,11 @@ class Vocabulary:
         """Words that begin alike, and the two words of which it is put together."""
         if len(word) < _SHORTEST:
             return []
-        parts = [
-            f"{word[:place]} {word[place:]}"
-            for place in range(3, len(word) - 2)
-            if self.spread[word[:place]] > 1 and self.spread[word[place:]] > 1
-        ]
-        begins = [
-            each
-            for each in self._by_letter.get(word[0], ())
-            if each.startswith(word[: max(_SHORTEST, len(word) - 3)]) and len(each) - len(word) < 5
-        ]
+        halves = ((word[:place], word[place:]) for place in range(3, len(word) - 2))
+        parts = [f"{one} {other}" for one, other in halves if self.spread[one] > 1 and self.spread[other] > 1]
+        stem = word[: max(_SHORTEST, len(word) - 3)]
+        alike = self._by_letter.get(word[0], ())
+        begins = [each for each in alike if each.startswith(stem) and len(each) - len(word) < 5]
         return [*parts, *sorted(begins, key=lambda each: -self.spread[each])]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import date, time
 from functools import cached_property
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from pydantic import field_validator, model_validator
+from pydantic import AfterValidator, model_validator
 
 from loopwright.workflows.assistant.schemas import Frozen
 
@@ -43,15 +44,10 @@ class ConferenceInfo(Frozen):
     """Its first day."""
     end: date
     """Its last day."""
-    time_zone: str = "UTC"
+    time_zone: Annotated[str, AfterValidator(lambda name: zone_of(name).key)] = "UTC"
     """The time zone that its times are in, by its name in the IANA database."""
     day_change: time = time(0)
     """When a day of the conference begins: what happens earlier in the morning belongs to the day before."""
-
-    @field_validator("time_zone")
-    @classmethod
-    def _zone_is_known(cls, name: str) -> str:
-        return zone_of(name).key
 
     @model_validator(mode="after")
     def _days_are_in_order(self) -> ConferenceInfo:

@@ -89,10 +89,8 @@ def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dic
         kept |= field == "day" and any(_share(values, times.moment_or_none) for values in started)
         if kept or field not in _fields()[table] or {field, _SAID_BY.get(field)} & {*held.values()}:
             continue
-        surest, _, chosen = max(
-            ((fits(columns[name]), -place, name) for place, name in enumerate(held) if not held[name]),
-            default=(0, 0, ""),
-        )
+        fitting = ((fits(columns[name]), -place, name) for place, name in enumerate(held) if not held[name])
+        surest, _, chosen = max(fitting, default=(0, 0, ""))
         if surest:
             held[chosen], found[chosen] = field, _fields()[table][field][0]
     return found, [name for name, field in held.items() if not field]

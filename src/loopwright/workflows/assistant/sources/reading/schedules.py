@@ -111,11 +111,8 @@ def read_table(path: Path, table: Table) -> Read:
     """
     sheet = _sheet(path, table)
     taken: set[str] = set()
-    records = tuple(
-        _record(table, title, values, taken)
-        for place, values in sheet.rows
-        if (title := _title(values, f"{path.name}, {place}", sheet.problems))
-    )
+    rows = ((_title(values, f"{path.name}, {place}", sheet.problems), values) for place, values in sheet.rows)
+    records = tuple(_record(table, title, values, taken) for title, values in rows if title)
     return Read(records, tuple(sheet.problems))
 
 
