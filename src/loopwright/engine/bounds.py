@@ -9,7 +9,6 @@ from functools import partial
 from itertools import chain, count
 from typing import Any, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -125,9 +124,8 @@ def _check_arguments(
     fan_out, saver = more["fan_out"], more.get("checkpointer")
     if fan_out and not (isinstance(fan_out, Mapping) and all(isinstance(node, str) for node in cast("Any", fan_out))):
         raise GraphError(f"fan_out is {fan_out!r}: give node -> most Sends, for example {{'work': 10}}")
-    if not isinstance(saver, BaseCheckpointSaver | bool | None):
-        example = saver if isinstance(saver, str) else "runs.sqlite"
-        raise GraphError(f"checkpointer is {saver!r}: give a saver, for example open_checkpointer({example!r})")
+    if isinstance(saver, str):  # of anything else LangGraph says what it is
+        raise GraphError(f"checkpointer is {saver!r}: give a saver, for example open_checkpointer({saver!r})")
     if budget and more.get("checkpointer", getattr(graph, "checkpointer", None)) is False:
         raise GraphError("checkpointer=False and a budget exclude each other: its fallback needs the state of the run")
 

@@ -68,7 +68,7 @@ def test_a_value_that_does_not_fit_its_field_is_refused_by_name(field: str, valu
         (lambda: NodePolicy(retries=Retry(on="timeout")), "retries is Retry"), (lambda: NodePolicy(give_up="n"), "give_up"),
         (lambda: Retry(on=5), "on is 5"), (lambda: Retry(on="timeout", retries=1.5), "retries is 1.5"),
         (lambda: Budget(tokens=1, reserve="n"), "reserve"), (lambda: bounded(shapes.graph("START-a"), fan_out="n"), "fan_out"),
-        (lambda: bounded(shapes.graph("START-a"), checkpointer=5), "checkpointer is 5: give a saver"),
+        (lambda: bounded(shapes.graph("START-a"), checkpointer="sqlite:x"), "checkpointer is 'sqlite:x': give a saver"),
     ],
 )  # fmt: skip
 def test_so_is_one_in_any_other_declaration(make: Callable[[], object], says: str) -> None:
