@@ -270,9 +270,10 @@ def _check_known(builder: Builder, loop: Loop) -> None:
     for kind, name, known in named:
         if name not in known:
             raise LoopDeclarationError(loop.name, unknown_name_message(kind, name, known))
+    counter = loop.counter if loop.counter_by == "engine" else None
     for key, what, kinds in (
-        (loop.counter, "counter, a number", (int, float)),
-        (loop.history, "history, a list", (list,)),
+        (counter, "counter, a number", (int, float)),
+        (loop.history, "history, a list", (list, tuple)),
     ):
         kind: Any = getattr(builder.channels.get(key or ""), "typ", None)
         kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind

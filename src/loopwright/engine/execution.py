@@ -72,8 +72,7 @@ class Course:
         self._loop = asyncio.get_running_loop() if asynchronous else None
         self.notes: set[asyncio.Task[None]] = set()
         self.meter: Meter | None = None
-        self.noted_by: BaseCheckpointSaver[Any] | None = None
-        """The saver, if it notes what is spent beside the checkpoints."""
+        self._notes_spent = False
 
     @cached_property
     def last(self) -> LastValues:
@@ -132,7 +131,7 @@ class Course:
         if graph.budget and self._inside_a_task and self._durability == "exit":
             self.options["durability"] = "async"  # of a graph inside that is drained, nothing is kept at its exit
         kept = graph.metered and self.saver is not None and self._durability != "exit"
-        note, self.noted_by = (self._note, self.saver) if kept else (None, None)
+        self._notes_spent, note = kept, self._note if kept else None
         price, spent = next(iter(prices_of(graph.loops, graph.budget)), None), self._spent_before(saved)
         caller = self.options.get("control") or langgraph_private.control_around(self.config)
         self.meter = Meter(graph.budget, price, spent, note, caller, outer, shared, keeps=self.saver is not None)
@@ -195,6 +194,14 @@ class Course:
             noting = self._loop.create_task(self.saver.aput_writes(place, writes, task))
             self.notes.add(noting)
             noting.add_done_callback(self.notes.discard)
+
+    @property
+    def pausing(self) -> BaseCheckpointSaver[Any] | None:
+        """The saver, if it notes what is spent, and if the run may not be at its end though its stream is."""
+        graph, options = self.graph, self.options
+        before = options.get("interrupt_before") or graph.interrupt_before_nodes
+        after = options.get("interrupt_after") or graph.interrupt_after_nodes
+        return self.saver if self._notes_spent and (before or after or self.last.waits) else None
 
     def left_over(self, state: StateSnapshot) -> tuple[RunnableConfig, list[tuple[str, Spent]], str] | None:
         """What to note beside the last checkpoint if the run pauses there, since some nodes wrote nothing."""

@@ -71,9 +71,9 @@ class Gate(Runnable[GateState, Command[Any]]):
 
     def __post_init__(self) -> None:
         loop, self.name = self.loop, self.loop.gate
-        self._by_state = isinstance(loop.limit, StateLimit)
-        self._looks = bool(loop.reason or loop.stall_rules or self._by_state)
-        self._ends_early = bool(self.metered or loop.stall_rules or loop.source_limits or self._by_state)
+        self._looks = bool(loop.reason or loop.stall_rules)
+        by_state = isinstance(loop.limit, StateLimit)
+        self._ends_early = bool(self.metered or loop.stall_rules or loop.source_limits or by_state)
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and write where control goes."""
@@ -103,8 +103,6 @@ class Gate(Runnable[GateState, Command[Any]]):
             return Verdict("granted", entry, first_visit=True), f"the first visit of {loop.target}", 0.0
         verdict, wait = None, 0.0
         if not (meter and meter.closed):
-            if self._by_state:  # with the defaults of the user's class
-                state = GateState({**getattr(view, "__dict__", {}), **state})
             verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
             if verdict.decision == "granted" and loop.backoff:
                 wait = loop.backoff.seconds(verdict.spend["spent"] - 1)
@@ -167,7 +165,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         update |= spending(config) if self.metered else {}
         tell(loop, verdict, reason, goto=goto, step=step, asked=asked, waited=waited)
         if waiting and granted:
-            waiting = [each for each in waiting if not loop.source_limits or each[0] in verdict.entitled]
+            waiting = [each for each in waiting if verdict.first_visit or each[0] in verdict.entitled]
             named = [loop.target] if loop.target in [goto for _, goto in waiting] else []
             tasks = [*named, *(sent for _, sent in waiting if isinstance(sent, Send))]
             if self.fan_out is not None and len(tasks) > self.fan_out:

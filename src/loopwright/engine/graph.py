@@ -107,12 +107,12 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 return
 
     def _note_left_over(self, course: Course) -> None:
-        if course.noted_by and (left := course.left_over(self.get_state(course.place))):
-            course.noted_by.put_writes(*left)
+        if (saver := course.pausing) and (left := course.left_over(self.get_state(course.place))):
+            saver.put_writes(*left)
 
     async def _anote_left_over(self, course: Course) -> None:
-        if course.noted_by and (left := course.left_over(await self.aget_state(course.place))):
-            await course.noted_by.aput_writes(*left)
+        if (saver := course.pausing) and (left := course.left_over(await self.aget_state(course.place))):
+            await saver.aput_writes(*left)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
         """Run and yield what LangGraph yields; see `stream`."""

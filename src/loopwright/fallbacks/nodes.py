@@ -245,7 +245,7 @@ def _is_filled(value: Any) -> bool:
     try:
         return bool(value)
     except Exception:  # an array does not say of which element the truth is meant
-        return len(value) > 0
+        return getattr(value, "size", 1) > 0
 
 
 def text_of(value: Any) -> str:

@@ -323,14 +323,14 @@ def test_every_pass_of_the_outer_loop_shows_the_inner_counter_from_nought() -> N
     assert "".join(bounded(made, [outer, inner]).invoke({"log": []})["log"]) == "abbb" * 3
 
 
-def test_a_limit_from_the_state_has_the_default_of_the_user_s_class() -> None:
-    class Typed(BaseModel):
-        log: Annotated[list[str], operator.add] = []
-        most: int = 4
+def test_a_reason_that_is_no_text_is_written_as_one() -> None:
+    assert bounded(routed(), [loop(reason=lambda _: 5)]).invoke({"log": []})["stop_reason"]["reason"] == "5"
 
-    app = bounded(routed(Typed), [loop(limit=StateLimit(key="most", default=1, ceiling=9), reason=lambda _: 5)])
-    final = app.invoke({"log": []})
-    assert (final["stop_reason"]["spent"], final["stop_reason"]["reason"]) == (4, "5")
+
+def test_a_first_visit_is_free_whatever_the_source_may_ask_for() -> None:
+    made = shapes.graph("START-check check?work work-check")
+    app = bounded(made, [loop(first_free=True, source_limits={"check": 1})])
+    assert app.invoke({"log": []})["log"] == ["check", "work", "check", "work", "check"]
 
 
 def two_sources() -> StateGraph[Any]:

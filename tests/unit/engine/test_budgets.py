@@ -117,9 +117,6 @@ def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:
     final = ran(bounded(graph, [own], budget=budget))
     assert (final["log"], final["stop_reason"]["resource"]) == (["own"] * 5, "tokens")  # calls are all used, not beyond
     record_usage(Usage(calls=1))  # outside of a run it does nothing
-    graph.add_node("answer", Calls().node("answer"))
-    final = ran(bounded(graph, [own], budget=Budget(model_calls=5, tokens=900, exhausted="answer")))
-    assert (final["log"], final["stop_reason"]["spent"]) == (["own"] * 4 + ["answer"], 4)  # one call is kept
 
 
 def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
@@ -284,6 +281,14 @@ def test_what_was_spent_before_a_pause_is_known_behind_it(by: str, budget: Budge
     with ManualClock():
         final = to_the_end(bounded(graph, [loop], budget=budget, interrupt_before=["check", "think"], **options))
     assert final["log"].count("think") == visits
+
+
+def test_a_call_that_took_more_than_was_left_ends_no_run_that_asks_for_no_further_one() -> None:
+    graph = shapes.graph("START-think think-ask", think=Calls().node("think"), ask=lambda _s: {"log": [interrupt("?")]})
+    app = bounded(graph, budget=Budget(tokens=50), checkpointer=InMemorySaver())
+    ran(app)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    assert app.invoke(Command(resume="yes"), config)["log"] == ["think", "yes"]
 
 
 def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:

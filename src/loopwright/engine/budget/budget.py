@@ -56,9 +56,9 @@ Resource = Literal["model_calls", "tokens", "money", "seconds"]
 Spent: TypeAlias = dict[str, float]
 """Resource -> how much of it was spent, in plain JSON that every checkpointer can keep; what is missing is 0."""
 
-CLOSED, UNPRICED = "closed", "unpriced"
-"""The keys beside the resources that say that the run's budget is spent and its fallback is on, and how many calls had
-no price, for the budgets of loops."""
+CLOSED, UNPRICED, BEYOND = "closed", "unpriced", "beyond"
+"""The keys beside the resources that say that the run's budget is spent and its fallback is on, how many calls had no
+price, for the budgets of loops, and that a recorded call went beyond."""
 
 NOTHING_SPENT: Spent = {"": 0}
 """Written to the channel of what was spent when a new run starts."""

@@ -30,6 +30,7 @@ from langgraph.runtime import RunControl
 
 from loopwright.engine import clock
 from loopwright.engine.budget.budget import (
+    BEYOND,
     CLOSED,
     UNITS,
     UNPRICED,
@@ -149,8 +150,9 @@ class Meter(BaseCallbackHandler):
         self._in_flight: dict[UUID, tuple[str, int]] = {}
         self._lock = threading.RLock()
         self._began = clock.now()
-        if self.spent_before and not self.closed:  # a refusal after the fact is no part of what is saved
-            self.check_after_the_fact()
+        if not self.closed:  # what was refused after the fact, before the run paused
+            if self._spent.get(BEYOND):
+                self.check_after_the_fact()
             if self._spent.get(UNPRICED):
                 self._stop_unpriced("a model")
 
@@ -234,12 +236,11 @@ class Meter(BaseCallbackHandler):
                 return True
         return False
 
-    def check_after_the_fact(self, calls: int = 0) -> None:
-        """Stop the run if more than its budget is spent, and not only all of it, as where calls were recorded."""
+    def check_after_the_fact(self) -> None:
+        """Stop the run if more than its budget is spent, and not only all of it."""
         spent = self.total()
-        if calls and self.budget and self.limits.get("model_calls") != self.budget.model_calls:
-            spent["model_calls"] += 1  # the next one to be recorded would be that which is kept for the fallback
         if over := self._overspent({name: most for name, most in self.limits.items() if spent.get(name, 0) > most}):
+            self._spent[BEYOND] = 1
             self.stop(over)
 
     def begin_fallback(self) -> Spent:
@@ -365,6 +366,12 @@ def spending(config: RunnableConfig | None) -> dict[str, Any]:
     return {SPENT: meter.total()} if meter.keeps else {}
 
 
+def comes_of_refusal(error: BaseException) -> bool:
+    """Whether an error was made of the refusal of a call by a budget of this run, or of one around it."""
+    meter = current_meter.get()
+    return comes_of_draining(error) and meter is not None and any(each.refusal for each in meter.around())
+
+
 def comes_of_draining(error: BaseException | None) -> bool:
     """Whether an error is that a graph was drained, or was made of it."""
     seen: set[int] = set()
@@ -391,7 +398,7 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
         return
     meter.add(usage, model)
     for one in meter.around():  # pyright: ignore[reportPrivateUsage]
-        one.check_after_the_fact(usage.calls)
+        one.check_after_the_fact()
 
 
 # What a graph is given

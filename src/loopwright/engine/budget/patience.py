@@ -94,6 +94,8 @@ def _plain(value: Any) -> object:
         return value.model_dump(mode="json")
     if isinstance(value, set | frozenset):
         return sorted(cast("set[object]", value), key=repr)
+    if hasattr(value, "tobytes") and hasattr(value, "dtype") and not value.dtype.hasobject:
+        return [str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
     items = value.tolist() if hasattr(value, "tolist") else None  # the repr of a long array leaves out its middle
     return items if isinstance(items, list) else repr(value)
 

@@ -72,7 +72,7 @@ class Retry(Declared):
     def __post_init__(self) -> None:
         if isinstance(self.on, str) and self.on not in get_args(FailureKind):
             raise ConfigError(unknown_name_message("kind of failure", self.on, get_args(FailureKind)))
-        if isinstance(self.on, list):
+        if isinstance(self.on, list | set):
             object.__setattr__(self, "on", tuple(cast("list[Any]", self.on)))
         if not self.name:
             object.__setattr__(self, "name", _name(self.on))

@@ -22,7 +22,7 @@ from langgraph.types import Command, RetryPolicy
 
 from loopwright.engine import clock
 from loopwright.engine.bind import Builder
-from loopwright.engine.budget.meter import comes_of_draining
+from loopwright.engine.budget.meter import comes_of_refusal
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit, holding
 from loopwright.engine.nodes.policy import Granted, NodePolicy, TryAgain, Visit, cause_of, current_visit, objection
 from loopwright.engine.nodes.redact import snapshot
@@ -80,7 +80,7 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
             # run the node again.
             logger.info("trying node %r again, which failed before the run was resumed", error.node)
             return Command(goto=error.node)
-        if comes_of_draining(failure) or not give_up.when(state):
+        if comes_of_refusal(failure) or not give_up.when(state):
             # LangGraph takes a handler that raises its own error for one that handled it, and a resumed run would be at
             # its end.
             raise copy(failure) from failure.__cause__
@@ -177,7 +177,7 @@ class Guarded(Runnable[Any, Any]):
     ) -> tuple[Exception, Granted]:
         """What failed, and the further attempt, which is logged and an event; where none is granted, it is raised."""
         failure = self._failed(error, state, started)
-        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp) and not comes_of_draining(failure)
+        may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp) and not comes_of_refusal(failure)
         granted = visit.grant(failure) if visit and may_retry else None
         if granted is None:
             raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
