@@ -109,18 +109,23 @@ def bind(
     schema: Any = GateState
     written = {key for loop in bound.loops for key in (loop.counter, loop.history) if key}
     not_theirs = frozenset({*HIDDEN, STOP_REASON, *written, *bound.managed})
-    starts = [f"{langgraph_private.AHEAD}{loop.gate}" for loop in bound.loops]
-    for place, loop in enumerate(bound.loops):
+    gates: list[Gate] = []
+    for loop in bound.loops:
         targets = tuple(dict.fromkeys((loop.target, *loop.fallbacks)))
         inside = [each for each in bound.loops if each.scope == loop.name and each.counter_by == "engine"]
         resets = [each.counter for each in inside if each.counter]
-        most, before = bound.fan_out.get(loop.target), starts[:place]
-        gate: Any = Gate(loop, view, bound.metered, most, fleeting, adds_messages, resets, not_theirs, before)
+        most = bound.fan_out.get(loop.target)
+        gate: Any = Gate(loop, view, bound.metered, most, fleeting, adds_messages, resets, not_theirs)
+        gates.append(gate)
         # Before a target that waits for all branches, their requests are one: the gate waits with it.
         bound.add_node(loop.gate, gate, input_schema=schema, destinations=targets, defer=bound.nodes[loop.target].defer)
         for source in loop.sources:
             bound.gated.setdefault(source, {})[loop.target] = loop
             _redirect(bound, loop, source)
+    for place, gate in enumerate(gates):
+        before = [each.loop.gate for each in gates[:place]]
+        gate.before = [f"{langgraph_private.AHEAD}{each}" for each in before]
+        gate.before += [f"join:{'+'.join(starts)}:{end}" for starts, end in bound.waiting_edges if end in before]
     ends = (budget.exhausted or END,) if budget else ()
     bound.add_node(DISPATCHER, RunnablePassthrough(), input_schema=schema, destinations=ends)
     return bound
@@ -200,8 +205,10 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
     for node, spec in bound.nodes.items():
         if is_engine_node(node):
             compiled.nodes[node].tags = [TAG_HIDDEN]  # as LangGraph keeps START out of the streams
-            prepare = langgraph_private.obey_updates if node == DISPATCHER else langgraph_private.run_bare
-            prepare(compiled, node)
+            if node == DISPATCHER:
+                langgraph_private.obey_updates(compiled, node)
+            else:
+                langgraph_private.run_bare(compiled, node, {ledger.REQUESTS: ledger.STAY} if bound.noted else {})
             continue
         ways = _ways(bound, node, f"node {node!r}", known[node].jumps, known[node].sends)
         if again := (spec.metadata or {}).get("loopwright_again"):

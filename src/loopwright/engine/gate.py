@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -66,7 +66,7 @@ class Gate(Runnable[GateState, Command[Any]]):
     """The counters of the loops that count anew with every pass of this one."""
     not_theirs: frozenset[str] = HIDDEN
     """State keys in which no work of the graph's own nodes shows."""
-    before: Sequence[str] = ()
+    before: list[str] = field(default_factory=list[str])
     """The channels that start other gates: of those in one superstep, the first hands on what is emptied."""
 
     def __post_init__(self) -> None:

@@ -13,7 +13,8 @@ from langgraph.errors import GraphInterrupt
 from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.budget.budget import Budget
-from loopwright.engine.events.schema import afollowing, closing, following
+from loopwright.engine.budget.meter import current_meter
+from loopwright.engine.events.schema import afollowing, closing, following, holding
 from loopwright.engine.execution import Course
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loop import Loop
@@ -105,6 +106,16 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             yield from course.told()
             if not course.goes_on:
                 return
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Update a state as LangGraph does; what a run spends in which that is done is none of this graph's."""
+        with holding(current_meter, None):
+            return super().bulk_update_state(config, supersteps)
+
+    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Update a state as LangGraph does; see `bulk_update_state`."""
+        with holding(current_meter, None):
+            return await super().abulk_update_state(config, supersteps)
 
     def _note_left_over(self, course: Course) -> None:
         if (saver := course.pausing) and (left := course.left_over(self.get_state(course.place))):

@@ -192,16 +192,17 @@ def obey_updates(compiled: Compiled, node: str) -> None:
     compiled.nodes[node].writers = [RunnableCallable(obey, trace=False, recurse=False)]
 
 
-def run_bare(compiled: Compiled, node: str) -> None:
+def run_bare(compiled: Compiled, node: str, beside: Mapping[str, Any] = {}) -> None:
     """Let a node that obeys its own Commands run by itself, and in no run of its own, which tracers would see.
 
-    An update that is made in its name lets the jumps stand that are ahead; by itself, LangGraph forgets a Command.
+    An update that is made in its name lets the jumps stand that are ahead, and writes so much `beside` them; by itself,
+    LangGraph forgets a Command.
     """
     names = [name for name in compiled.channels if name == _TASKS or name.startswith(AHEAD)]
 
     def repeat(result: Any, config: RunnableConfig) -> Any:
         if not isinstance(result, Command):  # else the node itself ran, in a copy that has its writers again
-            write_beside(config, read(config, names))
+            write_beside(config, {**read(config, names), **beside})
         return result
 
     _add_writer(compiled, node, 1, repeat)

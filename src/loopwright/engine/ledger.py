@@ -107,6 +107,10 @@ class Ledger(LastValue[Any]):
         return bool(values)
 
 
+STAY = {"": 0}
+"""Written to the requests by an update in a gate's name, which lets stand what is ahead: all of them stay."""
+
+
 class Requests(LastValue[Any]):
     """The channel of what waits before the gates: what was asked in one superstep, as the gates run in the next.
 
@@ -132,11 +136,12 @@ class Requests(LastValue[Any]):
     def update(self, values: Sequence[Any]) -> bool:
         """Take the writes of one superstep."""
         before: Mapping[str, list[Any]] = {} if self.value is MISSING or {} in values else self.value
-        waiting = {name: asked for name, asked in before.items() if name in self.kept}
-        for name, asked in (each for value in values for each in value.items()):
+        kept = before if STAY in values else self.kept
+        waiting = {name: asked for name, asked in before.items() if name in kept}
+        for name, asked in (each for value in values if value != STAY for each in value.items()):
             if not isinstance(asked, int):
                 waiting[name] = [*waiting.get(name, []), *asked]
-            elif name in self.kept:
+            elif name in kept:
                 waiting[name] = waiting.get(name, [])[asked:]
         changed = bool(values or self.value is not MISSING)
         self.value = waiting or MISSING

@@ -293,6 +293,11 @@ def test_gates_side_by_side_hand_on_once_what_lives_for_one_step() -> None:
     made = shapes.graph("START-a START-b a?a b?b a?END b?END", Hints, again, **does)
     plain, held = (graph.invoke({"log": []})["log"] for graph in (made.compile(), bounded(made, limit=5)))
     assert held == plain == [(None,)] * 2 + [("short", "more")] * 6
+    joined = shapes.graph(
+        "START-a START-b a-p a-q p+q-a q-b", Hints, a=does["b"], b=does["b"], q=reading({"hint": "x"})
+    )
+    loops = [shapes.loop("first", "p q", "a", 2), shapes.loop("second", "q", "b", 2)]
+    assert ("x",) in bounded(joined, loops).invoke({"log": []})["log"]
 
 
 class Again(Command[Any]):

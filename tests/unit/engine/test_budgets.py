@@ -291,6 +291,21 @@ def test_a_call_that_took_more_than_was_left_ends_no_run_that_asks_for_no_furthe
     assert app.invoke(Command(resume="yes"), config)["log"] == ["think", "yes"]
 
 
+def test_what_a_run_spends_is_not_written_to_a_thread_that_it_updates() -> None:
+    calls, place = Calls(), {"configurable": {"thread_id": "other"}}
+    other = bounded(
+        looped(calls), [endless(exhausted="answer")], budget=Budget(model_calls=2), checkpointer=InMemorySaver()
+    )
+
+    def work(_state: State) -> State:
+        calls.model.invoke("one"), calls.model.invoke("two"), calls.model.invoke("three")
+        other.update_state(place, {"log": ["by hand"]}, as_node="check")
+        return {"log": ["work"]}
+
+    ran(bounded(shapes.graph("START-work", work=work), budget=Budget(model_calls=9), checkpointer=InMemorySaver()))
+    assert other.invoke(None, place)["log"].count("think") == 2
+
+
 def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
     calls = Calls()
     app = bounded(

@@ -69,6 +69,16 @@ def test_an_update_between_a_node_and_the_gate_takes_the_place_of_what_waits(nod
     assert ended[0] == ended[1]
 
 
+def test_an_update_in_a_gate_s_name_lets_stand_what_waits_before_another_one() -> None:
+    routes = {"src": lambda _: [Send("work", {"item": n}) for n in (1, 2)]}
+    made = shapes.graph("START-a START-pre pre-src src?work work-src a?a a?END", State, routes, work=work)
+    loops = [shapes.loop("la", "a", "a", 2), shapes.loop("lw", "src", "work", 1)]
+    app, place = bounded(made, loops, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "t"}}
+    app.invoke({"log": []}, place, interrupt_before=["loop.lw"])
+    app.update_state(place, {"log": ["by hand"]}, as_node="loop.la")
+    assert [each for each in app.invoke(None, place)["log"] if each[:4] == "work"] == ["work 1", "work 2"]
+
+
 def test_what_a_source_sent_that_has_no_pass_left_is_not_sent_on() -> None:
     routes: Any = {name: lambda _, name=name: [Send("work", {"item": name})] for name in "pq"}
     made = shapes.graph("START-work work-p work-q p?work q?work", State, routes, work=work)
