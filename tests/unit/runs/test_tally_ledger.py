@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from loopwright.engine.events.schema import LoopDecided, RunStarted
+from loopwright.engine.events.schema import LoopDecided, RunFinished, RunStarted
 from loopwright.runs.schemas import LoggedEvent
 from loopwright.runs.tally import Tally
 
@@ -63,6 +63,13 @@ def test_every_figure_of_the_record_is_the_ledgers_at_every_event(logs: list[dic
             taken_back += sum(granted.values()) < before
             before = sum(granted.values())
     assert taken_back > 5
+
+
+@pytest.mark.parametrize("own", [{"mine": 1}, [{"b": 2}]])
+def test_a_graph_s_own_stop_reason_is_none_of_the_engine_s(own: Any) -> None:
+    tally = Tally()
+    tally.see(RunFinished(seconds=1.0, stop_reason=own))
+    assert tally.figures()["stop_reason"] is None
 
 
 @pytest.mark.parametrize("kept", [True, False])

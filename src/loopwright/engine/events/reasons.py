@@ -87,8 +87,9 @@ def _listed(texts: Sequence[str], what: str, between: str = "; ") -> str:
 
 
 def stops_of(stop_reason: Any) -> list[StopReason]:
-    """The bounds at which a run ended: a state's ``stop_reason`` is none, one, or a list."""
-    return [stop for stop in (stop_reason if isinstance(stop_reason, list) else [stop_reason]) if stop]
+    """The bounds at which a run ended: a state's ``stop_reason`` is none, one, a list, or a graph's own key."""
+    stops: list[Any] = stop_reason if isinstance(stop_reason, list) else [stop_reason]
+    return [stop for stop in stops if hasattr(stop, "keys") and "loop" in stop]
 
 
 def stops_said(stop_reason: Any) -> list[str]:

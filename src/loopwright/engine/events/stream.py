@@ -172,7 +172,7 @@ class _Watch:
         self.listening = partial(holding, schema.listener, self.listener)
         self.values: dict[str, Any] = {}
         self.start = schema.RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
-        self._began = time.perf_counter()
+        self._began, self._reports = time.perf_counter(), graph.reports
         self._interrupted = False
         self._own: int | None = None
         """How many parts of a namespace are the run's own: where it runs inside a node, its first chunk has them."""
@@ -291,7 +291,7 @@ class _Watch:
 
     def finished(self) -> Iterator[RunEvent]:
         yield from self.heard()
-        seconds, stop = time.perf_counter() - self._began, self.values.get(STOP_REASON)
+        seconds, stop = time.perf_counter() - self._began, self.values.get(STOP_REASON) if self._reports else None
         yield schema.RunFinished(seconds=seconds, stop_reason=stop, interrupted=self._interrupted, state=self.values)
 
     def failed(self, error: Exception) -> Iterator[RunEvent]:
