@@ -239,7 +239,8 @@ class Course:
             command: Any = Command(update={STOP_REASON: stop})
             return [[StateUpdate(command, DISPATCHER)]]
         command = self._spent_up(error)
-        # What finished beside a refused call is kept; what then waits, for a join or for all others, runs no more.
+        # What finished beside a refused call is kept, by the first update. What that lets run at a join, and what waits
+        # for all others, runs no more: one update for each consumes what would start it.
         given = self.graph.builder
         waits = given.waiting_edges or any(spec.defer for spec in given.nodes.values())
         return [[StateUpdate(None, END)]] * (3 if waits else 1) + [[StateUpdate(command, DISPATCHER)]]

@@ -23,7 +23,7 @@ from loopwright.engine.budget.meter import current_meter, spending
 from loopwright.engine.events.reasons import MESSAGES, marks, wanted, warning
 from loopwright.engine.events.schema import emit, holding
 from loopwright.engine.langgraph_private import obey, read
-from loopwright.engine.ledger import HIDDEN, LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
+from loopwright.engine.ledger import LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
 from loopwright.engine.loop import Loop, Spend, StateLimit, Verdict, decide, refused
 from loopwright.errors import UndeclaredFanOutError
 
@@ -62,9 +62,9 @@ class Gate(Runnable[GateState, Command[Any]]):
     """State keys that LangGraph empties after each superstep: the target reads what its sources wrote there."""
     adds_messages: bool
     """Whether LangGraph adds to the state's messages what is written there, and does not replace them."""
-    resets: Sequence[str] = ()
+    resets: Sequence[str]
     """The counters of the loops that count anew with every pass of this one."""
-    not_theirs: frozenset[str] = HIDDEN
+    not_theirs: frozenset[str]
     """State keys in which no work of the graph's own nodes shows."""
     before: list[str] = field(default_factory=list[str])
     """The channels that start other gates: of those in one superstep, the first hands on what is emptied."""
@@ -140,7 +140,7 @@ class Gate(Runnable[GateState, Command[Any]]):
         step = int(config.get("metadata", {}).get("langgraph_step", 0))
         waiting, asked = self._requests(state), self._asked(state)
         update: dict[str, Any] = {key: state[key] for key in self.fleeting if key in state}
-        if update and read(config, [*self.before]):
+        if update and read(config, self.before):
             update = {}
         if not verdict.first_visit:
             update[LEDGER] = {loop.name: spend}

@@ -107,24 +107,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             if not course.goes_on:
                 return
 
-    def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
-        """Update a state as LangGraph does; what a run spends in which that is done is none of this graph's."""
-        with holding(current_meter, None):
-            return super().bulk_update_state(config, supersteps)
-
-    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
-        """Update a state as LangGraph does; see `bulk_update_state`."""
-        with holding(current_meter, None):
-            return await super().abulk_update_state(config, supersteps)
-
-    def _note_left_over(self, course: Course) -> None:
-        if (saver := course.pausing) and (left := course.left_over(self.get_state(course.place))):
-            saver.put_writes(*left)
-
-    async def _anote_left_over(self, course: Course) -> None:
-        if (saver := course.pausing) and (left := course.left_over(await self.aget_state(course.place))):
-            await saver.aput_writes(*left)
-
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
         """Run and yield what LangGraph yields; see `stream`."""
         course = Course(self, input, config, kwargs, asynchronous=True)
@@ -157,6 +139,24 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 yield chunk
             if not course.goes_on:
                 return
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Update a state as LangGraph does; what a run spends in which that is done is none of this graph's."""
+        with holding(current_meter, None):
+            return super().bulk_update_state(config, supersteps)
+
+    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Update a state as LangGraph does; see `bulk_update_state`."""
+        with holding(current_meter, None):
+            return await super().abulk_update_state(config, supersteps)
+
+    def _note_left_over(self, course: Course) -> None:
+        if (saver := course.pausing) and (left := course.left_over(self.get_state(course.place))):
+            saver.put_writes(*left)
+
+    async def _anote_left_over(self, course: Course) -> None:
+        if (saver := course.pausing) and (left := course.left_over(await self.aget_state(course.place))):
+            await saver.aput_writes(*left)
 
 
 def as_bounded(original: CompiledStateGraph[Any, Any, Any, Any], attributes: dict[str, Any]) -> Any:

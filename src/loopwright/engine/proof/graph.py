@@ -82,9 +82,7 @@ def ways_out(
         anywhere: Every node that it could go to -> the one that control enters then: a loop's gate, if it goes round.
     """
     named = {end for end, _label in declared}
-    ends = [*anywhere] if shown is None else [*(anywhere.keys() & shown)]
-    if shown is not None and len(ends) > 1:
-        ends.sort(key=[*anywhere].index)
+    ends = anywhere if shown is None else sorted(anywhere.keys() & shown, key=[*anywhere].index)
     others = (anywhere[end] for end in ends if anywhere[end] not in named)
     found = [Edge(source, end, kind, label) for end, label in declared]
     return found + [Edge(source, end, "assumed" if shown is None and kind != "handler" else kind) for end in others]
