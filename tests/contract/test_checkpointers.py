@@ -7,6 +7,7 @@ import hashlib
 import logging
 import operator
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.base import id as ids
@@ -30,6 +32,7 @@ from shapes import State, graph
 from loopwright.checkpoints import aopen_checkpointer, archive, open_checkpointer, sqlite
 from loopwright.checkpoints.archive import EPOCH, fence
 from loopwright.engine.langgraph_private import LATEST
+from loopwright.errors import CheckpointError
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,
@@ -61,6 +64,7 @@ def spec_of(request: pytest.FixtureRequest) -> Callable[[str, Path], str]:
 SpecOf = Callable[[str, Path], str]
 
 
+@pytest.mark.parametrize("spec", LASTING, indirect=True)
 async def test_what_follows_a_host_whose_clock_runs_ahead_is_newer(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with aopen_checkpointer(spec) as saver:
         app, now = two_steps(saver, nothing), time.time_ns
@@ -262,6 +266,29 @@ def test_nobody_comes_between_a_large_value_and_its_checkpoint(tmp_path: Path, m
         may = Mock(side_effect=lambda *_given: another.submit(saver.lock.acquire, blocking=False).result())
         monkeypatch.setattr(sqlite.SqliteSaver, "put", may)
         assert saver.put(attempt(None), empty_checkpoint(), {}, {}) is False
+
+
+def test_a_save_that_fails_locks_nobody_out_and_leaves_nothing_open(tmp_path: Path) -> None:
+    spec, large = f"sqlite:{tmp_path}/runs.db", "x" * 1000
+    with (
+        open_checkpointer(spec) as saver,
+        open_checkpointer(spec) as other,
+        sqlite3.connect(tmp_path / "runs.db") as held,
+    ):
+        app, its = (two_steps(each, nothing) for each in (saver, other))
+        unfit: Any = empty_checkpoint() | {"channel_values": {"text": large, "score": np.float64(1)}}
+        unfit["channel_versions"] = {"text": "1", "score": "1"}
+        place: Any = {"configurable": {"thread_id": "u", "checkpoint_ns": ""}}
+        with pytest.raises(TypeError, match="not msgpack serializable"):
+            saver.put(place, unfit, {}, unfit["channel_versions"])
+        its.update_state(attempt(None), {"log": [large]}, "first")
+        saver.conn.execute("PRAGMA busy_timeout = 1")
+        held.execute("BEGIN IMMEDIATE")
+        with pytest.raises(CheckpointError, match=r"runs\.db cannot be used \(database is locked\)"):
+            app.update_state(attempt(None), {"log": [large]}, "first")
+        held.rollback()
+        its.update_state(attempt(None), {"log": ["last"]}, "second")
+        assert app.get_state(attempt(None)).values == its.get_state(attempt(None)).values == {"log": [large, "last"]}
 
 
 async def test_a_connection_to_a_server_that_takes_no_writes_is_not_used_again(spec_of: SpecOf, tmp_path: Path) -> None:

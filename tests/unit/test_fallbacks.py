@@ -52,6 +52,10 @@ OPEN = [
             "the budget of 1,000 tokens was spent (1,200 used)",
         ),
         (
+            stop(outcome="over_budget", resource="money", limit=3.0, spent=0.0, why="no price is known for it"),
+            "the budget of 3 of money counts as spent: no price is known for it",
+        ),
+        (
             [stop(loop="a", limit=2), stop(loop="b", limit=3)],
             "the limit of 2 passes was reached in loop 'a'; the limit of 3 passes was reached in loop 'b'",
         ),
@@ -77,6 +81,7 @@ def test_only_calls_of_the_last_ai_message_without_an_answer_are_closed():
         ({"draft": "D", "final": "", "messages": OPEN}, "D"),
         ({"draft": AIMessage("said")}, "said"),
         ({"draft": ["one", "two"]}, '["one", "two"]'),
+        ({"draft": [{(1, "a"): {2.5}}]}, '[{"1,a": [2.5]}]'),
         ({"messages": OPEN}, "Let me look."),
     ],
 )
@@ -108,6 +113,18 @@ def test_it_says_what_was_asked_tried_not_run_and_missing():
         "Not run: read(page=4).\n"
         "Not found out: no page fits"
     )
+
+
+def test_calls_with_one_id_and_calls_that_cannot_be_read_are_told_apart_and_no_summary_is_the_question():
+    again = AIMessage("", tool_calls=[{**call(1), "id": "call_0"}])
+    unread = AIMessage("", invalid_tool_calls=[{"name": "read", "args": "{", "id": "i", "error": None}])
+    told = HumanMessage("So far nothing.", additional_kwargs={"lc_source": "summarization"})
+    history = [told, again, ToolMessage("nothing", tool_call_id="call_0"), again, unread]
+    closed, answer = fallbacks.say_what_is_missing().invoke({"messages": history, "stop_reason": stop()})["messages"]
+    assert (closed.tool_call_id, closed.name) == ("i", "read")
+    assert answer.text.splitlines()[1:3] == [
+        "Tried: search(query='loops') 2 times; 5 passes of loop 'agent'.", "Not run: read('{')."
+    ]  # fmt: skip
 
 
 def test_a_state_without_messages_needs_a_key_for_the_answer():

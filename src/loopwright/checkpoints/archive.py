@@ -31,8 +31,8 @@ TABLE = "loopwright_attempts"
 SQLITE = f"""
     CREATE TABLE IF NOT EXISTS {TABLE} (thread_id TEXT PRIMARY KEY, epoch INTEGER NOT NULL);
     CREATE TRIGGER IF NOT EXISTS loopwright_fence BEFORE INSERT ON checkpoints
-    WHEN (SELECT epoch FROM {TABLE} WHERE thread_id = NEW.thread_id)
-        > json_extract(CAST(NEW.metadata AS TEXT), '$.{EPOCH}')
+    WHEN (SELECT epoch FROM {TABLE} WHERE thread_id = NEW.thread_id) > CASE WHEN json_valid(CAST(NEW.metadata AS TEXT))
+        THEN json_extract(CAST(NEW.metadata AS TEXT), '$.{EPOCH}') END
     BEGIN SELECT RAISE(ROLLBACK, 'a later attempt of this run began'); END;
 """
 """What makes the table and the trigger in SQLite; the failed transaction is taken back, so that it locks nobody out."""

@@ -26,6 +26,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from loopwright.checkpoints.archive import Archive
 from loopwright.checkpoints.encoding import decode, encode
+from loopwright.engine.langgraph_private import begin_ids_after
 from loopwright.errors import CheckpointError
 from loopwright.files import complete, sync_folder
 
@@ -130,9 +131,11 @@ class JsonFileSaver(Archive):
     # What LangGraph asks for
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Get the checkpoint that the config names, or the thread's latest; None if there is none."""
+        """Get the checkpoint that the config names, or the thread's latest; what is saved next counts as newer."""
         config, thread_id, _ = _located(config)
-        return self._memory(self._path(thread_id)).get_tuple(config)
+        if found := self._memory(self._path(thread_id)).get_tuple(config):
+            begin_ids_after(found.checkpoint["id"])
+        return found
 
     def get_delta_channel_history(self, *, config: RunnableConfig, **which: Any) -> Any:
         """Read what was written to channels that keep nothing else, with the file read once."""

@@ -43,10 +43,17 @@ _MOST_KNOWN = 100_000
 class KeptSqliteSaver(Archive, SqliteSaver):
     """LangGraph's saver, with large values kept once."""
 
-    def __init__(self, connection: sqlite3.Connection, *, serde: SerializerProtocol) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, serde: SerializerProtocol) -> None:
         SqliteSaver.__init__(self, connection, serde=serde)
+        self.path = path
         self.lock = threading.RLock()  # who holds it calls what takes it too
         self._there: set[tuple[str, ...]] = set()
+
+    @contextlib.contextmanager
+    def cursor(self, transaction: bool = True) -> Generator[sqlite3.Cursor]:
+        """LangGraph's way to the database; of what goes wrong with the file, its name is told."""
+        with sqlite_problems(self.path, sqlite3.OperationalError), SqliteSaver.cursor(self, transaction) as cursor:
+            yield cursor
 
     def put(
         self,
@@ -72,9 +79,10 @@ class KeptSqliteSaver(Archive, SqliteSaver):
             apart.append(name)
             del values[name]
         bare = cast("Checkpoint", {**checkpoint, "channel_values": values, _APART: apart})
-        with self.lock:
+        with self.lock, self.conn:  # a save that fails is taken back: left open, it would lock others out
             put = f"INSERT OR REPLACE INTO {TABLE} VALUES (?, ?, ?, ?, ?, ?)"
-            self.conn.executemany(put, [(*key, *typed) for key, typed in rows.items()])
+            with self.cursor(transaction=False) as cursor:
+                cursor.executemany(put, [(*key, *typed) for key, typed in rows.items()])
             saved = SqliteSaver.put(self, config, bare, metadata, new_versions)
         if len(self._there) > _MOST_KNOWN:
             self._there.clear()
@@ -106,7 +114,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         query = f"SELECT type, value FROM {TABLE} WHERE {where}"
         values: dict[str, Any] = dict(checkpoint["channel_values"])
         for name in names:
-            row = self.conn.execute(query, [*named, name, str(checkpoint["channel_versions"][name])]).fetchone()
+            with self.cursor(transaction=False) as cursor:
+                row = cursor.execute(query, [*named, name, str(checkpoint["channel_versions"][name])]).fetchone()
             if row is None:
                 raise CheckpointError(
                     f"a part of the checkpoint {checkpoint['id']} is missing: {name!r} is not in the table {TABLE}. "
@@ -118,8 +127,9 @@ class KeptSqliteSaver(Archive, SqliteSaver):
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a run."""
-        with self.lock:
-            self.conn.execute(f"DELETE FROM {TABLE} WHERE thread_id = ?", [str(thread_id)])
+        with self.lock, self.conn:
+            with self.cursor(transaction=False) as cursor:
+                cursor.execute(f"DELETE FROM {TABLE} WHERE thread_id = ?", [str(thread_id)])
             SqliteSaver.delete_thread(self, str(thread_id))
         self._there.clear()
 
@@ -139,7 +149,7 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
         path.parent.mkdir(parents=True, exist_ok=True)
         # The saver has a lock of its own, and LangGraph saves from its worker threads.
         connection = sqlite3.connect(path, check_same_thread=False)
-    saver = KeptSqliteSaver(connection, serde=serde)
+    saver = KeptSqliteSaver(connection, path, serde=serde)
     try:
         with sqlite_problems(path):
             saver.setup()
@@ -153,11 +163,11 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
 
 
 @contextlib.contextmanager
-def sqlite_problems(path: Path) -> Generator[None]:
+def sqlite_problems(path: Path, kind: type[Exception] = sqlite3.Error) -> Generator[None]:
     """Say in one message what is wrong with a database file; nothing is changed in it."""
     try:
         yield
-    except (OSError, sqlite3.Error) as problem:
+    except (OSError, kind) as problem:
         raise CheckpointError(
             f"the checkpoint database {path} cannot be used ({problem}). Name an SQLite database or a new file, which "
             "you may write to and no other process keeps locked."

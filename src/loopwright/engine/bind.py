@@ -9,20 +9,23 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 from langgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
 from langgraph.channels.base import BaseChannel
 from langgraph.constants import TAG_HIDDEN
 from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
 from pydantic import BaseModel
 
 from loopwright.engine import langgraph_private, ledger
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
 from loopwright.engine.events.reasons import MESSAGES
+from loopwright.engine.events.stops import calls_closed
 from loopwright.engine.gate import DISPATCHER, ENGINE_NODES, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways
 from loopwright.engine.ledger import HIDDEN, LEDGER, STOP_REASON, StopReason
@@ -54,6 +57,8 @@ class BoundBuilder(Builder):
     """Whether `bounded` holds its nodes and routers, while they run, to what the proof knows of them."""
     reports: bool = False
     """Whether a bound can be reached, in this graph or in one inside it, so that the state has a ``stop_reason``."""
+    way_out: str = END
+    """Where a run goes that is stopped, and for which no other route is named."""
     hidden: dict[str, BaseChannel[Any, Any, Any]]
     """The channels that only the compiled graph has: LangGraph lets no node write there, and shows them nowhere."""
 
@@ -126,7 +131,7 @@ def bind(
         before = [each.loop.gate for each in gates[:place]]
         gate.before = [f"{langgraph_private.AHEAD}{each}" for each in before]
         gate.before += [f"join:{'+'.join(starts)}:{end}" for starts, end in bound.waiting_edges if end in before]
-    ends = (budget.exhausted or END,) if budget else ()
+    ends = (budget.exhausted or bound.way_out,) if budget else ()
     bound.add_node(DISPATCHER, RunnablePassthrough(), input_schema=schema, destinations=ends)
     return bound
 
@@ -206,7 +211,7 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         if is_engine_node(node):
             compiled.nodes[node].tags = [TAG_HIDDEN]  # as LangGraph keeps START out of the streams
             if node == DISPATCHER:
-                langgraph_private.obey_updates(compiled, node)
+                langgraph_private.obey_updates(compiled, node, partial(_with_closed_calls, bound))
             else:
                 langgraph_private.run_bare(compiled, node, {ledger.REQUESTS: ledger.STAY} if bound.noted else {})
             continue
@@ -222,6 +227,15 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         watched = WatchedNode(compiled.nodes[node].bound, ways, _writes_spent(bound, node))
         apart = ",".join(loop.gate for loop in ways.gates.values())
         langgraph_private.replace_bound(compiled, node, watched, apart=apart)
+
+
+def _with_closed_calls(bound: BoundBuilder, command: Command[Any], config: RunnableConfig) -> Command[Any]:
+    """What ends a run leaves no tool call open: models refuse a history with one, at the thread's next turn too."""
+    update: Any = command.update
+    if MESSAGES in bound.channels:
+        whole = isinstance(bound.channels[MESSAGES], LastValue)
+        update = update | calls_closed(langgraph_private.read(config, [MESSAGES]), update[STOP_REASON], whole=whole)
+    return langgraph_private.obey(dataclasses.replace(command, update=update), config)
 
 
 def watch_routers(bound: BoundBuilder) -> None:

@@ -19,6 +19,7 @@ from loopwright.engine.graph import BoundedGraph, as_bounded
 from loopwright.engine.langgraph_private import write_with
 from loopwright.engine.ledger import STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
+from loopwright.engine.nodes.fallback import FALLBACK, last_word, way_out
 from loopwright.engine.nodes.inner import bounded_inside
 from loopwright.engine.proof.choice import choose, loop_name, loop_text
 from loopwright.engine.proof.fingerprint import structure_of
@@ -27,9 +28,6 @@ from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError
 
 logger = logging.getLogger("loopwright.loops")
-
-FALLBACK = "fallback"
-"""The node of the ``fallback`` function that `bounded` was given."""
 
 _CARRIED = {
     "checkpointer": "checkpointer", "store": "store", "cache": "cache", "name": "name", "debug": "debug",
@@ -79,14 +77,15 @@ def bounded(
     _check_arguments(graph, loops, limit, warn_at, fallback, budget, {"fan_out": fan_out, **compile_options})
     builder = copy_builder(builder)
     builder.validate().compiled = False  # what LangGraph's own compiling refuses is said in its words
+    builder.way_out = end = way_out(builder)
     if fallback is not None:
-        budget = _with_fallback(builder, fallback, loops, limit, budget)
+        budget, end = _with_fallback(builder, fallback, loops, limit, budget), FALLBACK
     reports = bounded_inside(builder, limit, warn_at, bounded)
-    if fallback is not None and reports and FALLBACK not in builder.nodes:
+    if fallback not in (None, last_word) and reports and FALLBACK not in builder.nodes:
         logger.warning("the fallback is not used: only graphs inside go round, so give them one of their own")
     own = [*loops]
     if limit is not None:
-        left, end = bind(builder, own, fan_out=fan_out) if own else builder, FALLBACK if fallback else END
+        left = bind(builder, own, fan_out=fan_out) if own else builder
         chosen = choose_loops(left, limit, end, getattr(graph, "name", None), warn_at)
         own += chosen
         for loop in chosen:
@@ -133,7 +132,7 @@ def _check_arguments(
 def _with_fallback(
     builder: BoundBuilder, fallback: Callable[..., Any], loops: Sequence[Loop], limit: int | None, budget: Budget | None
 ) -> Budget | None:
-    """Add the node of the fallback; the budget that is returned leads there if it names no route."""
+    """Add the node of the fallback, on the way out; the budget that is returned leads there if it names no route."""
     if FALLBACK in builder.nodes:
         raise GraphError(
             f"the graph has a node {FALLBACK!r} already: declare the loops and name it in their 'exhausted'"
@@ -141,7 +140,7 @@ def _with_fallback(
     if limit is not None and not (loops or budget or choose(read_topology(builder).ways())):
         return budget  # what goes round is in graphs inside, if anything: nothing would lead there
     builder.add_node(FALLBACK, fallback)
-    builder.add_edge(FALLBACK, END)
+    builder.add_edge(FALLBACK, builder.way_out)
     if budget and not budget.exhausted:
         budget = dataclasses.replace(budget, exhausted=FALLBACK)
     leads_there = limit is not None or (budget and budget.exhausted == FALLBACK)
@@ -171,7 +170,7 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
         ),
         "made_of": graph,
         "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "structure": structure,
-        "reports": bound.reports, "metered": bound.metered,
+        "reports": bound.reports, "metered": bound.metered, "way_out": bound.way_out,
         # LangGraph needs one step more than it runs.
         "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
     }  # fmt: skip

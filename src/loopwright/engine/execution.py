@@ -270,11 +270,13 @@ class Course:
         if error and not isinstance(error, GraphDrained):
             logger.info("the refusal of a model call became %s: %s", type(error).__name__, error)
         over = meter.refusal
-        goto = END if meter.closed or budget is None else budget.exhausted or END
+        goto = END if meter.closed or budget is None else budget.exhausted or self.graph.way_out
         stop = StopReason(
             loop=RUN, outcome="over_budget", limit=over.limit, spent=over.spent, reason=str(over), step=meter.step,
             resource=over.resource,
         )  # fmt: skip
+        if over.note:
+            stop["why"] = over.note
         logger.warning("the run's budget is spent: %s; it goes to %s", over, goto)
         self._stopped = (over, goto, stop)
         # Who asked before the budget was spent asks no more.

@@ -199,6 +199,7 @@ def stop_reason(loop: Loop, verdict: Verdict, reason: str, step: int) -> StopRea
         "asked": verdict.spend.get("asked"),
         "source": verdict.source,
         "resource": over and over.resource,
+        "why": (over and over.note) or None,
     }
     return cast("StopReason", stop | {key: value for key, value in more.items() if value is not None})
 

@@ -44,6 +44,8 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """Whether a bound can be reached here or in a graph inside, so that the state can have a ``stop_reason``."""
     metered: bool
     """Whether what a run spends is counted."""
+    way_out: str
+    """Where a run goes whose budget is spent and names no route."""
     made_of: Any
     """What `loopwright.bounded` was given: a builder, or a compiled graph."""
     given: CompiledStateGraph[Any, Any, Any, Any]

@@ -187,7 +187,7 @@ def change_result(compiled: Compiled, node: str, change: Callable[[Any], Any]) -
     _add_writer(compiled, node, 0, change)
 
 
-def obey_updates(compiled: Compiled, node: str) -> None:
+def obey_updates(compiled: Compiled, node: str, obey: Callable[..., Any]) -> None:
     """Let updates in a node's name be Commands that write hidden channels too; the node itself never runs."""
     compiled.nodes[node].writers = [RunnableCallable(obey, trace=False, recurse=False)]
 

@@ -67,6 +67,8 @@ class StopReason(TypedDict):
     """The stall rule that found no progress."""
     resource: NotRequired[str]
     """What was spent of a budget: model_calls, tokens, money or seconds."""
+    why: NotRequired[str]
+    """Why a budget counts as spent of which less was used: a model without a price."""
 
 
 def merge_ledger(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

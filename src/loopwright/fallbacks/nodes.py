@@ -13,9 +13,10 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnableWithFallb
 from langchain_core.runnables.base import RunnableBindingBase
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from loopwright.engine.events.reasons import MESSAGES, call_text, shorten, stops_of
-from loopwright.engine.execution import RECURSION_LIMIT
+from loopwright.engine.events.stops import NOT_RUN, bound_reached, calls_of, close_tool_calls, open_calls, passes_used
 from loopwright.engine.ledger import STOP_REASON, StopReason
 from loopwright.engine.proof.read import NEEDED_KEYS
 from loopwright.errors import GraphError
@@ -28,9 +29,6 @@ INSTRUCTION = "No more tools can be used: {bound}. Answer now from what is above
 """What `answer_without_tools` tells the model, unless given."""
 
 _TOOL_OPTIONS = ("tools", "tool_choice", "parallel_tool_calls")
-
-NOT_RUN = "not run: "
-"""How the answers to tool calls begin that were not carried out."""
 
 State = Mapping[str, Any]
 """The state as a fallback gets it: the keys that it reads, those of them that were written."""
@@ -201,38 +199,27 @@ def messages_of(state: State, key: str) -> list[BaseMessage]:
 
 
 def turn_of(state: State, key: str) -> list[BaseMessage]:
-    """The messages since a person last wrote; what a library writes in a person's name, it marks with its own."""
+    """The messages since a person last wrote."""
     history = messages_of(state, key)
-    people = [isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs for message in history]
-    asked = [place for place, person in enumerate(people) if person]
+    asked = [place for place, message in enumerate(history) if _is_persons(message)]
     return history[asked[-1] :] if asked else history
 
 
-def calls_of(messages: Sequence[BaseMessage]) -> Iterator[ToolCall]:
-    """The tool calls in messages, in order."""
-    for message in messages:
-        if isinstance(message, AIMessage):
-            yield from message.tool_calls
-
-
-def open_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
-    """The tool calls of the last AI message that nobody answered."""
-    places = [place for place, message in enumerate(messages) if isinstance(message, AIMessage)]
-    if not places:
-        return []
-    since = messages[places[-1] :]
-    answered = {message.tool_call_id for message in since if isinstance(message, ToolMessage)}
-    return [call for call in calls_of(since) if call["id"] not in answered]
+def _is_persons(message: BaseMessage) -> bool:
+    """Whether a person wrote it; what a library writes in a person's name, it marks with its own."""
+    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
 
 
 def calls_not_run(messages: Sequence[BaseMessage]) -> list[ToolCall]:
     """The tool calls in messages that were not carried out: nobody answered them, or a bound did."""
-    refused = {
-        message.tool_call_id
-        for message in messages
-        if isinstance(message, ToolMessage) and message.status == "error" and str(message.text).startswith(NOT_RUN)
-    }
-    return [*(call for call in calls_of(messages) if call["id"] in refused), *open_calls(messages)]
+    refused: list[ToolCall] = []
+    asked: dict[str | None, ToolCall] = {}  # by the ids of one message: some models begin with the first one each time
+    for message in messages:
+        if isinstance(message, AIMessage):
+            asked = {call["id"]: call for call in calls_of([message])}
+        elif isinstance(message, ToolMessage) and message.status == "error" and message.text.startswith(NOT_RUN):
+            refused += [asked[message.tool_call_id]] if message.tool_call_id in asked else []
+    return [*refused, *open_calls(messages)]
 
 
 def last_text(messages: Sequence[BaseMessage]) -> str:
@@ -252,40 +239,13 @@ def text_of(value: Any) -> str:
     """A state value as text: what a message says, pydantic models and containers as JSON."""
     if isinstance(value, BaseMessage):
         return str(value.text)
-    if isinstance(value, BaseModel):
-        return value.model_dump_json()
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, BaseModel | Mapping | list | tuple | set):
+        plain = to_jsonable_python(value, fallback=str, inf_nan_mode="strings", bytes_mode="base64")
+        return json.dumps(plain, ensure_ascii=False)
     return "" if value is None else str(value)
 
 
 # What is said
-
-
-def bound_reached(stop_reason: Any) -> str:
-    """Say in words which bound was reached.
-
-    Args:
-        stop_reason: The state's ``stop_reason``: one, a list of them, or nothing.
-
-    Returns:
-        Words that go on after a colon; empty where no bound was reached.
-    """
-    return "; ".join(_bound(stop) for stop in stops_of(stop_reason))
-
-
-def close_tool_calls(messages: Sequence[BaseMessage], stop_reason: Any = None) -> list[ToolMessage]:
-    """Answers to the tool calls of the last AI message that nobody answered.
-
-    Args:
-        messages: The history.
-        stop_reason: The state's ``stop_reason``, which the answers name.
-    """
-    why = bound_reached(stop_reason) or "the run came to its end"
-    return [
-        ToolMessage(f"{NOT_RUN}{why}", tool_call_id=call["id"] or "", name=call["name"], status="error")
-        for call in open_calls(messages)
-    ]
 
 
 def report(state: State, question: str | None, key: str) -> str:
@@ -293,10 +253,11 @@ def report(state: State, question: str | None, key: str) -> str:
     stop_reason, turn = state.get(STOP_REASON), turn_of(state, key)
     bound = bound_reached(stop_reason)
     asked = text_of(state.get(question)) if question else "".join(
-        str(message.text) for message in turn[:1] if isinstance(message, HumanMessage)
+        str(message.text) for message in turn[:1] if _is_persons(message)
     )  # fmt: skip
     not_run = calls_not_run(turn)
-    tried = [*_tried([call for call in calls_of(turn) if call not in not_run]), *_passes(stop_reason)]
+    skipped = {*map(id, not_run)}
+    tried = [*_tried([call for call in calls_of(turn) if id(call) not in skipped]), *_passes(stop_reason)]
     # What the engine read itself is a call, which stands among those that were tried, or what only developers know.
     missing = [str(stop["reason"]) for stop in stops_of(stop_reason) if stop.get("reason") and not stop.get("derived")]
     lines = [
@@ -318,24 +279,4 @@ def _tried(calls: Sequence[ToolCall]) -> list[str]:
 def _passes(stop_reason: Any) -> Iterator[str]:
     for stop in stops_of(stop_reason):
         if not stop.get("resource"):
-            yield f"{_number(stop['spent'], 'pass')} of loop {stop['loop']!r}"
-
-
-def _bound(stop: Mapping[str, Any]) -> str:
-    loop, limit, spent = stop["loop"], stop["limit"], stop["spent"]
-    if resource := stop.get("resource"):
-        return f"the budget of {_number(limit, str(resource))} was spent ({_figure(spent)} used)"
-    if loop == RECURSION_LIMIT:
-        return f"the limit of {_number(limit, 'supersteps')} was reached"
-    if stop["outcome"] == "exhausted":
-        return f"the limit of {_number(limit, 'pass')} was reached in loop {loop!r}"
-    return f"no progress was made in loop {loop!r} after {_number(spent, 'pass')}"
-
-
-def _number(value: float, unit: str) -> str:
-    unit = {"pass": "passes", "money": "of money"}.get(unit, unit.replace("_", " "))
-    return f"{_figure(value)} {unit}" if value != 1 else f"1 {unit.removesuffix('es' if unit == 'passes' else 's')}"
-
-
-def _figure(value: float) -> str:
-    return f"{int(value):,}" if value == int(value) else f"{value:,.4g}"
+            yield passes_used(stop)

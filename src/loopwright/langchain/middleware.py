@@ -36,13 +36,13 @@ from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, current_meter
 from loopwright.engine.budget.patience import StallRule
 from loopwright.engine.events.reasons import shorten, wanted, warning
+from loopwright.engine.events.stops import NOT_RUN, close_tool_calls, open_calls
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StateLimit, begun, decide, is_count
 from loopwright.engine.proof.choice import loop_name
 from loopwright.errors import LoopDeclarationError
-from loopwright.fallbacks import close_tool_calls, say_what_is_missing
-from loopwright.fallbacks.nodes import NOT_RUN, open_calls
+from loopwright.fallbacks import say_what_is_missing
 
 AGENT = "agent"
 """The loop's name where the agent has none."""

@@ -19,7 +19,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_core.utils.function_calling import convert_to_json_schema, convert_to_openai_tool
 from pydantic import BaseModel, PrivateAttr
 
 from loopwright.errors import ModelError
@@ -49,7 +49,8 @@ class Call:
     @property
     def tools(self) -> list[str]:
         """The names of the tools that the model could use."""
-        return [tool["function"]["name"] for tool in self.kwargs.get("tools", [])]
+        tools: list[dict[str, Any]] = self.kwargs.get("tools", [])  # a provider's own may have no name but their type
+        return [tool.get("function", tool).get("name") or str(tool.get("type")) for tool in tools]
 
 
 class ScriptedChatModel(BaseChatModel):
@@ -133,14 +134,16 @@ class ScriptedChatModel(BaseChatModel):
         """Parse the replies as JSON of a schema.
 
         Args:
-            schema: A pydantic class, or a JSON schema.
+            schema: A pydantic class, a ``TypedDict``, or a JSON schema.
             include_raw: Whether to return a dict of ``raw``, ``parsed`` and ``parsing_error`` instead of raising.
             kwargs: ``method`` and ``strict`` as with real models; recorded.
 
         Returns:
             The model with a parser.
         """
-        wire = cast("type[BaseModel]", schema).model_json_schema() if isinstance(schema, type) else schema
+        wire = convert_to_json_schema(schema) if isinstance(schema, type) else schema
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            wire = schema.model_json_schema()
         model = self.bind(response_format={"type": "json_schema", "json_schema": {"schema": wire, **kwargs}})
         return parsed(model, schema, include_raw=include_raw)
 

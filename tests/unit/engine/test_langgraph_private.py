@@ -140,7 +140,7 @@ def test_a_jump_is_repeated_for_an_update_in_the_name_of_who_jumped() -> None:
 def test_an_update_in_a_nodes_name_may_say_where_to_go_and_what_only_the_compiled_graph_keeps() -> None:
     app = graph(lambda _s: {}).compile(checkpointer=(saver := InMemorySaver()))
     app.channels["hidden"] = LastValue(str, "hidden")
-    private.obey_updates(app, "node")
+    private.obey_updates(app, "node", private.obey)
     app.update_state(HERE, Command(update={"hidden": "kept"}, goto=["node"]), as_node="node")
     saved = saver.get_tuple(HERE)
     assert saved is not None and saved.checkpoint["channel_values"]["hidden"] == "kept"

@@ -83,7 +83,7 @@ def test_before_its_last_passes_a_model_is_told_how_many_are_left():
     for app in (bounded(made, [loop]), bounded(made, limit=3, warn_at=1), bounded(around, limit=3, warn_at=1)):
         said = app.invoke({"messages": ["go"]})["messages"]
         assert [message.text for message in said if message.type == "human"] == ["go", warning(1), warning(0)]
-        assert [message.type for message in said[3:]] == ["ai", "tool", "human", "ai", "tool", "human", "ai", "tool"]
+        assert [each.type for each in said[3:11]] == ["ai", "tool", "human", "ai", "tool", "human", "ai", "tool"]
 
 
 def test_a_warning_needs_messages():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Literal, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, message_chunk_to_message
@@ -65,6 +65,16 @@ def test_calls_are_copies_with_their_kwargs():
     assert call.text == "before"
     assert call.kwargs == {"stop": ["\n"], "seed": 7}
     assert call.tools == []
+
+
+def test_a_typed_dict_is_a_schema_and_a_providers_own_tool_has_its_type_for_a_name():
+    class Grade(TypedDict):
+        verdict: str
+
+    model = always({"verdict": "no"})
+    assert model.with_structured_output(Grade).invoke("q") == {"verdict": "no"}
+    model.bind_tools([{"type": "web_search"}, search]).invoke("q")
+    assert model.calls[-1].tools == ["web_search", "search"]
 
 
 def test_script_that_ends_says_so():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from loopwright.engine.events.stops import calls_closed
 from loopwright.engine.ledger import STOP_REASON, StopReason
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class LastValues:
         """The last chunks of a run that ends with what it has."""
         payloads: dict[str, Any] = {"updates": {stop["loop"]: {STOP_REASON: stop}}}
         if not isinstance(self._keys, str):
-            payloads["values"] = {**self.values, STOP_REASON: stop}
+            payloads["values"] = {**self.values, **calls_closed(self.values, stop, whole=True), STOP_REASON: stop}
         elif self.values is not None:  # the value of the one key that the caller asked for
             payloads["values"] = self.values
         yield from self.chunks(payloads)

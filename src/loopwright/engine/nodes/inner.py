@@ -25,6 +25,7 @@ from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.events.schema import holding
 from loopwright.engine.graph import BoundedGraph
+from loopwright.engine.nodes.fallback import last_word, speaks
 from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.reach import PARTS, is_filled
 from loopwright.engine.proof.read import read_destinations, read_topology, subgraphs
@@ -66,7 +67,9 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bound
             return graph
         # Without a limit it may not be bounded; the proof of the graph around names the cycle then.
         with suppress(UnboundedCycleError), holding(_begun, begun | {id(graph)}):
-            within = bounded(graph, limit=limit, warn_at=warn_at if MESSAGES in graph.builder.channels else 0)
+            tells = warn_at if MESSAGES in graph.builder.channels else 0
+            own = last_word if limit is not None and speaks(graph.builder) else None
+            within = bounded(graph, limit=limit, warn_at=tells, fallback=own)
             # The nodes of one that is a node are watched in any case: the proof rests on where they go.
             if within.reports or id(graph) in nodes:
                 made[id(graph)] = within
@@ -83,14 +86,15 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bound
             branches |= routed
             builder.destinations = None
     builder.destinations = read_destinations(builder)
-    for sender, does in builder.destinations.items() if limit is not None else ():
-        for graph in does.graphs:
-            open_ended = isinstance(graph, CompiledStateGraph) and not isinstance(graph, BoundedGraph)
-            if open_ended and choose(read_topology(graph).ways()):
-                logger.warning(
-                    "%r calls graph %r by a global name or an attribute, where no limit reaches it: bound it there",
-                    sender, graph.name,
-                )  # fmt: skip
+    called = {id(graph): (graph, sender) for sender, does in builder.destinations.items() for graph in does.graphs}
+    for graph, sender in called.values() if limit is not None else ():
+        if not isinstance(graph, CompiledStateGraph) or isinstance(graph, BoundedGraph):
+            continue
+        if choose(read_topology(graph).ways()):
+            logger.warning(
+                "%r calls graph %r (%s) by a global name or an attribute, where no limit reaches it: bound it there",
+                sender, graph.name, ", ".join(graph.builder.nodes),
+            )  # fmt: skip
     return any(isinstance(new, BoundedGraph) and new.reports for new in made.values())
 
 

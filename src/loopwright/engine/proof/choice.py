@@ -69,11 +69,16 @@ MOST_CYCLES = 200
 """More cycles than these are not told: nobody reads them all."""
 
 
+_MODELS = ("model", "agent")
+"""What the node that calls the model is called in each agent of LangChain and LangGraph."""
+
+
 def loop_name(target: str, graph: str | None, taken: Collection[str] = ()) -> str:
-    """What to call the loop at a node: the node's name, or the agent's at a middleware's hook; numbered if `taken`."""
-    if "." in target or target.startswith("_"):
-        called = graph if graph and graph != "LangGraph" else ""
-        target = re.sub(r"[:|\s]+", " ", called).strip(" ").lstrip(". ") or "agent"
+    """What to call the loop at a node: the node's name, or the agent's at its model or a hook; numbered if `taken`."""
+    own = "." in target or target.startswith("_")  # a middleware's hook
+    called = re.sub(r"[:|\s]+", " ", graph if graph and graph != "LangGraph" else "").strip(" ").lstrip(". ")
+    if own or target in _MODELS:
+        target = called or ("agent" if own else target)
     name = "run again" if target == "run" else target  # a loop's scope of that name is the whole run
     return next(one for one in chain([name], (f"{name} {n}" for n in count(2))) if one not in taken)
 

@@ -1,0 +1,95 @@
+"""What is said of a run that a bound ended: in words, and in the messages that it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+
+from loopwright.engine.events.reasons import MESSAGES, stops_of
+from loopwright.engine.langgraph_private import RECURSION_LIMIT
+
+if TYPE_CHECKING:
+    from loopwright.engine.ledger import StopReason
+
+NOT_RUN = "not run: "
+"""How the answers to tool calls begin that were not carried out."""
+
+
+def bound_reached(stop_reason: Any) -> str:
+    """Say in words which bound was reached.
+
+    Args:
+        stop_reason: The state's ``stop_reason``: one, a list of them, or nothing.
+
+    Returns:
+        Words that go on after a colon; empty where no bound was reached.
+    """
+    return "; ".join(map(_bound, stops_of(stop_reason)))
+
+
+def _bound(stop: StopReason) -> str:
+    loop, limit, spent = stop["loop"], stop["limit"], stop["spent"]
+    if resource := stop.get("resource"):
+        counts = f"counts as spent: {why}" if (why := stop.get("why")) else f"was spent ({_figure(spent)} used)"
+        return f"the budget of {_number(limit, str(resource))} {counts}"
+    if loop == RECURSION_LIMIT:
+        return f"the limit of {_number(limit, 'supersteps')} was reached"
+    if stop["outcome"] == "exhausted":
+        return f"the limit of {_number(limit, 'pass')} was reached in loop {loop!r}"
+    return f"no progress was made in loop {loop!r} after {_number(spent, 'pass')}"
+
+
+def passes_used(stop: StopReason) -> str:
+    """How often a loop went round."""
+    return f"{_number(stop['spent'], 'pass')} of loop {stop['loop']!r}"
+
+
+def _number(value: float, unit: str) -> str:
+    unit = {"pass": "passes", "money": "of money"}.get(unit, unit.replace("_", " "))
+    return f"{_figure(value)} {unit}" if value != 1 else f"1 {unit.removesuffix('es' if unit == 'passes' else 's')}"
+
+
+def _figure(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:,.4g}"
+
+
+def calls_of(messages: Sequence[BaseMessage]) -> Iterator[ToolCall]:
+    """The tool calls in messages, in order; those whose arguments cannot be read, providers hold against a history."""
+    for message in messages:
+        if isinstance(message, AIMessage):
+            yield from message.tool_calls
+            yield from cast("list[ToolCall]", message.invalid_tool_calls)
+
+
+def open_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
+    """The tool calls of the last AI message that nobody answered."""
+    places = [place for place, message in enumerate(messages) if isinstance(message, AIMessage)]
+    if not places:
+        return []
+    since = messages[places[-1] :]
+    answered = {message.tool_call_id for message in since if isinstance(message, ToolMessage)}
+    return [call for call in calls_of(since) if call["id"] not in answered]
+
+
+def close_tool_calls(messages: Sequence[BaseMessage], stop_reason: Any = None) -> list[ToolMessage]:
+    """Answers to the tool calls of the last AI message that nobody answered.
+
+    Args:
+        messages: The history.
+        stop_reason: The state's ``stop_reason``, which the answers name.
+    """
+    why = bound_reached(stop_reason) or "the run came to its end"
+    return [
+        ToolMessage(f"{NOT_RUN}{why}", tool_call_id=call["id"] or "", name=call["name"], status="error")
+        for call in open_calls(messages)
+    ]
+
+
+def calls_closed(state: Mapping[str, Any], stop_reason: Any, *, whole: bool = False) -> dict[str, Any]:
+    """The update by which no tool call is left open in a state, if it holds messages; `whole` gives them all."""
+    held: Any = state.get(MESSAGES)
+    held = held if isinstance(held, list) else []
+    closed = close_tool_calls(held, stop_reason)
+    return {MESSAGES: [*(held if whole else ()), *closed]} if closed else {}

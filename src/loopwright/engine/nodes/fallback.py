@@ -1,0 +1,55 @@
+"""Where a graph goes when a bound of `bounded` is reached: to the function that was given, or to its own way out."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.channels import LastValue
+from langgraph.graph import END
+
+from loopwright.engine.events.reasons import MESSAGES
+from loopwright.engine.events.stops import bound_reached, close_tool_calls
+from loopwright.engine.ledger import StopReason
+from loopwright.engine.proof.read import Builder, read_topology
+
+FALLBACK = "fallback"
+"""The node of the ``fallback`` function that `bounded` was given."""
+
+_AT_ITS_END = ".after_agent"
+"""How the nodes are called, behind their middleware's name, that a LangChain agent runs once when it ends."""
+
+
+class Stopped(TypedDict, total=False):
+    """What `last_word` reads of the state."""
+
+    messages: Any
+    """The history."""
+    stop_reason: StopReason | list[StopReason] | None
+    """The bounds that were reached."""
+
+
+def last_word(state: Stopped) -> dict[str, Any]:
+    """The fallback of an agent inside a graph: whoever calls it takes its last message for its answer."""
+    said = [*(state.get(MESSAGES) or ())]
+    closed = close_tool_calls(said, state.get("stop_reason"))
+    if not closed and not (said and isinstance(said[-1], ToolMessage)):
+        return {}  # it ends with what it wrote itself
+    text = f"I stopped before I had an answer: {bound_reached(state.get('stop_reason'))}."
+    return {MESSAGES: [*closed, AIMessage(text)]}
+
+
+def speaks(builder: Builder) -> bool:
+    """Whether a graph gathers messages, so that it can be given a `last_word`."""
+    channel = builder.channels.get(MESSAGES)
+    return channel is not None and not isinstance(channel, LastValue) and FALLBACK not in builder.nodes
+
+
+def way_out(builder: Builder) -> str:
+    """Where a graph ends by itself: END, or the first of the nodes that a LangChain agent runs once at its end."""
+    hooks = [node for node in builder.nodes if node.endswith(_AT_ITS_END)]
+    ways = read_topology(builder).ways() if hooks else {}
+    leads = {target for node in hooks for target in ways[node]}
+    if not leads <= {*hooks, END}:
+        return END  # one of them may go round again
+    return next((node for node in hooks if node not in leads), END)
