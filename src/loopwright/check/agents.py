@@ -85,7 +85,7 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
         graph.nodes[TOOLS] = FoundNode(given.place)
         read_tools(graph.nodes[TOOLS], tools if given.complete else UNKNOWN, given.call)
         graph.edges.append((Edge(TOOLS, model, "static"), given.place))
-    graph.routes.append(FoundRoute(given.place, model, {again: again, END: END}, declared=True))
+    graph.routes.append(FoundRoute(given.place, model, (again, END), declared=True))
     return _limits(graph, known, answers, deep, given.call.project.resets)
 
 
@@ -161,7 +161,7 @@ def _is_hook(decorator: Any) -> bool:
 
 def _own_class(of: ClassValue) -> str:
     """What an object of a middleware class of the project's own is like, with all that it is derived from."""
-    kinds = {_own_middleware(each.node) if each.node else UNREAD for each in of.order()}
+    kinds = {_own_middleware(each.node) for each in of.order()}
     for base in (base for each in of.order() for base in each.bases if not isinstance(base, ClassValue)):
         known = isinstance(base, Symbol) and base.startswith((*_PACKAGES, "typing.", "abc."))
         limits = known and base.endswith(("LimitMiddleware", "LoopMiddleware"))  # how far, nobody read
@@ -196,7 +196,7 @@ def _team(kind: str, given: Arguments, graph: FoundGraph) -> None:
         members[named or (f"agent {number + 1}" if agents is not None else "agents")] = inner
     graph.nodes |= {name: FoundNode(given.place, graph=inner) for name, inner in members.items()}
     if kind == "create_swarm":
-        graph.routes.append(FoundRoute(given.place, START, {name: name for name in members}, declared=True))
+        graph.routes.append(FoundRoute(given.place, START, tuple(members), declared=True))
         for name, inner in members.items():
             words = inner.parent_words() if inner else None
             graph.nodes[name].declared = tuple(other for other in members if words is None or other in words)
@@ -205,7 +205,7 @@ def _team(kind: str, given: Arguments, graph: FoundGraph) -> None:
     own = FoundGraph(given.place, graph.column, compiled_as=name, owner=graph.owner, frame=graph.frame)
     own.nodes = {"agent": FoundNode(given.place), TOOLS: FoundNode(given.place)}
     own.edges = [(Edge(START, "agent", "static"), given.place), (Edge(TOOLS, "agent", "static"), given.place)]
-    own.routes = [FoundRoute(given.place, "agent", {TOOLS: TOOLS, END: END}, declared=True)]
+    own.routes = [FoundRoute(given.place, "agent", (TOOLS, END), declared=True)]
     graph.nodes[name] = FoundNode(given.place, graph=own, declared=(*members, END))
     graph.edges.append((Edge(START, name, "static"), given.place))
     graph.edges += [(Edge(member, name, "static"), given.place) for member in members]

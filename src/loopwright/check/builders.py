@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -27,7 +27,7 @@ from loopwright.check.values import (
 )
 from loopwright.engine.proof import source
 from loopwright.engine.proof.graph import Edge
-from loopwright.engine.proof.source import UNKNOWN, Symbol
+from loopwright.engine.proof.source import UNKNOWN, Nodes, Symbol
 
 if TYPE_CHECKING:
     from loopwright.check.calls import Calls
@@ -62,6 +62,10 @@ class Arguments:
             return self.given[place]
         return self.named.get(name, default)
 
+    def known(self, *names: str) -> list[Any]:
+        """The first arguments, of these names; `UNKNOWN` for those that are not given."""
+        return [self.take(place, name, UNKNOWN) for place, name in enumerate(names)]
+
 
 def place_of(node: ast.Call, frame: Frame) -> Place:
     """The lines of a call; in a chain of methods, from its own method's name on."""
@@ -95,11 +99,8 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
         node.parent = either(node.parent, handled.parent)
         node.functions = (*node.functions, *handled.functions)
         node.unread = node.unread or handled.unread
-    if other := graph.nodes.get(name):  # LangGraph takes a name once: one of two ways adds this one
-        if other.graph and node.graph and other.graph is not node.graph:
-            graph.miss(given.place, f"node {name!r} is one of several graphs")
-        node = other.merged(node)
-    graph.nodes[name] = node
+    before = graph.nodes.get(name)  # LangGraph takes a name once: one of two ways adds this one
+    graph.nodes[name] = _both(before, node, graph, name) if before else node
 
 
 def name_of(action: Any) -> str | None:
@@ -132,10 +133,11 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
         case FunctionValue():
             _read_function(node, action.entered(), given.call)
         case InstanceValue():
-            _read_object(node, action, given.call)
+            read = _read_methods(node, action, ("__call__", "invoke", "ainvoke"), given.call)
+            node.unread = node.unread if read else f"{action.of.name} is run, and no __call__ of it was found"
         case Chain(parts=parts):
             for part in [_node(part, given, graph, name) for part in parts]:
-                _add(node, part, graph, name)
+                node = _both(node, part, graph, name)
                 node.unread = part.unread  # what the last one returns counts
         case OneOf(parts=parts):
             return reduce(FoundNode.merged, (_node(part, given, graph, name) for part in parts))
@@ -150,20 +152,17 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             elif not of.startswith("loopwright."):
                 graph.assumptions[f"{of} is no graph and returns no Command with a goto"] = None
             for part in [_node(value, given, graph, name) for value in handed(action)]:
-                _add(node, part, graph, name)
-                node.unread = node.unread or part.unread  # which of them runs, it decides
+                node = _both(node, part, graph, name)  # which of them runs, it decides
         case _:
             node.unread = "what it runs was not found"
     return node
 
 
-def _add(node: FoundNode, part: FoundNode, graph: FoundGraph, name: str) -> None:
-    """Add what a part of a node runs to what the node runs."""
-    if node.graph and part.graph and node.graph is not part.graph:
-        graph.miss(part.place, f"node {name!r} is one of several graphs")
-    node.graph = node.graph or part.graph
-    node.words, node.parent = either(node.words, part.ways), either(node.parent, part.parent)
-    node.functions += part.functions
+def _both(node: FoundNode, other: FoundNode, graph: FoundGraph, name: str) -> FoundNode:
+    """A node that may do what either of two does."""
+    if node.graph and other.graph and node.graph is not other.graph:
+        graph.miss(other.place, f"node {name!r} is one of several graphs")
+    return node.merged(other)
 
 
 def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain | GraphValue]:
@@ -205,13 +204,12 @@ def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
         node.unread = node.unread or f"{action.name}() returns {ast.unparse(doubts[0])}, which may be a Command"
 
 
-def _read_object(node: FoundNode, action: InstanceValue, call: Calls) -> None:
-    """Note where the Commands of an object go that is called."""
-    found = (member(action, method) for method in ("__call__", "invoke", "ainvoke"))
-    methods = [method for method in found if isinstance(method, FunctionValue)]
+def _read_methods(node: FoundNode, owner: InstanceValue, names: Sequence[str], call: Calls) -> bool:
+    """Note where the Commands of an object's methods go, and tell whether it has any of them."""
+    methods = [method for name in names if isinstance(method := member(owner, name), FunctionValue)]
     for method in methods:
         _read_function(node, method, call)
-    node.unread = node.unread if methods else f"{action.of.name} is run, and no __call__ of it was found"
+    return bool(methods)
 
 
 def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
@@ -221,9 +219,7 @@ def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
         if isinstance(tool, FunctionValue):
             _read_function(node, tool, call)
         elif isinstance(tool, InstanceValue):
-            for method in (member(tool, name) for name in ("_run", "_arun")):
-                if isinstance(method, FunctionValue):
-                    _read_function(node, method, call)
+            _read_methods(node, tool, ("_run", "_arun"), call)
         elif isinstance(tool, Made | OneOf) and (wrapped := [*handed(tool)]):
             read_tools(node, wrapped, call)
         elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":
@@ -233,13 +229,13 @@ def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
             node.unread = node.unread or "its tools were not read, and may return Commands"
 
 
-def add_edge(graph: FoundGraph, given: Arguments) -> None:
+def _edge(graph: FoundGraph, given: Arguments, ends: Sequence[Any]) -> None:
     """``add_edge(a, b)``, or ``add_edge([a, b], c)``, which waits for all."""
-    first, end = given.take(0, "start_key", UNKNOWN), text_of(given.take(1, "end_key", UNKNOWN))
-    starts = [first] if text_of(first) is not None else iterated(first)
+    first, end = ends[0], text_of(ends[1])
+    kind = "join" if text_of(first) is None else "static"
+    starts = iterated(first) if kind == "join" else [first]
     if starts is None or end is None or not all(text_of(start) is not None for start in starts):
         return graph.miss(given.place, "the ends of an edge are no constants")
-    kind = "static" if text_of(first) is not None else "join"
     graph.edges += [(Edge(str(start), end, kind), given.place) for start in starts]
 
 
@@ -253,21 +249,13 @@ def add_sequence(graph: FoundGraph, given: Arguments) -> None:
         given.given = [*step] if isinstance(step, tuple) else [name_of(step) or UNKNOWN, step]
         names.append(given.given[0])
         add_node(graph, given)
-    for given.given in map(list, pairwise(names)):
-        add_edge(graph, given)
+    for ends in pairwise(names):
+        _edge(graph, given, ends)
 
 
-def add_conditional_edges(graph: FoundGraph, given: Arguments) -> None:
+def _route(graph: FoundGraph, given: Arguments, source_and_path: Sequence[Any], path_map: Any) -> None:
     """``add_conditional_edges(source, path, path_map)``."""
-    _route(graph, given, given.take(0, "source", UNKNOWN), given.take(1, "path", UNKNOWN), given.take(2, "path_map"))
-
-
-def set_conditional_entry_point(graph: FoundGraph, given: Arguments) -> None:
-    """``set_conditional_entry_point(path, path_map)``."""
-    _route(graph, given, START, given.take(0, "path", UNKNOWN), given.take(1, "path_map"))
-
-
-def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map: Any) -> None:
+    start, path = source_and_path
     as_it_is = isinstance(path, FunctionValue) and not path.given  # of others, LangGraph reads no annotation
     start, path = text_of(start), member(path, "__call__") if isinstance(path, InstanceValue) else path
     path = path.entered() if isinstance(path, FunctionValue) else path
@@ -275,20 +263,19 @@ def _route(graph: FoundGraph, given: Arguments, start: Any, path: Any, path_map:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
     functions = (path,) if isinstance(path, FunctionValue) else ()
     sent = NOWHERE.union(*(source.sent_words(each.helper) for each in functions))
-    if path_map is not None and not isinstance(path_map, tuple):  # LangGraph looks into no tuple
+    if path_map is None or isinstance(path_map, tuple):  # LangGraph looks into no tuple
+        words, declared = router_words(path, given.call, as_it_is)
+        targets = None if words is None else tuple(sorted(words))
+    else:
         known = [*path_map.values()] if isinstance(path_map, dict) else path_map
         listed = isinstance(known, list) and not isinstance(known, SetValue)
         if not listed or not all(text_of(target) is not None for target in known):
             return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
-        mapped = {str(target): str(target) for target in known}
-        graph.routes.append(FoundRoute(given.place, start, mapped, declared=True, sent=sent, functions=functions))
-        return None
-    words, declared = router_words(path, given.call, as_it_is)
-    targets = None if words is None else {word: word for word in sorted(words)}
+        targets, declared = tuple(map(str, known)), True
     graph.routes.append(FoundRoute(given.place, start, targets, declared, sent, functions))
 
 
-def router_words(path: Any, call: Calls, as_it_is: bool) -> tuple[frozenset[str] | None, bool]:
+def router_words(path: Any, call: Calls, as_it_is: bool) -> tuple[Nodes, bool]:
     """What a router can return, None for anything, and whether its annotation declares it, given as it is."""
     if isinstance(path, Symbol) and path.rpartition(".")[2] == "tools_condition":
         return frozenset({TOOLS, END}), True
@@ -300,23 +287,16 @@ def router_words(path: Any, call: Calls, as_it_is: bool) -> tuple[frozenset[str]
     return None if path.unread else source.returned_words(path.helper), False
 
 
-def set_entry_point(graph: FoundGraph, given: Arguments) -> None:
-    """``set_entry_point(a)``."""
-    given.given = [START, given.take(0, "key", UNKNOWN)]
-    add_edge(graph, given)
-
-
-def set_finish_point(graph: FoundGraph, given: Arguments) -> None:
-    """``set_finish_point(a)``."""
-    given.given = [given.take(0, "key", UNKNOWN), END]
-    add_edge(graph, given)
-
-
 METHODS: dict[str, Callable[[FoundGraph, Arguments], None]] = {
-    method.__name__: method for method in (
-        add_conditional_edges, add_edge, add_node, add_sequence, set_conditional_entry_point, set_entry_point,
-        set_finish_point,
-    )
+    "add_node": add_node,
+    "add_sequence": add_sequence,
+    "add_edge": lambda graph, given: _edge(graph, given, given.known("start_key", "end_key")),
+    "set_entry_point": lambda graph, given: _edge(graph, given, [START, *given.known("key")]),
+    "set_finish_point": lambda graph, given: _edge(graph, given, [*given.known("key"), END]),
+    "add_conditional_edges":
+        lambda graph, given: _route(graph, given, given.known("source", "path"), given.take(2, "path_map")),
+    "set_conditional_entry_point":
+        lambda graph, given: _route(graph, given, [START, *given.known("path")], given.take(1, "path_map")),
 }  # fmt: skip
 """The methods that change a builder."""
 

@@ -16,18 +16,8 @@ from typing import Any, TypeAlias, TypeGuard
 from loopwright.check.expressions import MOST_NUMBERS
 from loopwright.check.found import END, NOWHERE, FoundGraph, FoundNode
 from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names, text_of
-from loopwright.engine.proof.source import (
-    UNKNOWN,
-    Function,
-    Symbol,
-    bindings,
-    commands_in,
-    every,
-    own_nodes,
-    parameters,
-    returned_values,
-    values_given,
-)
+from loopwright.engine.proof import source
+from loopwright.engine.proof.source import UNKNOWN, Function, Symbol, every, identifier, own_nodes, returned_values
 
 Given: TypeAlias = tuple[str, ast.expr | None, FunctionValue]
 """What a function gives to a key: the key, the value (None where it is added to the key's own), the function."""
@@ -98,8 +88,10 @@ def _asked(
             if [ways.get(key) for key in (*low, *high)] == [{ast.Add}, {ast.Sub}] and low:
                 yield f"interval from `{low[0]}` to `{high[0]}`", function
         # A router may return a yes or no, for a path map of True and False.
-        returned = [value for value in returned_values(function.node) if _is_yes_or_no(value)]
-        tests: dict[ast.expr, ast.If | ast.IfExp | None] = dict.fromkeys(returned)
+        tests: dict[ast.expr, ast.If | ast.IfExp | None] = {
+            value: None for value in returned_values(function.node)
+            if isinstance(value, ast.Compare | ast.BoolOp) or isinstance(getattr(value, "op", None), ast.Not)
+        }  # fmt: skip
         tests |= {node.test: node for node in every(function.node) if isinstance(node, ast.If | ast.IfExp)}
         for key, asking in {key: way for test, way in tests.items() for key in _keys(test, function)}.items():
             if key in counted and ways.get(key, {ast.Sub}) == {ast.Sub}:
@@ -108,10 +100,6 @@ def _asked(
                 yield f"counter `len({key})`", function
             elif asking and key in written and all(_is_raised(*each[1:]) for each in written[key]):
                 yield from [] if _goes_on(asking, cycle) else [(f"flag `{key}`", function)]
-
-
-def _is_yes_or_no(value: ast.expr) -> bool:
-    return isinstance(value, ast.Compare | ast.BoolOp) or isinstance(getattr(value, "op", None), ast.Not)
 
 
 def _goes_on(node: ast.If | ast.IfExp, cycle: Sequence[str]) -> bool:
@@ -139,9 +127,9 @@ def _spent(
                 starts = {key for key, value in known.items() if value is UNKNOWN or isinstance(value, Made)}
                 if timed and starts and filled.isdisjoint(starts):
                     yield "deadline", function
-            case ast.comprehension(iter=source, ifs=[*_, ast.Compare(ops=[ast.NotIn()], comparators=[seen])]):
-                items = {*_keys(source, function)}
-                if filled.isdisjoint(items) and (items or _is_outside(source, function)):
+            case ast.comprehension(iter=taken, ifs=[*_, ast.Compare(ops=[ast.NotIn()], comparators=[seen])]):
+                items = {*_keys(taken, function)}
+                if filled.isdisjoint(items) and (items or _is_outside(taken, function)):
                     yield from ((f"set `{key}`", function) for key in _keys(seen, function) if key in filled)
             case _:
                 pass
@@ -179,11 +167,11 @@ def _followed(
 def _reducers(state: Any) -> dict[str, bool]:
     """The keys of a state that no write makes less, by their reducers; whether each write is a step up."""
     found: dict[str, bool] = {}
-    bodies = [(of, of.node.body) for of in state.order() if of.node] if isinstance(state, ClassValue) else []
-    for of, item in ((of, item) for of, body in reversed(bodies) for item in body):
+    order = state.order()[::-1] if isinstance(state, ClassValue) else []
+    for of, item in ((each, item) for each in order for item in each.node.body):
         match item:
             case ast.AnnAssign(target=ast.Name(id=key), annotation=ast.Subscript(slice=ast.Tuple(elts=[_, reducer]))):
-                known = of.frame.settled(reducer) if of.frame else None
+                known = of.frame.settled(reducer)
                 function = known.node if isinstance(known, FunctionValue) else reducer
                 if known == "operator.add" or getattr(reducer, "id", "") == "max":
                     found[key] = False
@@ -196,18 +184,19 @@ def _reducers(state: Any) -> dict[str, bool]:
 
 def _is_set(key: str, state: Any) -> bool:
     """Whether what is written to a key takes the place of what it had: a plain value, or no key of the state."""
-    bodies = [item for of in state.order() if of.node for item in of.node.body] if isinstance(state, ClassValue) else []
-    lines = (line for line in bodies if isinstance(line, ast.AnnAssign) and getattr(line.target, "id", "") == key)
-    kinds = [{*re.findall(r"\w+", ast.unparse(line.annotation))} for line in lines]
+    if not isinstance(state, ClassValue):
+        return False
+    lines = (line for of in state.order() for line in of.node.body if isinstance(line, ast.AnnAssign))
+    kinds = [{*re.findall(r"\w+", ast.unparse(line.annotation))} for line in lines if identifier(line.target) == key]
     plain = {"int", "float", "bool", "str", "None", "Optional", "NotRequired", "Required"}
-    return all(kind <= plain for kind in kinds) if kinds else bool(bodies) and state.is_plain
+    return all(kind <= plain for kind in kinds) if kinds else state.is_plain
 
 
 def _keeps(value: ast.expr, reducer: Any) -> bool:
     """Whether what a reducer returns is what there was, or that and more."""
     names = [part.id for part in ast.walk(value) if isinstance(part, ast.Name) and part.id != "max"]
     more = isinstance(value, ast.Name | ast.Call) or isinstance(getattr(value, "op", None), ast.Add | ast.Or)
-    return more and names[:1] == parameters(reducer)[:1]
+    return more and names[:1] == source.parameters(reducer)[:1]
 
 
 def _is_rest(key: str, value: ast.expr | None, function: FunctionValue, seen: Sequence[str] = ()) -> bool:
@@ -257,15 +246,15 @@ def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
         functions = [function for node in graph.nodes.values() for function in node.functions]
         given = [value for name, value, _ in _given(functions) if name == key]
-        calls = [node for function in functions for node in every(function.node) if isinstance(node, ast.Call)]
-        given += (node.args[1] for node in calls if len(node.args) == 2 and key == getattr(node.args[0], "value", ""))
+        calls = [call for function in functions for call in source.calls_in(function.node) if len(call.args) == 2]
+        given += (call.args[1] for call in calls if key == getattr(call.args[0], "value", ""))
         limit = max((int(_number(value) or 0) for value in given), default=0)
     return f"{limit + 1}" if limit else "..."
 
 
 def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue]:
     for route in graph.routes:
-        if route.source in cycle and len(set((route.targets or {"": "", " ": " "}).values())) > 1:
+        if route.source in cycle and (not route.targets or len({*route.targets}) > 1):
             yield from route.functions
     for name in cycle:
         node = graph.nodes.get(name)
@@ -284,7 +273,7 @@ def _last_ways(cycle: Sequence[str], graph: FoundGraph) -> dict[ast.AST, int]:
         values = [(value, _leaves(value, function)) for value in returned_values(function.node)]
         last = max((value.end_lineno or 0 for value, to in values if target in to or not to <= words), default=0)
         found[function.node] = last = max(last, found.get(function.node, 0))
-        for call in (each for each in every(function.node) if isinstance(each, ast.Call)):
+        for call in source.calls_in(function.node):
             if isinstance(helper := function.around(call.func), FunctionValue):
                 late.add(helper.node) if call.lineno > last else timely.append(helper)
     early = _with_helpers(timely)
@@ -313,7 +302,7 @@ def _functions(node: FoundNode, *, tools: bool = True) -> Iterator[FunctionValue
 
 def _may_end(tool: FunctionValue) -> bool:
     """Whether a tool does more than to answer: it raises, or returns a Command."""
-    return any(isinstance(node, ast.Raise) for node in every(tool.node)) or bool(commands_in(tool.helper))
+    return any(isinstance(node, ast.Raise) for node in every(tool.node)) or bool(source.commands_in(tool.helper))
 
 
 def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionValue]:
@@ -370,7 +359,7 @@ def _is_idle(node: ast.AST, function: FunctionValue) -> TypeGuard[ast.If]:
         return False
     lines = [line for line in (*node.body, *node.orelse) if not isinstance(line, ast.Pass)]
     calls: list[Any] = [getattr(line.value, "func", line) if isinstance(line, ast.Expr) else line for line in lines]
-    told = [of for of in calls if getattr(of, "attr", getattr(of, "id", "")) in _SAYING]
+    told = [of for of in calls if identifier(of) in _SAYING]
     return told == calls and not any(isinstance(function.around(of), FunctionValue) for of in told)
 
 
@@ -395,7 +384,7 @@ def _is_length(node: ast.expr, function: FunctionValue) -> bool:
 @lru_cache(maxsize=4096)
 def _values(function: Function, name: str) -> list[ast.expr]:
     """What a function gives a variable of its own, as far as it is seen."""
-    known, found = values_given(function, name), list[ast.expr]()
+    known, found = source.values_given(function, name), list[ast.expr]()
     for node in own_nodes(function) if known is None else ():
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=[_, _, *_] as parts)], value=value) if any(
@@ -421,8 +410,8 @@ def _is_outside(held: ast.expr, function: FunctionValue) -> bool:
     held = held.func if isinstance(held, ast.Call) and getattr(held.func, "attr", "") == "get" else held
     while isinstance(held, ast.Attribute | ast.Subscript):
         held = held.value
-    name, node = getattr(held, "id", None), function.node
-    return name is not None and (name not in bindings(node) or name in rebound_names(node) or name in function.fixed)
+    name, own = getattr(held, "id", None), source.bindings(function.node)
+    return name is not None and (name not in own or name in rebound_names(function.node) or name in function.fixed)
 
 
 def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Sequence[str] = ()) -> Iterator[str]:
@@ -434,7 +423,7 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
             | ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(key)), *_])
         ) if not of or (isinstance(owner, ast.Name) and owner.id in of):
             yield key
-        case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or parameters(function.node)):
+        case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or source.parameters(function.node)):
             yield key
         case ast.Attribute(value=owner, attr=key) if not of and _of_state(expression, function):
             yield key
@@ -519,9 +508,9 @@ def _given(functions: Iterable[FunctionValue], outside: bool = False) -> Iterato
 
 def _writes(called: ast.expr, function: FunctionValue) -> bool:
     """Whether the named arguments of a call may be keys of the state: those of another package's are its own."""
-    known, name = function.around(called), getattr(called, "id", getattr(called, "attr", ""))
+    known = function.around(called)
     own = isinstance(known, ClassValue | FunctionValue | InstanceValue)
-    return own or name in _COPYING or (known is UNKNOWN and isinstance(called, ast.Name))
+    return own or identifier(called) in _COPYING or (known is UNKNOWN and isinstance(called, ast.Name))
 
 
 def _of_state(held: ast.expr, function: FunctionValue) -> bool:

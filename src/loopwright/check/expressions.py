@@ -217,26 +217,25 @@ def items_of(nodes: Sequence[ast.expr], frame: Frame, call: Calls) -> list[Any]:
 
 
 def _dictionary(node: ast.Dict, frame: Frame, call: Calls) -> Any:
-    found: dict[Any, Any] = {}
+    pairs: list[tuple[Any, Any]] = []
     for key, value in zip(node.keys, node.values, strict=True):
         known = evaluate(value, frame, call)
-        if key is None:
-            if not isinstance(known, dict):
-                return UNKNOWN
-            _put(found, cast("dict[Any, Any]", known).items())
-        else:
-            _put(found, [(evaluate(key, frame, call), known)])
-    return found
+        if key is None and not isinstance(known, dict):
+            return UNKNOWN
+        pairs += known.items() if key is None else [(evaluate(key, frame, call), known)]
+    return _table(pairs)
 
 
-def _put(found: dict[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> None:
-    """Add to a table; a key that is not known is another one than those before."""
+def _table(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A table of what is known; a key that is not is another one than those before."""
+    found: dict[Any, Any] = {}
     for key, value in pairs:
         with suppress(TypeError):  # a key that cannot be one: the program fails there, or it is a value of ours
             if key is not UNKNOWN and not isinstance(key, type(MORE)):
                 found[key] = value
                 continue
         found[type(MORE)() if MORE in found else MORE] = value
+    return found
 
 
 def _comprehension(
@@ -306,13 +305,9 @@ def _sum(first: Any, second: Any, plus: bool) -> Any:
     """A sum of numbers, texts or lists that are known, or a difference of numbers."""
     if isinstance(first, int) and isinstance(second, int):
         return first + second if plus else first - second
-    if plus and text_of(first) is not None and text_of(second) is not None:
-        return first + second
-    same = type(first) is type(second) and isinstance(first, list | tuple)
-    before, behind = (iterated(part) if same and plus else None for part in (first, second))
-    if before is None or behind is None:
-        return UNKNOWN
-    return (*before, *behind) if isinstance(first, tuple) else [*before, *behind]
+    lists = type(first) is type(second) and isinstance(first, list | tuple)
+    known = None not in (iterated(first), iterated(second)) if lists else None not in (text_of(first), text_of(second))
+    return first + second if plus and known else UNKNOWN
 
 
 def _subscript(node: ast.Subscript, frame: Frame, call: Calls) -> Any:
@@ -350,9 +345,7 @@ def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> A
 def _piped(values: Sequence[Any]) -> Any:
     """A chain of runnables, if one of the values can be none but a part of one; or two tables together."""
     if all(isinstance(value, dict) for value in values):
-        made: dict[Any, Any] = {}
-        _put(made, (pair for value in values for pair in value.items()))
-        return made
+        return _table(pair for value in values for pair in value.items())
     if any(isinstance(value, Chain | FunctionValue | Made) for value in values):
         parts = (value.parts if isinstance(value, Chain) else (value,) for value in values)
         return Chain(tuple(chain.from_iterable(parts)))

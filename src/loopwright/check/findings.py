@@ -65,7 +65,7 @@ class Checker:
         self.reader = Reader(self.project)
         self._reported: dict[tuple[Path, int, int], list[Any]] = {}
         self._kept: list[tuple[FoundGraph, str]] = []
-        self._instances: dict[ast.AST | None, InstanceValue] = {}
+        self._instances: dict[ast.AST, InstanceValue] = {}
         self.check = cache(self._check)
         self._building: dict[Path, tuple[list[int], set[str]]] = {}
 
@@ -139,7 +139,7 @@ class Checker:
             own = name in (*of.members, "__init__") or not isinstance(method, FunctionValue)
             if own or (of.node, method.node) in self.reader.called:
                 continue
-            if of.frame and self._builds(method.node, (around := method.frame).file):
+            if self._builds(method.node, (around := method.frame).file):
                 yield from self._shared(of, method.node)
                 scope = Frame(around.node, around.file, of.frame.name, around.parent)
                 yield from self._root(method.node, scope, self._instances[of.node])

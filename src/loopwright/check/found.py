@@ -6,22 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from loopwright.engine.proof.graph import END as END
 from loopwright.engine.proof.graph import START as START
 from loopwright.engine.proof.graph import Edge, ways_out
+from loopwright.engine.proof.source import NOWHERE, Nodes, either
 
-Nodes: TypeAlias = frozenset[str] | None
-"""Where something goes; None: any node."""
-NOWHERE: frozenset[str] = frozenset()
 FUNCTIONAL = "it is a function of the functional API, whose loops are Python's own: count their passes there"
 """Why the functional API is not read; an import would not tell more."""
-
-
-def either(first: Nodes, second: Nodes) -> Nodes:
-    """Where one of two goes."""
-    return None if first is None or second is None else first | second
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +56,17 @@ class FoundNode:
     """Where it is added."""
     declared: tuple[str, ...] = ()
     """The destinations that it declares for its Commands."""
-    words: frozenset[str] | None = frozenset()
+    words: Nodes = NOWHERE
     """Without declared ones, those that its source shows; None: any node."""
     shown: frozenset[str] = frozenset()
     """The nodes that its source names in a Command or Send; there may be more."""
-    handler_words: frozenset[str] | None = frozenset()
+    handler_words: Nodes = NOWHERE
     """Where its error handler goes."""
     graph: FoundGraph | None = None
     """The graph that it is, if it is one."""
     unread: str | None = None
     """Why it may go where nobody declared, if what it runs was not read."""
-    parent: frozenset[str] | None = frozenset()
+    parent: Nodes = NOWHERE
     """Where its Commands for the graph around this one go; None: any node there."""
     functions: tuple[Any, ...] = ()
     """The functions that it runs, as far as they were found."""
@@ -107,8 +100,8 @@ class FoundRoute:
     """Where it is added."""
     source: str
     """The node."""
-    targets: Mapping[str, str] | None
-    """Its words -> the nodes that they stand for; None: any node."""
+    targets: tuple[str, ...] | None
+    """The nodes that it names; None: any node."""
     declared: bool
     """Whether the graph says so, or only the router's source."""
     sent: frozenset[str] = frozenset()
@@ -179,7 +172,7 @@ class FoundGraph:
         """Note that it has a node or a way that cannot be read; it takes none away."""
         self.missed.append((place, why))
 
-    def parent_words(self) -> frozenset[str] | None:
+    def parent_words(self) -> Nodes:
         """Where Commands in it go in the graph around it; None: any node there."""
         of_given = self.origin.parent_words() if self.origin else NOWHERE
         return reduce(either, (node.parent for node in self.nodes.values()), of_given)
@@ -188,7 +181,7 @@ class FoundGraph:
         """Every way that control can pass, as `loopwright.engine.proof.read` would find it in the living graph."""
         anywhere, found = {node: node for node in (*self.nodes, END)}, [*self.edges]
         for route in self.routes:
-            named = dict.fromkeys((route.targets or {}).values())
+            named = dict.fromkeys(route.targets or ())
             known = [(target, None) for target in named if route.declared or target in anywhere]
             sent = None if route.targets is None else route.sent
             found += ((edge, route.place) for edge in ways_out(route.source, "conditional", known, sent, anywhere))

@@ -134,8 +134,7 @@ def _executed(path: Path, name: str) -> ModuleType:
     names = chain([name], (f"{name}_{number}" for number in count(2)))  # two folders may each have a ``graph.py``
     name = next(each for each in names if each not in sys.modules)
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise GraphError(f"{path} is not a Python file")
+    assert spec  # of a file that ends with .py
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         # Read anew, never from a cache: a cached file of the same second and length would be an older graph's.

@@ -9,17 +9,16 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from typing import NamedTuple
 
-from loopwright.check.found import NOWHERE, Nodes, either
-from loopwright.engine.proof.source import FUNCTIONS, GRAPH_MAKERS, bindings, every, goes_to_parent, parts_of
+from loopwright.engine.proof import source
+from loopwright.engine.proof.source import FUNCTIONS, NOWHERE, Nodes, either, every, identifier
 
-_BUILDING = {"add_node", "add_sequence", *GRAPH_MAKERS}
+_BUILDING = {"add_node", "add_sequence", *source.GRAPH_MAKERS}
 
 
-@dataclass(slots=True)
-class Jumps:
+class Jumps(NamedTuple):
     """Where Commands for the graph around go."""
 
     own: Nodes = NOWHERE
@@ -27,11 +26,9 @@ class Jumps:
     inside: Nodes = NOWHERE
     """Those of graphs that it may call: where they go is a way in its own graph."""
 
-    def add(self, own: Nodes, inside: Nodes) -> bool:
-        """Add others, and say whether that changes anything."""
-        before = self.own, self.inside
-        self.own, self.inside = either(self.own, own), either(self.inside, inside)
-        return before != (self.own, self.inside)
+    def also(self, other: Jumps) -> Jumps:
+        """Where the Commands of either go."""
+        return Jumps(either(self.own, other.own), either(self.inside, other.inside))
 
 
 class Reach:
@@ -55,15 +52,15 @@ class Reach:
             value = waiting.pop()
             found = self.of(value)
             for name in named[value]:
-                if self._by_name[name].add(found.own, found.inside):
+                if (more := self._by_name[name].also(found)) != self._by_name[name]:
+                    self._by_name[name] = more
                     waiting += users[name]
 
     def of(self, node: ast.AST, own: bool = True) -> Jumps:
         """Where the Commands go that a piece of the syntax leads to, its own among them if asked for."""
         words = _gotos(jumping_out(node)) if own else NOWHERE
         found = Jumps(words, words if "ParentCommand" in _names_in(node) else NOWHERE)  # raised, it may be for itself
-        for name in _names_in(node) & self._by_name.keys():
-            found.add(self._by_name[name].own, self._by_name[name].inside)
+        found = reduce(Jumps.also, (self._by_name[name] for name in _names_in(node) & self._by_name.keys()), found)
         return found if _BUILDING.isdisjoint(_names_in(node)) else Jumps(NOWHERE, either(found.own, found.inside))
 
 
@@ -81,12 +78,8 @@ def _gotos(commands: Iterable[ast.Call]) -> Nodes:
 @lru_cache(maxsize=4096)
 def jumping_out(node: ast.AST) -> list[ast.Call]:
     """The Commands for the graph around in a piece of the syntax."""
-    calls = (inner for inner in every(node) if isinstance(inner, ast.Call))
-    return [call for call in calls if _name_of(call.func) == "Command" and goes_to_parent(call)]
-
-
-def _name_of(called: ast.expr) -> str:
-    return getattr(called, "id", getattr(called, "attr", ""))
+    calls = source.calls_in(node)
+    return [call for call in calls if identifier(call.func) == "Command" and source.goes_to_parent(call)]
 
 
 @lru_cache(maxsize=16384)
@@ -96,7 +89,7 @@ def _names_in(node: ast.AST) -> frozenset[str]:
     named = {part.id for part in inner if isinstance(part, ast.Name)}
     if isinstance(node, FUNCTIONS):
         imported = {alias.name for part in inner if isinstance(part, ast.ImportFrom) for alias in part.names}
-        named = named - bindings(node).keys() | imported | {f"{getattr(node, 'name', '')}()"}
+        named = named - source.bindings(node).keys() | imported | {f"{getattr(node, 'name', '')}()"}
     return frozenset(named | {part.attr for part in inner if isinstance(part, ast.Attribute)})
 
 
@@ -108,10 +101,10 @@ def given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
         node, shared = waiting.pop()
         for target, value in _targets(node):
             if shared or not isinstance(target, ast.Name):
-                found[_name_of(target)].append(value)
+                found[identifier(target)].append(value)
         match node:
             case ast.Call(func=called, args=args, keywords=keywords):
-                found[f"{_name_of(called)}()"] += [*args, *(keyword.value for keyword in keywords)]
+                found[f"{identifier(called)}()"] += [*args, *(keyword.value for keyword in keywords)]
             case ast.ImportFrom(names=names):
                 for alias in names:
                     found[alias.asname or alias.name].append(ast.Name(alias.name))
@@ -125,7 +118,7 @@ def given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
                 shared = any(isinstance(inner, FUNCTIONS) for inner in every(node) if inner is not node)
             case _:
                 pass
-        waiting += ((inner, shared) for inner in parts_of(node))
+        waiting += ((inner, shared) for inner in source.parts_of(node))
     return found
 
 

@@ -39,7 +39,7 @@ from loopwright.check.values import (
     unknown,
 )
 from loopwright.engine.proof.changes import SHARED
-from loopwright.engine.proof.source import UNKNOWN, Symbol, parameters, stored
+from loopwright.engine.proof.source import UNKNOWN, Symbol, identifier, parameters, stored
 from loopwright.errors import GraphError
 
 KNOWN_PACKAGES = (
@@ -367,7 +367,7 @@ class Reader(Calls):
         value: Any = FunctionValue(node, frame, defaults=defaults_in(node, frame, self))
         for decorator in reversed(node.decorator_list):
             known = evaluate(decorator, frame, self)
-            called = getattr(decorator, "id", getattr(decorator, "attr", ""))
+            called = identifier(decorator)
             known = member(known, "__call__") if isinstance(known, InstanceValue) else known
             if called in _OWN_DECORATORS and (known is UNKNOWN or known == f"functools.{called}"):
                 known = called

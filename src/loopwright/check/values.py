@@ -24,8 +24,6 @@ MAKERS = ("StateGraph", "MessageGraph", "Graph")
 PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges", "__dict__"})
 """What a builder keeps its graph in."""
 
-_CONSTANTS = {"START": START, "END": END}
-
 _GIVEN_NOTHING = re.compile(r"\b(ClassVar|KW_ONLY|init=False)\b")
 """What the line of a dataclass's attribute says that is no argument."""
 
@@ -33,21 +31,21 @@ PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "NamedTuple", "Protocol", "T
 """Bases that give an object no values of their own."""
 
 
+_ANYWHERE: dict[tuple[str, str], Any] = {
+    ("langgraph", "START"): START, ("langgraph", "END"): END,
+    ("langgraph", "Send"): Symbol(source.SEND), ("langgraph", "Command"): Symbol(COMMAND),
+    **{("langgraph", name): Symbol(f"langgraph.graph.{name}") for name in MAKERS},
+    **{("loopwright", name): Symbol(f"loopwright.{name}") for name in ("Loop", "add_node", "bounded")},
+    **{(package, "TYPE_CHECKING"): False for package in ("typing", "typing_extensions")},
+}  # fmt: skip
+"""What a name stands for wherever in a package it is imported from."""
+
+
 def symbol(dotted: str) -> Any:
     """The value of a name that is imported from a package: a constant where it is LangGraph's, else its full name."""
     package, _, name = dotted.rpartition(".")
-    top = package.partition(".")[0]
-    if dotted in ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"):
-        return False
-    if top == "langgraph" and name in _CONSTANTS:
-        return _CONSTANTS[name]
-    if top == "langgraph" and name in ("Send", "Command"):
-        return Symbol(source.SEND if name == "Send" else COMMAND)
-    if top == "langgraph" and name in MAKERS:
-        return Symbol(f"langgraph.graph.{name}")
-    if top == "loopwright" and name in ("Loop", "add_node", "bounded"):
-        return Symbol(f"loopwright.{name}")
-    return Symbol(f"typing.{name}" if package in ("typing", "typing_extensions") else dotted)
+    whole = Symbol(f"typing.{name}" if package in ("typing", "typing_extensions") else dotted)
+    return _ANYWHERE.get((package.partition(".")[0], name), whole)
 
 
 @dataclass(eq=False, slots=True)
@@ -170,7 +168,7 @@ class FunctionValue:
                 return UNKNOWN if isinstance(value, list | dict) else value
             return UNKNOWN if may_differ([*self.frame.scopes()][-1], name, value, None) else value
         owner, name = self.around(expression.value), expression.attr
-        value, called = member(owner, name), getattr(expression.value, "attr", getattr(expression.value, "id", ""))
+        value, called = member(owner, name), source.identifier(expression.value)
         begun = isinstance(owner, InstanceValue) and isinstance(value, str | list | dict) and owner.of.begins(name) > 1
         called = "" if called in self.fixed else called
         return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
@@ -220,11 +218,11 @@ class ClassValue:
     """The values of its bases."""
     members: Mapping[str, Any]
     """Its attributes and methods."""
-    node: ast.ClassDef | None = None
+    node: ast.ClassDef
     """Its syntax."""
-    project: Project | None = None
+    project: Project
     """The files that it is among."""
-    frame: Frame | None = field(default=None, compare=False)
+    frame: Frame = field(compare=False)
     """The scope that it makes."""
 
     def find(self, name: str) -> Any:
@@ -246,7 +244,7 @@ class ClassValue:
     def fields(self) -> list[str]:
         """Its annotated attributes in order, those of its bases first: what a dataclass is given."""
         around = [name for base in self.bases if isinstance(base, ClassValue) for name in base.fields()]
-        items = [item for item in self.node.body if isinstance(item, ast.AnnAssign)] if self.node else []
+        items = [item for item in self.node.body if isinstance(item, ast.AnnAssign)]
         own = [item.target for item in items if not _GIVEN_NOTHING.search(ast.unparse(item))]
         return [*dict.fromkeys([*around, *(target.id for target in own if isinstance(target, ast.Name))])]
 
@@ -255,7 +253,7 @@ class ClassValue:
         """Whether its objects have what they are given and the defaults: no base fills them, as settings do."""
         named = [
             (value, getattr(getattr(base, "value", base), "id", getattr(base, "attr", "")))
-            for each in self.order() if each.node for base, value in zip(each.node.bases, each.bases, strict=True)
+            for each in self.order() for base, value in zip(each.node.bases, each.bases, strict=True)
         ]  # fmt: skip
         return all(isinstance(value, ClassValue) or name in PLAIN for value, name in named)
 
@@ -313,9 +311,6 @@ class SetValue(list[Any]):
 
 class _More:
     """Stands in a list or table for items that nobody knows."""
-
-    def __repr__(self) -> str:
-        return "..."
 
 
 MORE = _More()

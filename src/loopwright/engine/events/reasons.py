@@ -32,8 +32,9 @@ def wanted(state: Any, changed: Iterable[str] = ()) -> str:
     The state is a mapping or an object with attributes. One line, without secrets; empty where nothing is known.
     """
     held = state.get(MESSAGES) if isinstance(state, Mapping) else getattr(state, MESSAGES, None)
-    asked = _last_calls(held) if isinstance(held, list | tuple) else []
-    if asked:
+    said = [*held] if isinstance(held, list | tuple) else []
+    last = next((one for one in reversed(said) if getattr(one, "type", None) in ("ai", "AIMessageChunk")), None)
+    if asked := getattr(last, "tool_calls", None):
         return _listed([call_text(call) for call in asked], "calls")
     keys = [*changed]
     return f"{_listed(keys, 'keys', ', ')} changed" if keys else ""
@@ -72,12 +73,6 @@ def shorten(text: str) -> str:
     """A text on one line, cut where it is long."""
     text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
-
-
-def _last_calls(messages: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """The tool calls of the last message of a model."""
-    said = (message for message in reversed(messages) if getattr(message, "type", None) in ("ai", "AIMessageChunk"))
-    return [*(getattr(next(said, None), "tool_calls", None) or [])]
 
 
 def _listed(texts: Sequence[str], what: str, between: str = "; ") -> str:

@@ -193,7 +193,8 @@ class _Watch:
             yield from self._written(*payload)
             return
         yield from self.heard()
-        yield from self._rest()
+        self._drop()
+        yield from map(self._piece, [*self._pieces])
         space: tuple[str, ...] = chunk[0] if self._texts else ()
         self._own = len(space) if self._own is None else self._own
         inside = mode == "custom" and schema.is_told(payload) and payload["type"] == "node_gave_up"  # the failed visit
@@ -251,10 +252,6 @@ class _Watch:
         self._pieces[key] = self._pieces.get(key, "") + message.text
         if len(self._pieces[key]) >= _PIECE:
             yield self._piece(key)
-
-    def _rest(self) -> Iterator[RunEvent]:
-        self._drop()
-        yield from map(self._piece, [*self._pieces])
 
     def _drop(self) -> None:
         while self.listener.void:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from loopwright.engine.proof.source import LOOKING, every, filled, parameters, parts_of
+from loopwright.engine.proof.source import LOOKING, every, filled, identifier, parameters, parts_of
 
 ANY, OWN, BEGUN = "*", "globals()", "("
 """Of `changes_in`: any attribute; any name of the file itself; and what an object gets from its own ``__init__``."""
@@ -57,8 +57,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
             case _:
                 pass
         for name, base in () if isinstance(node, ast.Name) else _stores(node, looked_at, local=own is not None):
-            called = getattr(base, "id", getattr(base, "attr", ""))
-            for each in (name, ANY + called) if name == ANY else (name,):
+            for each in (name, ANY + identifier(base)) if name == ANY else (name,):
                 found[each].add((own or {}).get(getattr(base, "id", ""), ""))
     for marks in found.values():
         marks.update([SHARED] if FILLED in marks and KEPT not in marks else [])
@@ -122,7 +121,7 @@ def _stores(node: ast.AST, looked_at: set[int], *, local: bool) -> Iterator[tupl
         case ast.Call(func=ast.Name(id="globals" | "vars" as names), args=[]) if id(node) not in looked_at:
             yield from [] if local and names == "vars" else [(OWN, node)]
         case ast.Call(func=called, args=[base, *others]):
-            name = getattr(called, "id", getattr(called, "attr", ""))
+            name = identifier(called)
             if name in ("setattr", "__setattr__", "delattr", "__delattr__"):
                 given = others[0] if others else base
                 yield str(given.value) if isinstance(given, ast.Constant) else ANY, base
@@ -166,7 +165,6 @@ def _looked_at(node: ast.AST) -> list[ast.expr]:
         case ast.Compare(left=left, comparators=others):
             return [left, *others]
         case ast.Call(func=called, args=args, keywords=keywords):
-            looks = getattr(called, "id", getattr(called, "attr", "")) in LOOKING
-            return [*args, *(keyword.value for keyword in keywords)] if looks else []
+            return [*args, *(keyword.value for keyword in keywords)] if identifier(called) in LOOKING else []
         case _:
             return []

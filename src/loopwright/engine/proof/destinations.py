@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache, partial, reduce
 from os.path import abspath, dirname
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
@@ -19,6 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
+from loopwright.engine.proof import source as syntax
 from loopwright.engine.proof.changes import OWN, Asked, changes_in, changes_of, may_differ
 from loopwright.engine.proof.reach import (
     LIBRARIES,
@@ -30,48 +31,23 @@ from loopwright.engine.proof.reach import (
     reach_of,
     unwrapped,
 )
-from loopwright.engine.proof.source import (
-    COMMAND,
-    FILLED,
-    FUNCTIONS,
-    GRAPH_MAKERS,
-    SEND,
-    UNKNOWN,
-    Function,
-    Helper,
-    Symbol,
-    bindings,
-    bound_once,
-    command_words,
-    commands_in,
-    copies,
-    every,
-    goes_to_parent,
-    jumps_in,
-    parent_words,
-    parts_of,
-    returned_words,
-    sent_words,
-)
+from loopwright.engine.proof.source import NOWHERE, UNKNOWN, Function, Helper, Nodes, either, every, identifier
 
 
-def router_words(path: Any) -> frozenset[str] | None:
+def router_words(path: Any) -> Nodes:
     """The words that a router can return, and the nodes of its Sends; None if its source does not tell: any node."""
     inner = unwrapped(path)
     # Of a chain, only the last part says where it goes, and that is seldom a function.
-    words = [_read(function, returned_words) for function in functions_of(inner)] if hasattr(inner, "func") else []
-    if not words or None in words:
-        return None
-    return frozenset[str]().union(*cast("list[frozenset[str]]", words))
+    functions = functions_of(inner) if hasattr(inner, "func") else []
+    return reduce(either, (_read(each, syntax.returned_words) for each in functions)) if functions else None
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
     """What a node or router can do, according to the source of what it runs."""
 
-    jumps: frozenset[str] | None
-    """Where its Commands go in its own graph, none if it makes no such Command, and where a router leads; None: any
-    node."""
+    jumps: Nodes
+    """Where its Commands go in its own graph, none if it makes no such Command, and where a router leads."""
     sends: bool
     """Whether it could return a ``Send``; a graph, if one of its nodes could. What cannot be read could."""
     sent: frozenset[str]
@@ -82,10 +58,10 @@ class Behaviour:
     """The graphs that its function can call."""
 
 
-_JUMPING = {"ParentCommand", *GRAPH_MAKERS}
+_JUMPING = {"ParentCommand", *syntax.GRAPH_MAKERS}
 """What a node names that makes a graph while it runs, or leaves its own."""
 
-NOWHERE = Behaviour(frozenset(), False, frozenset(), frozenset(), ())
+NOTHING = Behaviour(NOWHERE, False, NOWHERE, NOWHERE, ())
 """What does nothing that a proof has to know."""
 
 
@@ -97,26 +73,25 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
         sends = any(behaviour_of(spec.runnable, (*within, id(inner))).sends for spec in nodes)
         out = [function for spec in nodes for function in reach_of(spec.runnable).mentioning]
         sources = [source for each in out if (source := _source(each, within=True))]
-        read = (parent_words(source, whole=False) or () for source in sources)
-        shown = frozenset[str]().union(*read)
-        return Behaviour(None if jumps_out(inner) else frozenset(), sends, frozenset(), shown, ())
+        read = (syntax.parent_words(source, whole=False) or () for source in sources)
+        return Behaviour(None if jumps_out(inner) else NOWHERE, sends, NOWHERE, NOWHERE.union(*read), ())
     reach = reach_of(runnable)
     graphs = tuple(reach.graphs.values())
     inside = [behaviour_of(graph, within) for graph in graphs]
     sends = reach.sends or not reach.complete or any(graph.sends for graph in inside)
     found = [_behaviour(function) for function in reach.mentioning]
-    words = [each.jumps for each in found]
-    if None in words and (roots := functions_of(runnable)):
+    words = reduce(either, (each.jumps for each in found), NOWHERE)
+    if words is None and (roots := functions_of(runnable)):
         # What a helper makes goes where its caller says, if everything that the node itself returns can be followed.
-        words = [_read(function, command_words) for function in roots]
+        words = reduce(either, (_read(function, syntax.command_words) for function in roots))
     # A graph that is made while the node runs jumps out as one that was there, and a ParentCommand can be raised.
     made = not _JUMPING.isdisjoint(reach.names) and _names_a_parent(reach)
-    unread = None in words or not reach.complete or made or any(map(jumps_out, graphs))
+    unread = not reach.complete or made or any(map(jumps_out, graphs))
     return Behaviour(
-        jumps=None if unread else frozenset[str]().union(*cast("list[frozenset[str]]", words)),
+        jumps=None if unread else words,
         sends=sends or any(each.sends for each in found),
-        sent=frozenset[str]().union(*(each.sent for each in found)),
-        shown=frozenset[str]().union(*(each.shown for each in (*found, *inside))),
+        sent=NOWHERE.union(*(each.sent for each in found)),
+        shown=NOWHERE.union(*(each.shown for each in (*found, *inside))),
         graphs=graphs,
     )
 
@@ -130,7 +105,7 @@ def jumps_out(runnable: Any) -> bool:
 
 def _names_a_parent(reach: Reach) -> bool:
     return not reach.complete or any(
-        source is None or any(map(goes_to_parent, _made(commands_in, source, function)))
+        source is None or any(map(syntax.goes_to_parent, _made(syntax.commands_in, source, function)))
         for function in reach.mentioning
         for source in (_source(function, within=True),)
     )
@@ -138,11 +113,11 @@ def _names_a_parent(reach: Reach) -> bool:
 
 def _made(reading: Callable[[Helper], list[ast.Call]], source: Helper, function: Any) -> list[ast.Call]:
     """What a function makes itself: what a library hands on comes from tools and nodes, which are read."""
-    handed_on = copies(source.node) if is_of_library(function) else []
+    handed_on = syntax.copies(source.node) if is_of_library(function) else []
     return [each for each in reading(source) if each not in handed_on]
 
 
-def _read(function: Any, reading: Callable[[Helper], frozenset[str] | None]) -> frozenset[str] | None:
+def _read(function: Any, reading: Callable[[Helper], Nodes]) -> Nodes:
     """Where the function of a node or router goes, if all that it returns can be followed."""
     source = _source(function, entered=True)
     return reading(source) if source else None
@@ -152,29 +127,28 @@ def _behaviour(function: Any) -> Behaviour:
     """What a function does that mentions a ``Command`` or a ``Send``."""
     source = _source(function, within=True)
     if source is None:
-        return replace(NOWHERE, jumps=None)
-    words = command_words(source)
+        return replace(NOTHING, jumps=None)
+    words = syntax.command_words(source)
     hands_on = False
     if is_of_library(function):
-        words = frozenset() if words is None and not _made(jumps_in, source, function) else words
+        words = NOWHERE if words is None and not _made(syntax.jumps_in, source, function) else words
     else:
         # Who hands on what it is given may hand on a Send too.
         hands_on = _hands_on(source.node)
-        calls = (node.func for node in every(source.node) if isinstance(node, ast.Call))
-        makes = any(getattr(called, "id", getattr(called, "attr", "")) in ("Command", "Send") for called in calls)
-        if hands_on or not (makes or commands_in(source)):
+        makes = any(identifier(call.func) in ("Command", "Send") for call in syntax.calls_in(source.node))
+        if hands_on or not (makes or syntax.commands_in(source)):
             words = None  # without a call of it, the class goes by another name here
-    return Behaviour(words, hands_on, sent_words(source), sent_words(source, commands=True), ())
+    return Behaviour(words, hands_on, syntax.sent_words(source), syntax.sent_words(source, commands=True), ())
 
 
 def _hands_on(function: Function) -> bool:
     """Whether a function looks at Commands or Sends that it did not make, as ``isinstance(item, Command)`` does."""
     annotations = [getattr(node, name, None) for node in every(function) for name in ("annotation", "returns")]
     kinds = {id(part) for root in annotations if root is not None for part in ast.walk(root)}
-    made = {id(node.func) for node in every(function) if isinstance(node, ast.Call)}
+    made = {id(call.func) for call in syntax.calls_in(function)}
     made |= {id(node.value) for node in every(function) if isinstance(node, ast.Attribute)}  # Command.PARENT
     others = (node for node in every(function) if id(node) not in made and id(node) not in kinds)
-    return any(getattr(node, "id", getattr(node, "attr", "")) in ("Command", "Send") for node in others)
+    return any(identifier(node) in ("Command", "Send") for node in others)
 
 
 # Functions and their source
@@ -201,21 +175,21 @@ class Source:
 
     def _object(self, expression: ast.expr) -> Any:
         if isinstance(expression, ast.Attribute):
-            called = getattr(expression.value, "attr", getattr(expression.value, "id", ""))
+            called = identifier(expression.value)
             return _member(self._object(expression.value), expression.attr, "" if called in self.given else called)
         if not isinstance(expression, ast.Name):
             return UNKNOWN
         name = expression.id
         if name in self.given or name in self.code.co_freevars:
-            scope = next((scope for scope in self.scopes[:-1] if name in bindings(scope)), None)
-            fixed = name in self.given or (scope and bound_once(scope, name))
+            scope = next((scope for scope in self.scopes[:-1] if name in syntax.bindings(scope)), None)
+            fixed = name in self.given or (scope and syntax.bound_once(scope, name))
             value = self.given.get(name, self.cells.get(name, UNKNOWN)) if fixed else UNKNOWN
             return UNKNOWN if isinstance(value, list | dict) else value  # others have it, and may fill it
         value, module = self.names.get(name, UNKNOWN), str(self.names.get("__name__")).rpartition(".")[2]
         file, tree = self.code.co_filename, self.scopes[-1]
         if self.names.get("__file__") != file:  # of a module's file, nothing has to be looked for
             tree = _cells(file, len(linecache.cache)) or tree
-        if not bound_once(tree, name):
+        if not syntax.bound_once(tree, name):
             return UNKNOWN
         own = not file.startswith(LIBRARIES) and OWN in changes_in(tree)
         return UNKNOWN if own or may_differ(name, value, _changes, called=module) else value
@@ -230,8 +204,8 @@ def _cells(file: str, _loaded: int) -> ast.Module | None:
     beside = [each for each in [*linecache.cache] if abspath(each) not in modules and dirname(each) == dirname(file)]
     trees = {each: _tree(_text_of(each)) for each in beside}
     # A cell with a function that was edited and run again stands for what it was before.
-    makes = {each for each, tree in trees.items() if any(isinstance(node, FUNCTIONS) for node in tree.body)}
-    latest = {frozenset(bindings(tree)) if each in makes else each: tree for each, tree in trees.items()}
+    makes = {each for each, tree in trees.items() if any(isinstance(node, syntax.FUNCTIONS) for node in tree.body)}
+    latest = {frozenset(syntax.bindings(tree)) if each in makes else each: tree for each, tree in trees.items()}
     return ast.Module([node for tree in latest.values() for node in tree.body], [])
 
 
@@ -253,32 +227,25 @@ def _member(owner: Any, name: str, called: str) -> Any:
 
 
 def _held(owner: Any, name: str) -> Any:
-    if isinstance(owner, ModuleType):
-        return vars(owner).get(name, UNKNOWN)
-    if isinstance(owner, type):
-        return next((vars(base)[name] for base in owner.__mro__ if name in vars(base)), UNKNOWN)
-    of_class, own = _held(type(owner), name), getattr(owner, "__dict__", {})
-    if isinstance(of_class, FunctionType) and name not in own:
-        return MethodType(of_class, owner)
-    return UNKNOWN if hasattr(of_class, "__set__") else own.get(name, of_class)
+    value = inspect.getattr_static(owner, name, UNKNOWN)
+    if isinstance(owner, ModuleType | type):
+        return value
+    if isinstance(value, FunctionType) and name not in getattr(owner, "__dict__", {}):
+        return MethodType(value, owner)
+    return UNKNOWN if hasattr(value, "__set__") else value
 
 
 def _changes(name: str, mentioned: str) -> frozenset[str]:
     """What `changes_in` says of a name, of all files of the user's together that mention another."""
     newest = id(next(reversed(sys.modules.values())))
-    return _asked(_own_files(newest, len(sys.modules), len(linecache.cache)))(name, mentioned)
+    return _asked(newest, len(sys.modules), len(linecache.cache))(name, mentioned)
 
 
 @lru_cache(maxsize=1)
-def _own_files(*_loaded: int) -> frozenset[str]:
-    """The user's own files, cells of a notebook too; looked for anew when something was loaded."""
+def _asked(*_loaded: int) -> Asked:
+    """What to ask of the user's own files, cells of a notebook too; looked for anew when something was loaded."""
     files = {*map(file_of, [*sys.modules.values()]), *linecache.cache}
-    return frozenset(file for file in files if file and not file.startswith(LIBRARIES))
-
-
-@lru_cache(maxsize=1)
-def _asked(files: frozenset[str]) -> Asked:
-    texts = [_text_of(file) for file in files]
+    texts = [_text_of(file) for file in files if file and not file.startswith(LIBRARIES)]
 
     @cache
     def changes(name: str, of: str) -> frozenset[str]:
@@ -297,7 +264,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, type) and issubclass(value, Send | Command):
         kind = Send if issubclass(value, Send) else Command
         made_alike = value.__init__ is kind.__init__ and value.__new__ is kind.__new__
-        return Symbol(SEND if kind is Send else COMMAND) if made_alike else UNKNOWN
+        return syntax.Symbol(syntax.SEND if kind is Send else syntax.COMMAND) if made_alike else UNKNOWN
     if isinstance(value, Enum):
         return value.value if isinstance(value, str) else UNKNOWN
     if isinstance(value, FunctionType | MethodType) and not is_of_library(value) and (source := _source(value)):
@@ -340,7 +307,7 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> He
         state = next((name for name in names if name not in given), "")
         last = zip(names[::-1], (plain.__defaults__ or ())[::-1], strict=False)
         told = (*last, *(plain.__kwdefaults__ or {}).items())
-        given = {name: value for name, value in told if name not in (state, *FILLED)} | given
+        given = {name: value for name, value in told if name not in (state, *syntax.FILLED)} | given
     return Helper(node, Source(scopes, code, filled, plain.__globals__, given).value, frozenset(given))
 
 
@@ -369,11 +336,11 @@ def _candidates(text: str) -> dict[tuple[int, str], Found]:
     queue: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, (tree,))]
     while queue:
         node, scopes = queue.pop()
-        if isinstance(node, FUNCTIONS):
+        if isinstance(node, syntax.FUNCTIONS):
             first = (*getattr(node, "decorator_list", ()), node)[0]
             found.setdefault((first.lineno, getattr(node, "name", "<lambda>")), []).append((node, scopes))
             scopes = (node, *scopes)
-        queue += [(child, scopes) for child in parts_of(node) if parts_of(child)]
+        queue += [(child, scopes) for child in syntax.parts_of(node) if syntax.parts_of(child)]
     return found
 
 

@@ -20,15 +20,13 @@ from loopwright.errors import GraphChanged
 FORCE = "loopwright_force"
 """The key of a config's ``configurable`` that lets a run go on with a changed graph."""
 
-FIXED = ("static", "join")
-"""Edges that do not depend on whether a router's source can be read here."""
-
 
 def structure_of(graph: Any) -> str:
     """A hash of the nodes, fixed edges and loops of a graph and of those inside, not of limits and routers."""
     topology = read_topology(graph)
     gates = {loop.gate for loop in topology.loops}
-    fixed = (edge for edge in topology.edges if edge.kind in FIXED and edge.target not in gates)
+    # Edges that do not depend on whether a router's source can be read here.
+    fixed = (edge for edge in topology.edges if edge.kind in ("static", "join") and edge.target not in gates)
     edges = sorted([edge.source, edge.target, edge.kind] for edge in fixed)
     loops = sorted(
         [loop.name, loop.target, *sources]

@@ -326,21 +326,23 @@ def _in_library(module: str) -> bool:
     return python or file.startswith(LIBRARIES)
 
 
-def _is_ours(function: Any, package: str) -> bool:
-    """Whether a function is of the user's own files, or of the same package as who mentions it."""
+def _plain_of(function: Any) -> Any:
+    """The function behind a method and what ``partial`` made of it."""
     while isinstance(function, partial):
         function = cast("partial[Any]", function).func
-    plain = getattr(function, "__func__", function)
-    if not isinstance(plain, FunctionType):
+    return getattr(function, "__func__", function)
+
+
+def _is_ours(function: Any, package: str) -> bool:
+    """Whether a function is of the user's own files, or of the same package as who mentions it."""
+    if not isinstance(plain := _plain_of(function), FunctionType):
         return False
     return (plain.__module__ or "").partition(".")[0] == package or not is_of_library(plain)
 
 
 def is_of_library(function: Any) -> bool:
     """Whether a function stands in an installed package, and not in the user's own files."""
-    while isinstance(function, partial):
-        function = cast("partial[Any]", function).func
-    plain = inspect.unwrap(getattr(function, "__func__", function))
+    plain = inspect.unwrap(_plain_of(function))
     return getattr(getattr(plain, "__code__", None), "co_filename", "").startswith(LIBRARIES)
 
 

@@ -16,7 +16,7 @@ from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.gate import DISPATCHER, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedRouter
 from loopwright.engine.loop import Loop
-from loopwright.engine.proof.destinations import NOWHERE, Behaviour, behaviour_of, router_words
+from loopwright.engine.proof.destinations import NOTHING, Behaviour, behaviour_of, router_words
 from loopwright.engine.proof.graph import Edge, EdgeKind, Topology, ways_out
 from loopwright.engine.proof.reach import unwrapped
 from loopwright.errors import GraphError, unknown_name_message
@@ -105,13 +105,7 @@ def read_topology(graph: Any, name: str | None = None) -> Topology:
         raise GraphError(f"graph {called!r}: an edge names an {unknown_name_message('node', strange, written)}")
     _check_keys(builder, called)
     ordered = sorted(edges, key=lambda e: (order[e.source], order[e.target], e.kind, e.label or ""))
-    return Topology(
-        name=called,
-        nodes=tuple(builder.nodes),
-        edges=tuple(ordered),
-        loops=loops,
-        hidden=frozenset(hidden),
-    )
+    return Topology(called, tuple(builder.nodes), tuple(ordered), loops, frozenset(hidden))
 
 
 def _check_keys(builder: Builder, called: str) -> None:
@@ -154,7 +148,7 @@ def ways_of(builder: Builder) -> Iterator[tuple[list[Edge], bool]]:
         # A handler runs in the superstep of the node that failed, so its jumps are that node's.
         kind: EdgeKind = "handler" if spec.is_error_handler else "command"
         labels = spec.ends if isinstance(spec.ends, dict) else dict.fromkeys(spec.ends or ())
-        does, ways = known.get(node, NOWHERE), through.get(node, anywhere)
+        does, ways = known.get(node, NOTHING), through.get(node, anywhere)
         named = [(str.__str__(ways.get(end, end)), label) for end, label in labels.items()]
         for source in handled.get(node, []) if spec.is_error_handler else [node]:
             yield ways_out(source, kind, named, does.jumps, ways), does.sends

@@ -13,6 +13,10 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
+Nodes: TypeAlias = frozenset[str] | None
+"""Where something goes; None: any node."""
+NOWHERE: frozenset[str] = frozenset()
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 """The syntax of a function."""
 
@@ -49,6 +53,11 @@ Values: TypeAlias = Callable[[ast.expr], Any]
 `Helper`, a `Jump`, or `UNKNOWN`."""
 
 
+def either(first: Nodes, second: Nodes) -> Nodes:
+    """Where one of two goes."""
+    return None if first is None or second is None else first | second
+
+
 class Unreadable(Exception):
     """A part of the source whose value cannot be told."""
 
@@ -60,6 +69,11 @@ def every(tree: ast.AST) -> Sequence[ast.AST]:
     for node in found:
         found += parts_of(node)
     return found
+
+
+def identifier(node: ast.AST) -> str:
+    """What a variable or an attribute is called; anything else has no name."""
+    return getattr(node, "id", getattr(node, "attr", ""))
 
 
 def parts_of(node: ast.AST) -> Sequence[ast.AST]:
@@ -84,7 +98,7 @@ def _fields_of(kind: type[ast.AST]) -> Sequence[str]:
 # Routers
 
 
-def returned_words(function: Helper) -> frozenset[str] | None:
+def returned_words(function: Helper) -> Nodes:
     """What a router returns.
 
     Returns:
@@ -108,14 +122,13 @@ def sent_words(function: Helper, *, commands: bool = False) -> frozenset[str]:
     return frozenset(found)
 
 
-def parent_words(function: Helper, *, whole: bool = True) -> frozenset[str] | None:
+def parent_words(function: Helper, *, whole: bool = True) -> Nodes:
     """The nodes of the graph around its own that a function's Commands name; None if that cannot be told.
 
     Unless `whole`, as far as they can be told.
     """
-    commands = (command.keywords for command in commands_in(function) if goes_to_parent(command))
-    named = ({keyword.arg: keyword.value for keyword in keywords} for keywords in commands)
-    gotos = [each.get("goto", each.get(None)) for each in named]  # ``**options`` could hold one
+    commands = (keywords_of(command) for command in commands_in(function) if goes_to_parent(command))
+    gotos = [each.get("goto", each.get(None)) for each in commands]  # ``**options`` could hold one
     with suppress(Unreadable):
         return frozenset(_Reading(function, whole=whole).all_of(filter(None, gotos), _Reading.words))
     return None
@@ -124,7 +137,7 @@ def parent_words(function: Helper, *, whole: bool = True) -> frozenset[str] | No
 # Nodes
 
 
-def command_words(function: Helper, doubts: list[ast.expr] | None = None) -> frozenset[str] | None:
+def command_words(function: Helper, doubts: list[ast.expr] | None = None) -> Nodes:
     """Where the Commands of a node go in its own graph.
 
     Args:
@@ -146,23 +159,29 @@ def command_words(function: Helper, doubts: list[ast.expr] | None = None) -> fro
 
 def commands_in(function: Helper) -> list[ast.Call]:
     """Every call of ``Command`` in a function, those of functions inside it too."""
-    return [call for call in _calls_in(function.node) if _is(function.values, call, COMMAND)]
+    return [call for call in calls_in(function.node) if _is(function.values, call, COMMAND)]
 
 
 def jumps_in(function: Helper) -> list[ast.Call]:
     """Every call that makes a ``Send``, or a ``Command`` with a goto in its own graph."""
-    calls, values = _calls_in(function.node), function.values
+    calls, values = calls_in(function.node), function.values
     return [call for call in calls if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))]
 
 
 @lru_cache(maxsize=4096)
-def _calls_in(tree: ast.AST) -> list[ast.Call]:
+def calls_in(tree: ast.AST) -> list[ast.Call]:
+    """Every call in a piece of the syntax."""
     return [node for node in every(tree) if isinstance(node, ast.Call)]
+
+
+def keywords_of(call: ast.Call) -> dict[str | None, ast.expr]:
+    """The named arguments of a call; what ``**`` brings stands under None."""
+    return {keyword.arg: keyword.value for keyword in call.keywords}
 
 
 def goes_on_here(command: ast.Call) -> bool:
     """Whether a Command has a goto in its own graph; ``**options`` could hold one."""
-    keywords = {keyword.arg: keyword.value for keyword in command.keywords}
+    keywords = keywords_of(command)
     if None in keywords:
         return True
     graph = keywords.get("graph")
@@ -176,36 +195,32 @@ def copies(function: ast.AST) -> list[ast.Call]:
 
     So does ``if isinstance(other, Command): return Command(goto=other.goto, graph=other.graph, update=...)``.
     """
-    calls = _calls_in(function)
+    calls = calls_in(function)
     asked = {
-        ast.dump(call.args[0])
+        ast.unparse(call.args[0])
         for call in calls
         if getattr(call.func, "id", "") == "isinstance"
         and len(call.args) == 2
-        and any(getattr(part, "id", getattr(part, "attr", "")) == "Command" for part in ast.walk(call.args[-1]))
+        and any(identifier(part) == "Command" for part in ast.walk(call.args[-1]))
     }
-
-    def is_copy(call: ast.Call) -> bool:
-        given = {keyword.arg: keyword.value for keyword in call.keywords}
-        goes = [(name, given[name]) for name in ("goto", "graph") if name in given]
-        return bool(goes) and all(
-            isinstance(value, ast.Attribute) and value.attr == name and ast.dump(value.value) in asked
-            for name, value in goes
-        )
-
-    return [call for call in calls if is_copy(call)]
+    ways = [(call, [way for way in keywords_of(call).items() if way[0] in ("goto", "graph")]) for call in calls]
+    same = {f"{one}.{name}" for one in asked for name in ("goto", "graph")}
+    return [
+        call for call, goes in ways
+        if goes and all(identifier(value) == name and ast.unparse(value) in same for name, value in goes)
+    ]  # fmt: skip
 
 
 def goes_to_parent(command: ast.Call) -> bool:
     """Whether a Command is for another graph than its own, as far as its source says so."""
-    graph = next((keyword.value for keyword in command.keywords if keyword.arg == "graph"), None)
+    graph = keywords_of(command).get("graph")
     return graph is not None and getattr(graph, "value", "") is not None
 
 
 def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         raise Unreadable
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    named = keywords_of(call)
     if None in named or (name not in named and len(call.args) <= place):
         raise Unreadable
     return named[name] if name in named else call.args[place]
@@ -213,10 +228,9 @@ def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
 
 def _is(values: Values, call: ast.Call, name: str) -> bool:
     """Whether a call makes a Command or a Send, by what its name stands for; where that is not known, by the name."""
-    called = call.func
-    if getattr(called, "id", getattr(called, "attr", "")) == name.rpartition(".")[2]:
+    if identifier(call.func) == name.rpartition(".")[2]:
         return True
-    value = values(called) if isinstance(called, ast.Name | ast.Attribute) else UNKNOWN
+    value = values(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else UNKNOWN
     return isinstance(value, Symbol) and value == name
 
 
@@ -234,8 +248,8 @@ class Helper(NamedTuple):
 class Jump(NamedTuple):
     """A Command or Send that was made elsewhere, as `Values` answers it."""
 
-    words: frozenset[str] | None
-    """Where it goes; None if nobody can tell."""
+    words: Nodes
+    """Where it goes."""
 
 
 DEEPEST = 6
@@ -393,9 +407,8 @@ class _Reading:
             if part is _Reading.gotos:
                 if isinstance(call.func, ast.Attribute) and call.func.attr in ("copy", "model_copy") and not call.args:
                     return self.gotos(call.func.value)
-                made = getattr(call.func, "id", getattr(call.func, "attr", ""))
-                plain = made in ("dict", "asdict", "model_dump") or self.values(call.func) == Jump(frozenset())
-                return set() if plain else self.doubt(call)
+                plain = identifier(call.func) in ("dict", "asdict", "model_dump")
+                return set() if plain or self.values(call.func) == Jump(NOWHERE) else self.doubt(call)
             if part is _Reading.words and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
                 table = ast.Subscript(call.func.value, ast.Constant(None), ast.Load())
                 return self.all_of((table, *call.args[1:]), _Reading.words)
@@ -579,7 +592,7 @@ def _changes(node: ast.AST, name: str, lists: bool) -> bool:
     match node:
         case ast.Call(func=called, args=args, keywords=keywords):
             handed = (getattr(value, "id", "") for value in (*args, *(word.value for word in keywords)))
-            return lists and name in handed and getattr(called, "id", getattr(called, "attr", "")) not in LOOKING
+            return lists and name in handed and identifier(called) not in LOOKING
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
         case _:
