@@ -30,6 +30,7 @@ from mcp_types import (
 import loopwright
 from loopwright.check.report import as_json
 from loopwright.check.targets import check_targets, split_target
+from loopwright.database.values import storable
 from loopwright.engine import RunEvent, RunResult
 from loopwright.engine.events.reasons import stops_said
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
@@ -152,7 +153,7 @@ async def _proven(call: Callable[[str], dict[str, Any]], given: Mapping[str, Any
     found = await asyncio.to_thread(call, target)
     if (errors := found.get("errors")) and not found.get("graphs"):
         raise GraphError("; ".join(errors))
-    return CallToolResult(content=[TextContent(text=json.dumps(found, indent=2))], structured_content=found)
+    return _result([json.dumps(found, ensure_ascii=False, indent=2)], found)
 
 
 async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: Context) -> CallToolResult:
@@ -166,17 +167,14 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
             continue
         for words in _progress(workflow, run, event):
             told += 1
-            await context.session.report_progress(told, message=words)
+            await context.session.report_progress(told, message=storable(words))
     if result is None:
         raise InputError("the run ended without a result")
     outcome, _events = await run.ended(result)
-    stop = result.state.get("stop_reason")
-    content = [TextContent(text=text) for text in (_with_citations(outcome), "; ".join(stops_said(stop))) if text]
-    failed = outcome.error is not None
-    if failed:
-        content.append(TextContent(text=f"failed: {outcome.error}"))
-    plain = plain_json(outcome.model_dump())
-    return CallToolResult(content=[*content], structured_content=plain, is_error=failed)
+    plain, failed = plain_json(outcome.model_dump()), outcome.error is not None
+    said = _with_citations(outcome) or ("" if failed else json.dumps(plain["details"], ensure_ascii=False, indent=2))
+    stops = "; ".join(stops_said(result.state.get("stop_reason")))
+    return _result([said, stops, f"failed: {outcome.error}" if failed else ""], plain, failed=failed)
 
 
 def _progress(workflow: Workflow[Any], run: Run, event: RunEvent) -> Iterable[str]:
@@ -202,4 +200,11 @@ def _with_citations(outcome: Outcome) -> str:
 
 
 def _failed(message: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=" ".join(message.split()))], is_error=True)
+    return _result([" ".join(message.split())], failed=True)
+
+
+def _result(texts: Iterable[str], found: dict[str, Any] | None = None, *, failed: bool = False) -> CallToolResult:
+    """What is sent, without halves of characters: a name of a file may hold them, and UTF-8 takes none."""
+    content = [TextContent(text=storable(text)) for text in texts if text]
+    plain = None if found is None else json.loads(storable(json.dumps(found, ensure_ascii=False)))
+    return CallToolResult(content=[*content], structured_content=plain, is_error=failed)

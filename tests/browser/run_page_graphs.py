@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.types import Send, interrupt
 from shapes import graph, loop
 from typing_extensions import TypedDict
@@ -178,37 +178,24 @@ def desk() -> UserGraph:
         return {"ballast": "x" * state.get("size", 0)}
 
     def ask(state: Desk) -> dict[str, Any]:
-        schema = {
-            "type": "object",
-            "properties": {"ok": {"type": "boolean", "title": "Publish it"}},
-            "required": ["ok"],
-        }
+        fields = {"ok": {"type": "boolean", "title": "Publish it"}}
+        schema = {"type": "object", "properties": fields, "required": ["ok"]}
         return {"allowed": interrupt({"question": f"Is **{state['topic']}** good?", "schema": schema})["ok"]}
 
-    def nothing(state: Desk) -> dict[str, Any]:
-        return {}
-
-    builder = StateGraph(Desk, input_schema=Given)
-    for name, node in {
-        "intake": nothing, "left": note, "right": note, "research": _search(), "plan": plan, "work": work,
-        "write": write, "grade": grade, "ballast": ballast, "ask": ask, "publish": nothing, "archive": nothing,
-    }.items():  # fmt: skip
-        builder.add_node(name, node)
-    for source, target in (
-        (START, "intake"), ("intake", "left"), ("intake", "right"), ("research", "plan"), ("work", "write"),
-        ("write", "grade"), ("ballast", "ask"), ("publish", END), ("archive", END),
-    ):  # fmt: skip
-        builder.add_edge(source, target)
-    builder.add_edge(["left", "right"], "research")
-    builder.add_conditional_edges(
-        "plan",
-        lambda state: [Send("work", {"section": name, "number": at}) for at, name in enumerate(state["sections"])],
-        ["work"],
+    nodes = {
+        "left": note, "right": note, "research": _search(), "plan": plan, "work": work, "write": write, "grade": grade,
+        "ballast": ballast, "ask": ask, **dict.fromkeys(("intake", "publish", "archive"), lambda _: {}),
+    }  # fmt: skip
+    routes: dict[str, Any] = {
+        "plan": lambda state: [
+            Send("work", {"section": name, "number": at}) for at, name in enumerate(state["sections"])
+        ],
+        "grade": lambda state: "write" if state["score"] < 0.8 else "ballast",
+        "ask": lambda state: "publish" if state["allowed"] else "archive",
+    }
+    edges = (
+        "START-intake intake-left intake-right left+right-research research-plan plan?work work-write write-grade "
+        "grade?write grade?ballast ballast-ask ask?publish ask?archive publish-END archive-END"
     )
-    builder.add_conditional_edges(
-        "grade", lambda state: "write" if state["score"] < 0.8 else "ballast", ["write", "ballast"]
-    )
-    builder.add_conditional_edges(
-        "ask", lambda state: "publish" if state["allowed"] else "archive", ["publish", "archive"]
-    )
+    builder = graph(edges, StateGraph(Desk, input_schema=Given), routes, **nodes)
     return UserGraph("desk", builder.compile(), title="Desk", description="A graph that nobody here wrote.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,15 @@ def test_a_reader_that_goes_away_ends_the_program(tmp_path):
             assert asked.wait(timeout=60) == 1
         finally:
             asked.kill()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device here")
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_full_disk_is_told_in_one_line(buffered):
+    env = {**os.environ, "PYTHONUNBUFFERED": buffered}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([PROGRAM, "--version"], stdout=full, stderr=subprocess.PIPE, env=env)
+    assert (done.returncode, done.stderr) == (2, b"loopwright: nothing more can be written: No space left on device\n")
 
 
 def test_graph_show_in_every_format(loopwright, tmp_path):

@@ -35,8 +35,10 @@ class State(TypedDict, total=False):
 
 def write(state: State) -> State:
     if state["topic"] == "fire":
-        raise RuntimeError("the paper burns")
-    return {"drafts": state.get("drafts", 0) + 1, "answer": f"{state['topic']}, draft {state.get('drafts', 0) + 1}"}
+        raise RuntimeError("the paper burns \\udce9")
+    if state["topic"] == "count":
+        return {"drafts": 1}
+    return {"drafts": state.get("drafts", 0) + 1, "answer": f"{state['topic']}, draft {state.get('drafts', 0) + 1}" + "\\udce9" * (state["topic"] == "half")}
 
 made = StateGraph(State)
 made.add_node("write", write)
@@ -96,6 +98,15 @@ async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, fold
             assert not answer.is_error
             assert answer.structured_content["answer"] == "long, draft 3"
             assert [content.text for content in answer.content] == ["long, draft 3", "better exhausted after 2 of 2"]
+            for topic, words in (
+                ("fire", "the paper burns \ufffd"),
+                ("half", "draft 1\ufffd"),
+                ("count", '"drafts": 1'),
+            ):
+                assert words in (await client.call_tool("drafts-graph", {"topic": topic})).content[0].text
+            (folder / os.fsdecode(b"caf\xe9.py")).write_text(DRAFTS)
+            odd = (await client.call_tool("check_graph", {"target": str(folder)})).structured_content["graphs"]
+            assert any("caf\ufffd.py" in each["name"] for each in odd)
     assert [message for _, message in told] == [
         "Write", "loop better: pass 1 of 2, poor", "Write", "loop better: pass 2 of 2, poor", "Write",
         "loop better: exhausted after 2 of 2",

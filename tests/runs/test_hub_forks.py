@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
-from langgraph.graph import END, START, StateGraph
+from shapes import graph, loop
 
-from loopwright import Loop, bounded
+from loopwright import bounded
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.checkpoints import without_passes
 from loopwright.runs.schemas import RunFilter
@@ -136,12 +136,7 @@ async def test_a_counterfactual_needs_a_pass_to_leave_out(tmp_path: Path) -> Non
 
 
 def test_a_loop_whose_sources_part_cannot_be_left_out() -> None:
-    made = StateGraph(dict).add_edge(START, "work")
-    for name in ("work", "plan", "look", "end", "stop"):
-        made.add_node(name, lambda state: state)
-    made.add_conditional_edges("work", lambda _: "plan", ["plan", "look"])
-    for source, exit in ("plan", "end"), ("look", "stop"):
-        made.add_conditional_edges(source, lambda _: "work", ["work", exit])
-    graph = bounded(made, Loop(name="again", target="work", sources=("plan", "look"), limit=1, exhausted=END))
+    made = graph("START-work work?plan work?look plan?work plan?end look?work look?stop")
+    app = bounded(made, loop("again", "plan look", "work", 1))
     with pytest.raises(InputError, match="'plan' and 'look' go to different nodes"):
-        without_passes(graph, "again")
+        without_passes(app, "again")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, until
+from shapes import State, graph
 
 from loopwright.config import Allowance
 from loopwright.engine import bounded
@@ -129,6 +131,38 @@ async def test_a_cancelled_run_ends_at_once_and_says_so(tmp_path: Path, asynchro
         assert names(await log(hub, live.id))[-1] == "run_failed"
         assert names(await log(hub, live.id, "client")) == ["error"]
         assert await hub.cancel(live.id) == record
+
+
+async def test_a_run_that_is_cancelled_while_it_begins_ends(tmp_path: Path, monkeypatch) -> None:
+    async with opened(tmp_path, Walk()) as hub:
+        known, submit, held = hub.known, hub._jobs.submit, {**ASKED, "hold": "plan"}
+
+        async def slowly_known(run_id):
+            record = await known(run_id)
+            monkeypatch.undo()
+            await until(lambda: run_id in hub._going)
+            return record
+
+        async def slowly_submitted(job):
+            early.append(asyncio.create_task(hub.cancel(job.run_id)))
+            await asyncio.sleep(0.1)
+            assert hub.store.get(job.run_id).status == "queued"
+            await submit(job)
+
+        live, early = await hub.start("walk", held), []
+        monkeypatch.setattr(hub, "known", slowly_known)
+        assert (await hub.cancel(live.id)).status == "cancelled"
+        monkeypatch.setattr(hub._jobs, "submit", slowly_submitted)
+        await hub.start("walk", held)
+        assert (await early[0]).status == "cancelled"
+
+
+async def test_a_state_that_cannot_be_kept_names_who_wrote_it(tmp_path: Path) -> None:
+    odd = graph("START-write", State, write=lambda state: {"want": 1, "most": [object()]})
+    async with opened(tmp_path, UserGraph("odd", odd)) as hub:
+        record = await hub.until_ended((await hub.start("odd", {"text": "x"})).id)
+    assert (record.status, record.error_node) == ("failed", "write")
+    assert "which node 'write' wrote in 'most': keep it out of the state" in record.error
 
 
 async def test_a_run_whose_cancellation_was_lost_ends_with_its_next_event(tmp_path: Path) -> None:

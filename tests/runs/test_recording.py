@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import httpx
 import numpy as np
 import pytest
-from hosted_graphs import Walk, WalkRun, log
+from hosted_graphs import Walk, WalkRun, log, opened
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -23,7 +22,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END
 from langgraph.types import RetryPolicy
 from pydantic import BaseModel
-from scripted_server import running
 from shapes import graph
 from typing_extensions import TypedDict
 
@@ -33,7 +31,6 @@ from loopwright.runs.hub import RunHub
 from loopwright.runs.plain import USUAL, Bounds, plain
 from loopwright.runs.recording import EVENT, Recorder, written
 from loopwright.runs.store import open_runs
-from loopwright.server import ServerSettings, create_app
 from loopwright.testing import always
 from loopwright.workflows.user_graph import UserGraph
 
@@ -63,20 +60,11 @@ def failing(times: int, error: type[Exception] = LookupError, asynchronous: bool
     return afail if asynchronous else lambda state: fail()
 
 
-async def recorded(app: Any, tmp_path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The record and the events of a run of a graph, as a server shows them."""
-    store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
-    hub = RunHub(store, [UserGraph("own", app)], InMemorySaver())
-    with running(create_app(hub, settings=ServerSettings(data=tmp_path))) as url:
-        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
-            asked = {"workflow": "own", "input": {"question": "?"}}
-            run_id = (await client.post("/runs", json=asked)).json()["id"]
-            async with client.stream("GET", f"/runs/{run_id}/events") as response:
-                await response.aread()
-            record = (await client.get(f"/runs/{run_id}")).json()
-            log = (await client.get(f"/runs/{run_id}/log")).json()
-    store.close()
-    return record, [each["event"] for each in log["events"]]
+async def recorded(app: Any, folder: Path) -> tuple[str, list[dict[str, Any]]]:
+    """The status and the events of a run of a graph."""
+    async with opened(folder, UserGraph("own", app)) as hub:
+        run = await hub.until_ended((await hub.start("own", {"question": "?"})).id)
+        return run.status, [json.loads(event.data) for event in await log(hub, run.id)]
 
 
 @pytest.mark.parametrize("asynchronous", [True, False])
@@ -84,8 +72,8 @@ async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nod
     fetch = {"action": failing(2, asynchronous=asynchronous), "retry_policy": AT_ONCE}
     nodes = {"before": failing(0), "fetch": fetch, "after": {"action": failing(0), "retry_policy": AT_ONCE}}
     made = graph("START-before before-fetch fetch-after after-END", State, **nodes)
-    record, events = await recorded(made.compile(), tmp_path)
-    assert record["status"] == "finished"
+    status, events = await recorded(made.compile(), tmp_path)
+    assert status == "finished"
     retried = [event for event in events if event["type"] == "node_retried"]
     told = [(each["node"], each["attempt"], each["attempts"], each["kind"], each["rule"]) for each in retried]
     assert told == [("fetch", number, 3, "LookupError", "retry_policy") for number in (1, 2)]
@@ -98,15 +86,14 @@ async def test_each_failed_attempt_of_a_retry_policy_is_an_event_between_the_nod
 
 async def test_what_no_policy_covers_is_not_repeated_and_each_visit_counts_anew(tmp_path):
     made = graph("START-fetch fetch-END", State, fetch=failing(1, KeyError))
-    record, events = await recorded(made.compile(), tmp_path)
-    assert record["status"] == "failed"
+    status, events = await recorded(made.compile(), tmp_path)
+    assert status == "failed"
     assert not [event for event in events if event["type"] == "node_retried"]
     again = {"fetch": lambda state: "fetch" if len(state["path"]) < 3 else END}
     fetch = {"action": failing(1), "retry_policy": AT_ONCE}
     made = graph("START-fetch fetch?fetch fetch?END", State, again, fetch=fetch)
-    (tmp_path / "again").mkdir()
-    record, events = await recorded(bounded(made, limit=5), tmp_path / "again")
-    assert record["status"] == "finished"
+    status, events = await recorded(bounded(made, limit=5), tmp_path)
+    assert status == "finished"
     assert [event["attempt"] for event in events if event["type"] == "node_retried"] == [1, 1, 1]
 
 
@@ -114,8 +101,8 @@ async def test_a_node_under_a_policy_of_loopwright_is_told_of_once(tmp_path):
     rule = Retry(on=LookupError, retries=2, initial_wait=0.0, jitter=False)
     fetch = {"action": failing(2), "policy": NodePolicy(retries=(rule,))}
     made = graph("START-fetch fetch-END", State, fetch=fetch)
-    record, events = await recorded(bounded(made), tmp_path)
-    assert record["status"] == "finished"
+    status, events = await recorded(bounded(made), tmp_path)
+    assert status == "finished"
     retried = [event for event in events if event["type"] == "node_retried"]
     assert [each["attempt"] for each in retried] == [1, 2]
     assert all(each["rule"] != "retry_policy" and len(each["tasks"]) == 1 for each in retried)

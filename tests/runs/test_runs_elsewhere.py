@@ -13,6 +13,7 @@ import anyio
 import psycopg
 import pytest
 from hosted_graphs import Walk, opened, until
+from starlette.exceptions import HTTPException
 
 from loopwright.config import Allowance
 from loopwright.database.failures import explained, is_lost
@@ -24,7 +25,7 @@ from loopwright.runs.checkpoints import pausing, thread
 from loopwright.runs.schemas import RunLimits
 from loopwright.server import ServerSettings, Serving
 from loopwright.server.agent_api.streaming import frames
-from loopwright.server.agent_api.threads import Threads
+from loopwright.server.agent_api.threads import Threads, Turn
 from loopwright.server.retention import Retention, _forget_unused, retaining
 from loopwright.server.uploads import Uploads
 
@@ -40,11 +41,11 @@ async def test_a_thread_outlives_its_first_turns_and_its_graph(tmp_path, monkeyp
     async with opened(tmp_path, Walk()) as hub:
         threads = threads_of(hub)
         for _ in range(3):
-            run, _before = await threads.run("t", "walk", ASKED)
+            run, _before = await threads.run("t", "walk", Turn(input=ASKED))
             await hub.until_ended(run.id)
         for gone in ("t", "t.turn2"):
             await hub.delete(gone)
-        turn, _before = await threads.run("t", "walk", ASKED)
+        turn, _before = await threads.run("t", "walk", Turn(input=ASKED))
         assert (turn.id, turn.parent.run_id) == ("t.turn4", "t.turn3")
         assert (await hub.until_ended(turn.id)).outcome.answer == "done after 4"
         assert [each.id for each in await threads.turns("t")] == ["t.turn4", "t.turn3"]
@@ -56,10 +57,27 @@ async def test_a_thread_whose_first_run_never_began_takes_a_message(tmp_path, mo
     async with opened(tmp_path, Walk()) as hub:
         with monkeypatch.context() as queued:
             queued.setattr(hub._jobs, "submit", AsyncMock())
-            await threads_of(hub).run("t", "walk", ASKED)
+            await threads_of(hub).run("t", "walk", Turn(input=ASKED))
             await hub.cancel("t")
-        turn, _before = await threads_of(hub).run("t", "walk", ASKED)
+        turn, _before = await threads_of(hub).run("t", "walk", Turn(input=ASKED))
         assert (await hub.until_ended(turn.id)).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("workflow", "wrong", "told"),
+    [
+        ("run", {"input": ASKED}, "belongs to 'walk'"),
+        ("walk", {"input": {}}, "needs a question"),
+        ("walk", {"input": ASKED, "checkpoint_id": "1ef00000-0000-6000-8000-000000000000"}, "no checkpoint"),
+        ("walk", {"command": {"resume": "yes"}}, "asks nothing"),
+    ],
+)
+async def test_what_is_refused_ends_no_run_of_its_thread(tmp_path, workflow, wrong, told):
+    async with opened(tmp_path, Walk()) as hub:
+        await threads_of(hub).run("t", "walk", Turn(input={**ASKED, "hold": "plan"}))
+        with pytest.raises((InputError, HTTPException), match=told):
+            await threads_of(hub).run("t", workflow, Turn(multitask_strategy="interrupt", **wrong))
+        assert (await hub.known("t")).status in ("queued", "running")
 
 
 async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_path, monkeypatch):
@@ -74,7 +92,7 @@ async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_pat
             return await begin(*given, **more)
 
         monkeypatch.setattr(hub, "continued", later)
-        turn, _before = await threads.run("t", "walk", ASKED)
+        turn, _before = await threads.run("t", "walk", Turn(input=ASKED))
         assert (turn.id, turn.parent.run_id, hub.store.get("t.turn2").status) == ("t.turn3", "t.turn2", "finished")
         with pytest.raises(InputError, match="already"):
             await hub.continued("other", ASKED, turn="t.turn2")

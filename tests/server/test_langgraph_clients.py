@@ -117,6 +117,16 @@ async def test_a_question_is_an_interrupt_and_its_answer_a_command(client, page)
     assert (await client.runs.wait(thread, "asking", command={"resume": "yes"}))["topic"] == "yes"
     assert [run["status"] for run in page.get("/runs", params={"workflow": "asking"}).json()["runs"]] == ["finished"]
 
+    thread = (await client.threads.create())["thread_id"]
+    for node, status in ((None, "interrupted"), ("ask", "idle")):  # without a node, it is asked once more
+        assert "__interrupt__" in await client.runs.wait(thread, "asking", input={"topic": "x"})
+        await client.threads.update_state(thread, {"topic": "by hand"}, as_node=node)
+        assert (await client.threads.get(thread))["status"] == status
+        went_on = await client.runs.wait(thread, "asking", input=None)
+        assert (went_on["topic"], "__interrupt__" in went_on) == ("by hand", node is None)
+    with pytest.raises(Exception, match="nothing to go on with"):
+        await client.runs.wait(thread, "asking", input=None)
+
 
 async def test_a_run_begins_at_an_earlier_checkpoint(client, page):
     thread = (await client.threads.create())["thread_id"]

@@ -129,8 +129,9 @@ def test_the_servers_own_page_may_change_things(served):
 
 
 def test_pages_of_a_named_origin_may_and_every_origin_without_a_token_is_refused(serve_script):
-    with pytest.raises(ConfigError, match="cors"):
-        serve_script(cors=["*"])
+    for wrong in ("*", f"{ORIGIN}/", "conference.example", "HTTPS://conference.example", f"{ORIGIN}:443"):
+        with pytest.raises(ConfigError, match="cors"):
+            serve_script(cors=["http://[::1]:8000", wrong])
     served = serve_script(token=TOKEN, cors=[ORIGIN])
     reply = httpx.options(served.url + "/api/chat/stream", headers=PREFLIGHT)
     assert reply.status_code == 200
@@ -150,6 +151,7 @@ def test_a_form_that_any_page_could_send_is_no_message(shared):
         headers = {"Content-Type": kind} if kind else {}
         reply = httpx.post(shared.url + "/api/chat", content=body, headers=headers)
         assert reply.status_code == 422, kind
+        assert "the header Content-Type: application/json" in reply.json()["error"]
     assert not shared.gates.asked
 
 
@@ -178,6 +180,8 @@ def test_a_request_that_is_too_large_is_refused_however_it_is_sent(shared):
         (b'{"message": "x", "user_context": {"profile": {"name": "\\udfff"}}}', "user_context.profile.name"),
         (b'{"message": "x", "user_context": {"profile": {"interests": [' + b'"x",' * 20 + b'"x"]}}}', "interests"),
         (b'\xff\xfe{"message": 1}', "body"),
+        (b'{"message": "\xfc"}', "UTF-8"),
+        (b"[" * 200_000, "too deeply"),
     ],
 )
 def test_what_is_wrong_with_a_message_is_named_in_json(shared, body, named):

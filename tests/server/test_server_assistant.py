@@ -136,8 +136,11 @@ async def test_a_profile_is_kept_shown_replaced_and_deleted_and_has_no_unknown_f
     shown = (await client.get("/api/profiles/ann")).json()
     assert (shown["name"], shown["interests"], shown["seeking"]) == ("", [], ["a job"])
     assert (await client.get("/api/profiles/bob")).status_code == 404
-    for _ in range(2):
-        assert (await client.delete("/api/profiles/ann")).status_code == 204
+    await client.put("/api/profiles/team%2Fann", json={"name": "Ann"})
+    assert (await client.get("/api/profiles/team/ann")).json()["user_id"] == "team/ann"
+    for id in ("ann", "ann", "team%2Fann"):
+        assert (await client.delete(f"/api/profiles/{id}")).status_code == 204
+    assert (await client.get("/api/profiles/team%2Fann")).status_code == 404
     assert (await client.get("/api/profiles/ann")).json()["error_type"] == "UnknownPerson"
 
 

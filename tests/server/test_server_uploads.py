@@ -68,9 +68,9 @@ def test_a_page_that_pretends_to_be_a_picture_is_text_and_is_not_shown(server):
     [
         (picture()[:-30], "no picture"),
         (png(60_000, 60_000, zlib.compress(b"\0" * 100_000)), "at most 1000000"),
-        (b"", "no picture"),
+        (b"", "is empty"),
         (b"\x89PNG\r\n\x1a\n", "no picture"),
-        (b"MZ\x90\x00\xff\xfe\x00binary", "no picture"),
+        (b"MZ\x90\x00\xff\xfe\x00binary", "no text in UTF-8"),
         (png(900, 900, b"not zlib"), "no picture"),
     ],
     ids=["cut off", "a bomb", "empty", "a header alone", "a program", "no pixels"],

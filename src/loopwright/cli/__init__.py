@@ -123,9 +123,19 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # elsewhere than in UTF-8, not every character can be written or read
             stream.reconfigure(errors=errors)
     try:
-        app()
+        try:
+            app()
+        finally:
+            with suppress(BrokenPipeError):
+                print(end="", flush=True)  # at its end, Python would tell of a full disk in its own way
     except LoopwrightError as error:
         print(f"loopwright: {one_line(error)}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python tries once more with what is left
+        print(f"loopwright: nothing more can be written: {error.strerror}", file=sys.stderr)
         sys.exit(2)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

@@ -42,16 +42,12 @@ def show(
         raise InputError(f"{graph} holds {len(graphs)} graphs, and one goes into a file; name it: {', '.join(graphs)}")
     for found in graphs.values():
         topology = read_topology(found)
-        if format == "png":
-            _write(png(topology), out)
-        elif format == "svg":
-            _write(svg(topology), out)
-        elif format == "mermaid":
-            _write(mermaid(topology), out)
+        if format == "text":
+            _describe(topology, verify(found))
         elif format == "json":
             _write(shown_graph(found).model_dump_json(indent=2), out)
         else:
-            _describe(topology, verify(found))
+            _write({"mermaid": mermaid, "svg": svg, "png": png}[format](topology), out)
 
 
 def _describe(topology: Any, certificate: Any) -> None:

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from loopwright.cli.words import AsJson
 from loopwright.errors import WeightsError
 
 app = typer.Typer(help="List, download and check the models that run on this machine.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def list_models(as_json: AsJson = False) -> None:
     """List the known models, and where each is on this machine."""
     from loopwright.models.embedded.catalogue import KNOWN
 

@@ -107,12 +107,7 @@ def _unknown(loop: str, why: str) -> InputError:
 
 
 def thread(run_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
-    """Where a run's checkpoints are.
-
-    Args:
-        run_id: The run.
-        checkpoint_id: One of them; None for the last.
-    """
+    """Where a run's checkpoint is; None for the last."""
     if checkpoint_id and not checkpoint_id.isprintable():  # databases refuse NUL and halves of characters
         raise InputError(f"there is no checkpoint {checkpoint_id[:80]!r}")
     place = {"thread_id": run_id, "checkpoint_ns": ""}

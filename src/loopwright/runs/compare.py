@@ -128,6 +128,7 @@ def compare(a: RunRecord, a_events: Sequence[RunEvent], b: RunRecord, b_events: 
     whole_a, took_a = whole(a, b, b_events)
     whole_b, took_b = whole(b, a, a_events)
     figures, verdict = figure_rows(whole_a, whole_b), judged(a, b)
+    in_a, in_b = ({loop.loop: loop for loop in run.loops} for run in (whole_a, whole_b))
     return Comparison(
         a=a,
         b=b,
@@ -140,7 +141,7 @@ def compare(a: RunRecord, a_events: Sequence[RunEvent], b: RunRecord, b_events: 
         b_answer=b.outcome.answer if b.outcome else "",
         citations=compared_citations(*(run.outcome.citations if run.outcome else () for run in (a, b))),
         figures=figures,
-        loops=loop_sides(whole_a, whole_b),
+        loops=tuple(LoopSides(loop=name, a=in_a.get(name), b=in_b.get(name)) for name in (in_a | in_b)),
         verdict=verdict,
         loop_effect=loop_effect(whole_a, whole_b, verdict, figures),
         notes=tuple(_notes(a, took_a, b, took_b)),
@@ -270,12 +271,6 @@ def figure_rows(a: RunRecord, b: RunRecord) -> tuple[FigureRow, ...]:
         _row("model_calls", a.model_calls, b.model_calls, "lower"),
         _row("passes", sum(a.passes.values()), sum(b.passes.values())),
     )
-
-
-def loop_sides(a: RunRecord, b: RunRecord) -> tuple[LoopSides, ...]:
-    """Put the loops of two runs side by side."""
-    in_a, in_b = ({loop.loop: loop for loop in run.loops} for run in (a, b))
-    return tuple(LoopSides(loop=name, a=in_a.get(name), b=in_b.get(name)) for name in dict.fromkeys((*in_a, *in_b)))
 
 
 def _row(name: str, a: float | None, b: float | None, better: Literal["higher", "lower"] | None = None) -> FigureRow:

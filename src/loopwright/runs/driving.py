@@ -8,7 +8,7 @@ import logging
 import sysconfig
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
@@ -249,15 +250,29 @@ class Drive:
         self._tell_heard()
         if status == "queued":
             return self._record(status=status)
+        node = error.node if isinstance(error, NodeFailed) else self.recorder.failed_node
+        if node is None and isinstance(error, TypeError):  # of no node: a state could not be kept
+            node, told = next(self._unkept(), (None, ""))
+            message += told
         message = self.recorder.words(message)
         self._keep(RunFailed(kind=kind, message=message), last=True)
         try:
             self._tell_clients(self.run.failed(error), last=True)
         except Exception:
             logger.exception("run %s: its clients could not be told how it ended", self.live.id)
-        node = error.node if isinstance(error, NodeFailed) else self.recorder.failed_node
         frames = frames_of(error) if status == "failed" else ()
         return self._ended(status, error=message, error_type=kind, error_node=node, error_frames=frames)
+
+    def _unkept(self) -> Iterator[tuple[str, str]]:
+        """The nodes that wrote what no checkpoint can hold, and where, with what to do."""
+        saver = self.graph.checkpointer
+        for event in (each for each in self._seen if isinstance(each, NodeFinished)):
+            for key, value in event.update.items():
+                try:
+                    _ = isinstance(saver, BaseCheckpointSaver) and saver.serde.dumps_typed(value)
+                except TypeError:
+                    told = "keep it out of the state, which is plain data, messages, dataclasses and Pydantic models"
+                    yield event.node, f", which node {event.node!r} wrote in {key!r}: {told}"
 
     def _why(self, error: BaseException) -> tuple[RunStatus, str, str]:
         """The status, the error's type and its message."""
@@ -289,11 +304,7 @@ def kept_outcome(outcome: Outcome) -> Outcome:
 
 
 def frames_of(error: BaseException) -> tuple[Frame, ...]:
-    """The frames that an error passed on its way, the innermost last; those of libraries and of the engine left out.
-
-    Args:
-        error: What ended a run; of one that wraps another, that one tells.
-    """
+    """The frames that an error passed on its way, the innermost last; those of libraries and of the engine left out."""
     passed = traceback.extract_tb(cause_of(error).__traceback__, limit=-200)
     return tuple(_frame(frame) for frame in [each for each in passed if _is_own(each.filename)][-FRAMES:])
 

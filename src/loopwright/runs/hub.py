@@ -205,7 +205,8 @@ class RunHub(Launcher):
         """
         run_id = run_id or uuid.uuid4().hex
         with self._reserved_for(run_id):
-            record = await self.new(workflow, given, changes, run_id, request, priority)
+            record = await self.prepared(workflow, given, changes, run_id)
+            record = await self.create(record.model_copy(update={"request": request, "priority": priority}))
             return await self._submitted(record, given=given)
 
     async def resume(self, run_id: str, *, answer: Any = None, changes: RunChanges = UNCHANGED) -> RunRecord:
@@ -325,11 +326,13 @@ class RunHub(Launcher):
         Raises:
             InputError: If there is no such run.
         """
-        if drive := self._going.get(run_id):
+        while run_id in self.reserved:  # it has no job yet that could be taken away
+            await asyncio.sleep(0.01)
+        record = None if run_id in self._going else await self.known(run_id)
+        if drive := self._going.get(run_id):  # it may have begun while its record was read
             drive.live.stop("cancelled")
             await _ended([drive], STOPPING)
-        record = await self.known(run_id)
-        if record.status not in ENDED and run_id not in self._going:
+        elif record and record.status not in ENDED:
             if await self._jobs.cancel(run_id):  # nobody works on it: it is ended here
                 await self._carry(_job(record, cancelled=True))
             await self.until_ended(run_id, STOPPING)

@@ -104,16 +104,8 @@ class Launcher(RunReader):
             self._shown[workflow] = self.hosted(workflow).shown()
         return self._shown[workflow]
 
-    async def new(
-        self,
-        workflow: str,
-        given: Mapping[str, Any],
-        changes: RunChanges,
-        run_id: str,
-        request: str | None,
-        priority: int,
-    ) -> RunRecord:
-        """Make a new run, which waits for its turn; see `RunHub.start`."""
+    async def prepared(self, workflow: str, given: Mapping[str, Any], changes: RunChanges, run_id: str) -> RunRecord:
+        """A new run, which is not kept yet; see `RunHub.start`."""
         hosted = self.hosted(workflow)
         hosted.require_no_path(given)
         editing.require_whole(dict(given), "input")
@@ -124,17 +116,13 @@ class Launcher(RunReader):
         run = within(settings, partial(hosted.run, given, self._uploads, run_id))
         graph, record = self._begun(hosted, run, settings, run_id, changes)
         self._changed(graph, changes)  # says if it cannot stop there
-        return await self._create(record.model_copy(update={"request": request, "priority": priority}), hosted)
+        return record
 
     async def require_resumable(self, record: RunRecord) -> None:
-        """Say if a run cannot go on here, without changing anything.
-
-        Raises:
-            InputError: If its last checkpoint is not kept, or belongs to a graph of another structure.
-        """
+        """Raise `InputError` if a run's last checkpoint is not kept here, or is of a graph of another structure."""
         hosted = self.hosted(record.workflow)
-        graph = self._graph(hosted, record, await self._settings(hosted, record.changes, record.prompts))
-        await self._origin(record, graph)
+        settings = await self._settings(hosted, record.changes, record.prompts)
+        await self._origin(record, self._graph(hosted, record, settings))
 
     async def resumed(self, record: RunRecord, job: Job) -> Drive:
         """Make a run ready to begin, or to go on from its last checkpoint."""
@@ -213,7 +201,7 @@ class Launcher(RunReader):
         schema, present = hosted.state_schema, editing.values_of(saved)
         values = editing.read_values(graph, schema, state, present, run) if state else {}
         as_before = {"input": origin.input, "title": origin.title} if given is None else {}
-        record = await self._create(record.model_copy(update={"parent": parent, **as_before}), hosted)
+        record = await self.create(record.model_copy(update={"parent": parent, **as_before}))
         # Not before: another run may have this id, begun elsewhere.
         try:
             await (editing.edited(graph, saved, run_id, values) if values else copied(self.saver, saved, run_id))
@@ -317,8 +305,9 @@ class Launcher(RunReader):
                 raise InputError(f"run {record.id!r} cannot go on: {error}") from error
         return saved
 
-    async def _create(self, record: RunRecord, hosted: Workflow) -> RunRecord:
-        shown = await asyncio.to_thread(self.shown, hosted.name)
+    async def create(self, record: RunRecord) -> RunRecord:
+        """Keep a new run, which waits for its turn."""
+        shown = await asyncio.to_thread(self.shown, record.workflow)
         await self.store.aside(self.store.create, record, shown)
         await fence(self.saver, record.id, record.epoch)
         return record

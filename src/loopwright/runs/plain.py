@@ -123,11 +123,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def is_shortened(value: Any) -> bool:
-    """Whether a value in plain JSON stands in the place of one that is not shown, or not as a whole.
-
-    Args:
-        value: A value that `plain` gave; what is inside of it is not looked into.
-    """
+    """Whether a value that `plain` gave stands in the place of one that is not shown, or not as a whole."""
     if isinstance(value, dict):
         return REST in value or value.keys() == {"array", "shape", "first"}
     return isinstance(value, str) and _SHORTENED.fullmatch(value) is not None

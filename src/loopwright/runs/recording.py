@@ -155,11 +155,7 @@ class Recorder:
 
 
 def written(event: RunEvent) -> str:
-    """An event as JSON in one line that UTF-8 can hold; values are shortened further where it is too large.
-
-    Args:
-        event: The event as it is kept.
-    """
+    """An event as JSON in one line that UTF-8 can hold; values are shortened further where it is too large."""
     data = _json(event)
     for bounds in TIGHTER:
         if len(data) <= EVENT:

@@ -267,6 +267,8 @@ def suggested_limit(ended: Sequence[int], refused: int, gain: LoopGain | None) -
         The limit with its reason. It is never higher than the most passes of a run in `ended`.
     """
     told = 0 if gain is None else gain.better + gain.same + gain.worse
+    was, needed = ("was", "it would") if refused == 1 else ("were", "they would")
+    unknown = f" {_runs(refused)} {was} refused a further pass; how many {needed} have needed is not known."
     if gain is not None and told >= ENOUGH and not gain.better:
         why = f"None of {told} compared runs came out better with the passes than without them."
         return LimitSuggestion(limit=0, runs=told, why=why)
@@ -275,26 +277,18 @@ def suggested_limit(ended: Sequence[int], refused: int, gain: LoopGain | None) -
             f"{_runs(len(ended))} went round and ended by {'itself' if len(ended) == 1 else 'themselves'}; "
             f"at least {ENOUGH} are needed to suggest a limit."
         )
-        return LimitSuggestion(limit=None, runs=len(ended), why=f"{why}{_censored(refused)}")
+        return LimitSuggestion(limit=None, runs=len(ended), why=f"{why}{unknown if refused else ''}")
     limit = sorted(ended)[math.ceil(SHARE * len(ended)) - 1]
     within = sum(passes <= limit for passes in ended)
     why = (
         f"{within} of {_runs(len(ended))} that went round and ended by themselves did so within "
         f"{limit} {'pass' if limit == 1 else 'passes'}."
     )
-    return LimitSuggestion(limit=limit, runs=len(ended), why=f"{why}{_censored(refused)}")
+    return LimitSuggestion(limit=limit, runs=len(ended), why=f"{why}{unknown if refused else ''}")
 
 
 def _runs(count: int) -> str:
     return f"{count} run" if count == 1 else f"{count} runs"
-
-
-def _censored(refused: int) -> str:
-    if not refused:
-        return ""
-    needed = "it would have needed" if refused == 1 else "they would have needed"
-    was = "was" if refused == 1 else "were"
-    return f" {_runs(refused)} {was} refused a further pass; how many {needed} is not known."
 
 
 def counterfactual_pairs(runs: Mapping[str, RunRecord]) -> dict[str, list[Pair]]:

@@ -32,10 +32,6 @@ class CheckpointView(Frozen):
 def event_of(run_id: str, kept: KeptEvent) -> RunEvent:
     """An event of a run's log.
 
-    Args:
-        run_id: The run.
-        kept: The event as it is kept.
-
     Raises:
         StoreError: If it is none that this version of Loopwright knows.
     """

@@ -34,7 +34,7 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.hub import QUESTION
 from loopwright.runs.schemas import RunRecord
-from loopwright.server.agent_api.threads import THREAD_ID, Threads
+from loopwright.server.agent_api.threads import THREAD_ID, Order, Threads, Turn
 from loopwright.server.answering import end_of
 from loopwright.server.context import Context
 from loopwright.server.given import keepable
@@ -68,12 +68,12 @@ def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgen
         answers = {entry.interrupt_id: entry.payload for entry in asked.resume}
         if unknown := [each for each in answers if not QUESTION.fullmatch(each)]:
             raise InputError(f"there is no question {unknown[0][:80]!r}")
-        return asked, threads.run(asked.thread_id, hosted.name, None, _kept(answers))
+        return asked, threads.run(asked.thread_id, hosted.name, Turn(command=Order(resume=_kept(answers))))
     given: dict[str, Any] = dict(asked.forwarded_props) if isinstance(asked.forwarded_props, Mapping) else {}
     said = [message for message in asked.messages if message.role == "user"]
     if said and (field := _text_field(hosted)):
         given.setdefault(field, _text(said[-1].content))
-    return asked, threads.run(asked.thread_id, hosted.name, _kept(given))
+    return asked, threads.run(asked.thread_id, hosted.name, Turn(input=_kept(given)))
 
 
 def _kept(given: dict[str, Any]) -> dict[str, Any]:

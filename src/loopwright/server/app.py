@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -36,6 +37,8 @@ ANYWHERE: dict[int | str, dict[str, Any]] = {
     status: PROBLEM for status in (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
 }
 """What every endpoint may answer."""
+ORIGIN = re.compile(r"\*|null|(?!https://[^/]*:443$|http://[^/]*:80$)[a-z][a-z0-9+.-]*://[a-z0-9._:\[\]-]+")
+"""What a browser can send as the origin of a page; or all of them."""
 EVERYWHERE = (
     workflows.router, agent_api.router, runs.router, runs.comparison, prompts.router, models.router, uploads.router,
     health.router,
@@ -65,9 +68,12 @@ def create_app(
         An ASGI application for one process and one event loop.
 
     Raises:
-        ConfigError: If every origin is allowed and there is no token, or no request could carry the token.
+        ConfigError: If every origin is allowed and there is no token, or no request could carry the token or an origin.
     """
     token = usable_token(token)
+    if wrong := next((each for each in cors if not ORIGIN.fullmatch(each)), None):
+        told = "in lower case, with a port only where it is not the usual one, and nothing behind it"
+        raise ConfigError(f"cors {wrong!r} is no origin as browsers send it: give https://HOST, {told}")
     if "*" in cors and not token:
         raise ConfigError("cors is '*' and there is no token: any web page could use the server; name the origins")
     settings, counted = (settings or ServerSettings()).taking_files_of(hub.workflows.values()), counted or Metrics()

@@ -15,6 +15,8 @@ from typing import Any, BinaryIO
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 """Pillow's names of the formats that are decoded."""
+KINDS = ", ".join(FORMATS)
+"""They in words."""
 AT_ONCE = 2
 """Pictures that are decoded at the same time."""
 
@@ -84,7 +86,7 @@ def _confine(seconds: int, memory: int) -> None:
 
 def _described(file: BinaryIO, pixels: int) -> dict[str, Any]:
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ModuleNotFoundError:
         return {"error": "this server takes no pictures: install Pillow beside it"}
     Image.MAX_IMAGE_PIXELS = None
@@ -96,9 +98,10 @@ def _described(file: BinaryIO, pixels: int) -> dict[str, Any]:
         image.load()
     except MemoryError:
         raise
+    except UnidentifiedImageError:
+        return {"error": f"this is no picture ({KINDS}), no PDF and no text in UTF-8: give an intact one"}
     except Exception as error:
-        kinds = ", ".join(FORMATS)
-        return {"error": f"this is no picture that can be read ({type(error).__name__}); give an intact {kinds} file"}
+        return {"error": f"this is no picture that can be read ({type(error).__name__}); give an intact {KINDS} file"}
     # A JPEG with further pictures behind the first one, as cameras and phones write it, is an MPO to Pillow.
     kind = "JPEG" if image.format == "MPO" else image.format or ""
     return {"content_type": Image.MIME[kind], "width": image.width, "height": image.height}

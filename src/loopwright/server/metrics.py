@@ -78,12 +78,7 @@ class Metrics:
             self._see(run)
 
     def happened(self, workflow: str, event: RunEvent) -> None:
-        """Count a decision about another pass, or a model call.
-
-        Args:
-            workflow: The run's workflow.
-            event: What happened in the run.
-        """
+        """Count a decision about another pass, or a model call, in a run of a workflow."""
         if isinstance(event, LoopDecided):
             self._loops.labels(workflow, event.loop, event.decision).inc()
         elif isinstance(event, ModelCalled):

@@ -29,6 +29,9 @@ AGAIN = "5"
 LONGEST = 2000
 """Characters of what is told of an error."""
 
+UNREADABLE: dict[type, str] = {UnicodeDecodeError: ": it is not in UTF-8", RecursionError: ": it is nested too deeply"}
+"""Why FastAPI could not read a body, where it does not say that."""
+
 
 class ProblemBody(BaseModel):
     """Every reply with a status from 400 on: the members of RFC 9457, and those that the workflows' own events have."""
@@ -112,12 +115,7 @@ def problem_of(error: BaseException) -> Problem:
 
 
 def status_of(error_type: str, *, can_retry: bool) -> int:
-    """The HTTP status for something that went wrong.
-
-    Args:
-        error_type: Its kind.
-        can_retry: Whether the same request could succeed later.
-    """
+    """The HTTP status for something of a kind that went wrong."""
     kind = getattr(errors, error_type, Exception)
     if issubclass(kind, UnknownRun):
         return 404
@@ -143,13 +141,16 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
     if isinstance(refused, _Refusal):
         return refused.problem.response
     kind = HTTPStatus(refused.status_code).phrase.replace(" ", "")
-    return Problem(refused.detail, kind, status=refused.status_code, headers=refused.headers or {}).response
+    told = f"{refused.detail}{UNREADABLE.get(type(refused.__cause__), '')}"
+    return Problem(told, kind, status=refused.status_code, headers=refused.headers or {}).response
 
 
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     found: Sequence[Any] = cast("RequestValidationError", error).errors()
     # The offending value itself is not repeated: it may be long, or half of a character.
     told = "; ".join(f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in found)
+    if any(isinstance(each.get("input"), bytes) for each in found):
+        told = "the body is taken for JSON only with the header Content-Type: application/json"
     return Problem(_shortened(told), "InvalidRequest", status=422).response
 
 

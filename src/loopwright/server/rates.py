@@ -46,16 +46,13 @@ class RateLimit(Layer):
             guesses = self._token and client != TOKEN and not is_open(scope["path"])
             if guesses and "authorization" in Headers(scope=scope):
                 kind, allowed = "guess", self._guesses
-            if allowed is not None:
-                key = (kind, client)
-                if not self._limiter.hit(allowed, *key):
-                    wait = max(1, math.ceil(self._limiter.get_window_stats(allowed, *key).reset_time - time.time()))
-                    told = f"more than {allowed.amount} such requests in a minute: ask again in {wait} s"
-                    problem = Problem(
-                        told, "TooManyRequests", can_retry=True, status=429, headers={"Retry-After": str(wait)}
-                    )
-                    await problem.response(scope, receive, send)
-                    return
+            if allowed is not None and not self._limiter.hit(allowed, kind, client):
+                reset = self._limiter.get_window_stats(allowed, kind, client).reset_time
+                wait = max(1, math.ceil(reset - time.time()))
+                told = f"more than {allowed.amount} such requests in a minute: ask again in {wait} s"
+                problem = Problem(told, "TooManyRequests", True, 429, {"Retry-After": str(wait)})
+                await problem.response(scope, receive, send)
+                return
         await self.app(scope, receive, send)
 
     def _client(self, scope: Scope) -> str:
@@ -66,14 +63,10 @@ class RateLimit(Layer):
 
 
 def network_of(address: str) -> str:
-    """What counts as one client of an address.
+    """What counts as one client of an address, as a socket names it.
 
-    Args:
-        address: The address, as a socket names it.
-
-    Returns:
-        An IPv4 address itself, also where IPv6 wraps it (RFC 4291, section 2.5.5.2); of another IPv6 address its /64
-        network, which is what one subscriber has at least (RFC 6177); anything else as it is.
+    An IPv4 address itself, also where IPv6 wraps it (RFC 4291, section 2.5.5.2); of another IPv6 address its /64
+    network, which is what one subscriber has at least (RFC 6177); anything else as it is.
     """
     try:
         found = ipaddress.ip_address(address)

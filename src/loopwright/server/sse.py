@@ -36,13 +36,7 @@ def _frame(run_id: str, event: KeptEvent) -> bytes:
 
 
 def position(last_event_id: str) -> tuple[str, int]:
-    """Read the id of the last event that a client has.
-
-    Args:
-        last_event_id: The value of the header ``Last-Event-ID``.
-
-    Returns:
-        The run and the event's number.
+    """The run, and the number of the last event that a client has, by the header ``Last-Event-ID``.
 
     Raises:
         HTTPException: With status 400, if it is no such id.

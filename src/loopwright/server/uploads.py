@@ -12,6 +12,7 @@ from typing import Any
 from starlette.datastructures import UploadFile
 
 from loopwright.config import Frozen
+from loopwright.errors import ImageError
 from loopwright.server.decoding import Decoder
 from loopwright.server.problems import Problem
 from loopwright.server.settings import MEGABYTE, ServerSettings
@@ -50,16 +51,18 @@ class Uploads(Mapping[str, Path]):
         """Keep a picture, a PDF or a text.
 
         Raises:
-            ImageError: If it is of no kind that is taken, or a picture that cannot be decoded within the limits.
+            ImageError: If it is empty, of no kind that is taken, or a picture that cannot be decoded within the limits.
             HTTPException: If it is too large.
         """
         id = uuid.uuid4().hex
         path = self.folder / id
         try:
-            size = await write_file(given, path, self._settings.upload_bytes)
+            size, name = await write_file(given, path, self._settings.upload_bytes), shown_name(given.filename)
+            if not size:
+                raise ImageError(f"{name} is empty")
             kind = await asyncio.to_thread(_written_kind, path)
             told: dict[str, Any] = {"content_type": kind} if kind else await self._decoder.look(path)
-            kept = Upload(id=id, name=shown_name(given.filename), bytes=size, **told)
+            kept = Upload(id=id, name=name, bytes=size, **told)
             await asyncio.to_thread(self._note(id).write_text, kept.model_dump_json(), "utf-8")
         except BaseException:
             self.delete(id)
@@ -142,4 +145,4 @@ def _written_kind(path: Path) -> str | None:
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         return None
-    return "text/plain" if text and "\0" not in text else None
+    return "text/plain" if "\0" not in text else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NotRequired, Required, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langgraph.channels.base import BaseChannel
@@ -20,6 +21,7 @@ from typing_extensions import ReadOnly
 from loopwright.diagram.flowchart import caption, shown_nodes
 from loopwright.engine import BoundedGraph, bounded
 from loopwright.engine.bind import Builder
+from loopwright.engine.gate import MESSAGES
 from loopwright.errors import GraphError, InputError
 from loopwright.workflows.api import MULTILINE, NodeInfo, Outcome, Run, Workflow, WritingRun
 from loopwright.workflows.runtime import Services
@@ -87,7 +89,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
                 "loopwright.bounded to set limits and fallbacks of your own.",
                 name, self._limit, chosen,
             )  # fmt: skip
-        self.Input, self._messages = input_of(compiled.builder)
+        self.Input, self._messages, self._text = input_of(compiled.builder)
         self.nodes = {
             node: NodeInfo(label=caption(node)) for node in shown_nodes(compiled.topology()) if node not in _BOOK_ENDS
         }
@@ -117,17 +119,18 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
             InputError: If nothing is given.
         """
         values = {key: getattr(given, key) for key in given.model_fields_set}
+        if self._messages and (text := values.pop(self._text, None)) is not None:
+            values = {self._messages: [HumanMessage(text)], **values}
         if not values:
             raise InputError(
                 f"the input of {self.name!r} is empty: give at least one of {', '.join(self.Input.model_fields)}"
             )
-        if self._messages:
-            values = {self._messages: [HumanMessage(values.pop(MESSAGE))], **values}
         return values
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run; see `start`. In place of a text, chat messages may be given as the graph itself takes them."""
-        if self._messages is None or MESSAGE in given or not isinstance(given.get(self._messages), list):
+        written = isinstance(given.get(self._text), str)
+        if self._messages is None or written or not isinstance(given.get(self._messages), list):
             run = super().run(given, uploads, run_id)
             return _UserRun(given, run.graph_input, run.title, self)
         try:
@@ -136,7 +139,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
             raise InputError(f"the input of {self.name!r}: {self._messages} are no chat messages: {error}") from error
         said = next((message.text for message in reversed(messages) if message.text.strip()), "-")
         rest = {key: value for key, value in given.items() if key != self._messages}
-        run = super().run({MESSAGE: said[:_LONGEST_MESSAGE], **rest}, uploads, run_id)
+        run = super().run({self._text: said[:_LONGEST_MESSAGE], **rest}, uploads, run_id)
         return _UserRun(given, {**run.graph_input, self._messages: messages}, run.title, self)
 
 
@@ -146,18 +149,23 @@ class _UserRun(WritingRun):
     texts = True
 
 
-def input_of(builder: Builder) -> tuple[type[BaseModel], str | None]:
-    """What a graph takes, as a model, and the key whose list of chat messages stands there as the text of one."""
+def input_of(builder: Builder) -> tuple[type[BaseModel], str | None, str]:
+    """What a graph takes, as a model; the key whose list of chat messages stands there as the text of one; as which."""
     fields = {key: field for key, field in _fields(builder).items() if key in builder.channels}
-    messages = next((key for key, (kind, _) in fields.items() if holds_messages(kind)), None)
+    lists = [key for key, (kind, _) in fields.items() if holds_messages(kind)]
+    messages = MESSAGES if MESSAGES in lists else next(iter(lists), None)
+    text = messages if messages and MESSAGE in fields else MESSAGE
     if messages:
-        del fields[messages]
-        text = Field(
-            title="Message", min_length=1, max_length=_LONGEST_MESSAGE, json_schema_extra={"format": MULTILINE}
-        )
-        fields = {MESSAGE: (str, text), **{key: field for key, field in fields.items() if key != MESSAGE}}
+        default = fields.pop(messages)[1]
+        # Where anything else can be given, the graph may begin the conversation itself.
+        needed = not fields or default is ... or (isinstance(default, FieldInfo) and default.is_required())
+        asked: Any = Field(
+            ... if needed else None,
+            title="Message", min_length=1, max_length=_LONGEST_MESSAGE, json_schema_extra={"format": MULTILINE},
+        )  # fmt: skip
+        fields = {text: (str if needed else str | None, asked), **fields}
     usable = {key: field if _has_schema(field) else (Any, field[1]) for key, field in fields.items()}
-    return create_model("Input", __config__=_CONFIG, **usable), messages  # type: ignore[call-overload]
+    return create_model("Input", __config__=_CONFIG, **usable), messages, text  # type: ignore[call-overload]
 
 
 def _fields(builder: Builder) -> dict[str, tuple[Any, Any]]:
@@ -202,8 +210,12 @@ def _has_schema(field: tuple[Any, Any | FieldInfo]) -> bool:
     return True
 
 
-def holds_messages(kind: Any) -> bool:
-    """Whether a type is, or holds, chat messages."""
-    if isinstance(kind, type) and issubclass(kind, BaseMessage):
-        return True
-    return any(holds_messages(part) for part in get_args(kind))
+def holds_messages(kind: Any, *, inside: bool = False) -> bool:
+    """Whether a type is a list of chat messages, or what is `inside` of it is one."""
+    origin = get_origin(kind)
+    if origin in (Annotated, Union, UnionType):
+        return any(holds_messages(part, inside=inside) for part in get_args(kind))
+    if inside:
+        return isinstance(kind, type) and issubclass(kind, BaseMessage)
+    is_list = isinstance(origin, type) and issubclass(origin, Sequence)
+    return is_list and any(holds_messages(part, inside=True) for part in get_args(kind))

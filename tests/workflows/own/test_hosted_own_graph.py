@@ -3,12 +3,13 @@
 # No "from __future__ import annotations" here: LangGraph reads the annotations of the schemas below.
 import dataclasses
 import logging
+from operator import add
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 import pytest
 from hosted_runs import drive
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -98,7 +99,7 @@ async def test_messages_become_one_text_with_room_for_lines():
         return {"messages": [AIMessage(f"{state['messages'][0].text}! {state.get('language', '-')}")]}
 
     hosted = UserGraph("chat", graph("START-reply reply-END", Asked, reply=reply))
-    assert hosted.input_schema["required"] == ["message"]
+    assert "required" not in hosted.input_schema
     assert hosted.input_schema["properties"]["message"]["format"] == "multiline"
     assert "messages" not in hosted.input_schema["properties"]
     assert "$defs" not in hosted.input_schema
@@ -110,6 +111,28 @@ async def test_messages_become_one_text_with_room_for_lines():
     for wrong in ({}, {"message": ""}, {"message": 3}, {"message": "hi", "messages": []}):
         with pytest.raises(InputError, match="chat"):
             hosted.run(wrong, {}, "r")
+
+
+TALK = list[AnyMessage]
+
+
+@pytest.mark.parametrize(
+    ("keys", "optional"),
+    [
+        ({"messages": TALK}, []),
+        ({"question": str, "reply": AIMessage, "chats": dict[str, TALK]}, ["question", "reply", "chats"]),
+        ({"question": str, "past": TALK, "messages": Annotated[TALK, add]}, ["message", "question", "past"]),
+        ({"message": str, "messages": TALK}, ["messages", "message"]),
+    ],
+)
+async def test_one_list_of_messages_is_a_text_and_is_required_alone(keys, optional):
+    seen = []
+    builder = graph("START-look", TypedDict("State", keys), look=lambda state: seen.append(state) or {})
+    hosted = UserGraph("odd", builder)
+    assert [*hosted.input_schema["properties"]] == (optional or hosted.input_schema["required"])
+    own = "question" if "question" in optional else "message"
+    await drive(hosted, {own: "why?"})
+    assert own not in keys or seen[0][own] == "why?"
 
 
 class Dish(TypedDict, total=False):

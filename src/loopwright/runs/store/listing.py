@@ -14,28 +14,21 @@ from loopwright.errors import InputError
 from loopwright.runs.schemas import Order, RunFilter, RunPage, RunSummary
 from loopwright.runs.store.tables import RUNS, TAGS, read, searchable
 
-_PLACE = re.compile(r"(-?\d{1,18}) (.+)", re.DOTALL | re.ASCII)
+_PLACE = re.compile(r"(\w+) (-?\d{1,18}) (.+)", re.DOTALL | re.ASCII)
 
 
 def page(connection: Connection, wanted: RunFilter, limit: int, before: str | None, order: Order) -> RunPage:
     """A part of a list of runs; see `RunStore.list`.
 
-    Args:
-        connection: The database.
-        wanted: Which runs.
-        limit: How many at most.
-        before: What the part before gave as ``next``.
-        order: What comes first.
-
     Raises:
-        InputError: If `before` is nothing that a page gave, or `limit` is below 1.
+        InputError: If `before` is nothing that a page in this order gave, or `limit` is below 1.
     """
     if limit < 1:
         raise InputError(f"at most {limit} runs were asked for: ask for 1 or more")
     fits = _condition(connection, wanted)
     found = select(RUNS.c.started_at, RUNS.c.id, RUNS.c.summary).where(fits).limit(limit + 1)
     newest = RUNS.c.started_at.desc(), RUNS.c.id.desc()
-    place, left_out = (None if before is None else _place(before)), 0
+    place, left_out = (None if before is None else _place(before, order)), 0
     if order == "started_at":
         found = found.where(true() if place is None else _behind(place)).order_by(*newest)
     else:  # figures change while runs go on: a place is how many were shown
@@ -43,12 +36,13 @@ def page(connection: Connection, wanted: RunFilter, limit: int, before: str | No
         found = found.order_by(_figure(connection, order).desc().nulls_last(), *newest).offset(max(0, left_out))
     rows = connection.execute(found).all()
     shown = rows[:limit]
-    last = (left_out + limit if order != "started_at" else shown[-1].started_at, shown[-1].id) if shown else (0, "")
+    at = left_out + limit if order != "started_at" or not shown else shown[-1].started_at
+    last = f"{order} {at} {shown[-1].id if shown else ''}"
     tags = tags_of(connection, [row.id for row in shown])
     return RunPage(
         runs=tuple(read(RunSummary, f"run {row.id!r}", row.summary, tags=tags[row.id]) for row in shown),
         total=connection.execute(select(func.count()).select_from(RUNS).where(fits)).scalar_one(),
-        next=_cursor(*last) if len(rows) > limit else None,
+        next=base64.urlsafe_b64encode(last.encode()).decode().rstrip("=") if len(rows) > limit else None,
     )
 
 
@@ -88,10 +82,6 @@ def _condition(connection: Connection, wanted: RunFilter) -> ColumnElement[bool]
     return and_(*conditions)
 
 
-def _cursor(started_at: int, run_id: str) -> str:
-    return base64.urlsafe_b64encode(f"{started_at} {run_id}".encode()).decode().rstrip("=")
-
-
 def _behind(place: tuple[int, str]) -> ColumnElement[bool]:
     columns = (RUNS.c.started_at, RUNS.c.id)
     return tuple_(*columns) < tuple_(
@@ -99,12 +89,13 @@ def _behind(place: tuple[int, str]) -> ColumnElement[bool]:
     )
 
 
-def _place(cursor: str) -> tuple[int, str]:
+def _place(cursor: str, order: Order) -> tuple[int, str]:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars="-_", validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
     found = _PLACE.fullmatch(text)
-    if found is None:
-        raise InputError(f"{cursor[:80]!r} is no place in a list of runs: give the `next` of the page before")
-    return int(found[1]), found[2]
+    if found is None or found[1] != order:
+        told = f"is no place in a list of runs by {order}: give the `next` of the page before, which had the same order"
+        raise InputError(f"{cursor[:80]!r} {told}")
+    return int(found[2]), found[3]

@@ -19,11 +19,11 @@ from pydantic import BaseModel, Field, StringConstraints
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, frames, sse, waited
-from loopwright.server.agent_api.threads import THREAD_ID, Strategy, Threads, ended_well
+from loopwright.server.agent_api.threads import THREAD_ID, At, Place, Threads, Turn, ended_well
 from loopwright.server.context import Context, Here
 from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import INTERNAL, Problem, problem_of
-from loopwright.workflows.api import RunChanges, Workflow, plain_json
+from loopwright.workflows.api import Workflow, plain_json
 from loopwright.workflows.user_graph import UserGraph
 
 logger = logging.getLogger(__name__)
@@ -46,12 +46,6 @@ class NewThread(BaseModel):
     if_exists: Literal["raise", "do_nothing"] = "raise"
 
 
-class Place(BaseModel):
-    """A checkpoint, as clients name it."""
-
-    checkpoint_id: str | None = None
-
-
 class History(BaseModel):
     """Which states are wanted."""
 
@@ -59,31 +53,11 @@ class History(BaseModel):
     before: Place | str | None = None
 
 
-class At(BaseModel):
-    """Where in a thread something is to begin."""
-
-    checkpoint: Place | None = None
-    checkpoint_id: str | None = None
-
-    @property
-    def at(self) -> str | None:
-        """The checkpoint; None for the last."""
-        return self.checkpoint_id or (self.checkpoint.checkpoint_id if self.checkpoint else None)
-
-
 class Update(At):
     """A change of a thread's state."""
 
     values: AnyGiven = None
     as_node: str | None = None
-
-
-class Order(BaseModel):
-    """What a command asks for beside an answer."""
-
-    resume: AnyGiven = None
-    update: Any = None
-    goto: Any = None
 
 
 REFUSED = {
@@ -94,18 +68,13 @@ REFUSED = {
 """What a run cannot be asked for with -> what to do instead."""
 
 
-class NewRun(At):
+class NewRun(Turn):
     """A run that a client asks for; what is not here (tags, metadata, a configuration) is passed over."""
 
     assistant_id: str
-    input: Given | None = None
-    command: Order | None = None
     stream_mode: Mode | list[Mode] = "values"
-    multitask_strategy: Strategy = "enqueue"
     if_not_exists: Literal["create", "reject"] = "reject"
     on_disconnect: Literal["cancel", "continue"] = "continue"
-    interrupt_before: list[str] | str | None = None
-    interrupt_after: list[str] | str | None = None
     webhook: Any = None
     after_seconds: Any = None
     context: Any = None
@@ -119,15 +88,6 @@ class NewRun(At):
             raise InputError("a command can only resume here: change the state with update_state before it")
         if self.at and self.command:
             raise InputError("a command answers the last state of a thread: give it no checkpoint")
-
-    @property
-    def changes(self) -> RunChanges:
-        """Where it stops on its way."""
-        stops = [
-            (each,) if isinstance(each, str) else (*(each or ()),)
-            for each in (self.interrupt_before, self.interrupt_after)
-        ]
-        return RunChanges(pause_before=stops[0], pause_after=stops[1])
 
 
 class Search(BaseModel):
@@ -347,10 +307,7 @@ async def _begun(asked: NewRun, thread_id: str | None, threads: Threads) -> tupl
         thread_id = str(uuid.uuid4())
     elif asked.if_not_exists == "reject":
         await threads.turns(thread_id)
-    answer = asked.command.resume if asked.command else None
-    return await threads.run(
-        thread_id, hosted.name, asked.input, answer, asked.multitask_strategy, asked.at, asked.changes
-    )
+    return await threads.run(thread_id, hosted.name, asked)
 
 
 async def _answer(

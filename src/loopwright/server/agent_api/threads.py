@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
+from pydantic import BaseModel
 
 from loopwright.checkpoints.archive import EPOCH
 from loopwright.engine.gate import is_engine_node
@@ -22,9 +23,10 @@ from loopwright.errors import Busy, GraphError, InputError
 from loopwright.runs.checkpoints import copied
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.driving import PAUSED
-from loopwright.runs.hub import UNCHANGED
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
+from loopwright.server.changes import check_state
 from loopwright.server.context import Context
+from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import Problem
 from loopwright.workflows.api import RunChanges, plain_json
 
@@ -45,6 +47,56 @@ def turn_of(thread_id: str, run_id: str) -> int:
     """Which turn of a thread a run is, from 1; 0 for none of it."""
     number = re.fullmatch(r"([2-9]|[1-9][0-9]+)", run_id.removeprefix(f"{thread_id}.turn"))
     return 1 if run_id == thread_id else int(number[0]) if number else 0
+
+
+class Place(BaseModel):
+    """A checkpoint, as clients name it."""
+
+    checkpoint_id: str | None = None
+
+
+class At(BaseModel):
+    """Where in a thread something is to begin."""
+
+    checkpoint: Place | None = None
+    checkpoint_id: str | None = None
+
+    @property
+    def at(self) -> str | None:
+        """The checkpoint; None for the last."""
+        return self.checkpoint_id or (self.checkpoint.checkpoint_id if self.checkpoint else None)
+
+
+class Order(BaseModel):
+    """What a command asks for beside an answer."""
+
+    resume: AnyGiven = None
+    update: Any = None
+    goto: Any = None
+
+
+class Turn(At):
+    """What a thread is to do next: with an input, or else what it did last goes on."""
+
+    input: Given | None = None
+    command: Order | None = None
+    multitask_strategy: Strategy = "enqueue"
+    interrupt_before: list[str] | str | None = None
+    interrupt_after: list[str] | str | None = None
+
+    @property
+    def answer(self) -> Any:
+        """What a run that waits is answered."""
+        return self.command.resume if self.command else None
+
+    @property
+    def changes(self) -> RunChanges:
+        """Where it stops on its way."""
+        stops = [
+            (each,) if isinstance(each, str) else (*(each or ()),)
+            for each in (self.interrupt_before, self.interrupt_after)
+        ]
+        return RunChanges(pause_before=stops[0], pause_after=stops[1])
 
 
 class Threads:
@@ -86,18 +138,19 @@ class Threads:
 
     async def described(self, thread_id: str) -> dict[str, Any]:
         """A thread, as clients see it."""
-        turns = await self.turns(thread_id)
+        turns, state = await self.turns(thread_id), await self.state(thread_id)
         created, metadata = self._created.get(thread_id, (None, {}))
+        updated, status = created, "idle"
         if turns:
             created, updated = turns[-1].started_at, turns[0].ended_at or turns[0].started_at
             metadata = {"graph_id": turns[0].workflow, **metadata}
-        else:
-            updated = created
-        state = await self.state(thread_id)
+            # What it asked may have been answered by a state that was written since.
+            if turns[0].status != "waiting" or state["next"]:
+                status = STATUS.get(turns[0].status, status)
         return plain_json(
             {
                 "thread_id": thread_id, "created_at": created, "updated_at": updated, "metadata": metadata,
-                "status": STATUS.get(turns[0].status, "idle") if turns else "idle", "config": {},
+                "status": status, "config": {},
                 "values": state["values"] or None,
                 "interrupts": {task["id"]: task["interrupts"] for task in state["tasks"] if task["interrupts"]},
             }
@@ -112,26 +165,8 @@ class Threads:
 
     # Runs
 
-    async def run(
-        self,
-        thread_id: str,
-        workflow: str,
-        given: Mapping[str, Any] | None,
-        answer: Any = None,
-        strategy: Strategy = "enqueue",
-        checkpoint_id: str | None = None,
-        changes: RunChanges = UNCHANGED,
-    ) -> tuple[RunRecord, int]:
+    async def run(self, thread_id: str, workflow: str, asked: Turn) -> tuple[RunRecord, int]:
         """Begin a thread's next run, or go on with its last one.
-
-        Args:
-            thread_id: The thread.
-            workflow: Which workflow.
-            given: The input; None goes on with the last run.
-            answer: What a run that waits is answered.
-            strategy: What becomes of it while another one goes on.
-            checkpoint_id: A state of the thread that the run begins with; None for the last.
-            changes: Where it stops on its way.
 
         Returns:
             The run, and how many events it had before.
@@ -139,47 +174,79 @@ class Threads:
         Raises:
             HTTPException: With status 409, if another one goes on and it shall not wait.
         """
-        hub = self.context.hub
-        if strategy != "enqueue":  # also where another message waits already
-            await self._free(thread_id, strategy, 1)
+        if asked.multitask_strategy != "enqueue":  # also where another message waits already
+            await self._free(thread_id, workflow, asked)
         async with self._locks.setdefault(thread_id, asyncio.Lock()):
             while True:
-                turns = await self._free(thread_id, strategy, None if checkpoint_id else 1)
+                turns = await self._free(thread_id, workflow, asked)
                 number = turn_of(thread_id, turns[0].id) + 1 if turns else 1
                 turn = thread_id if number == 1 else f"{thread_id}.turn{number}"
                 try:
-                    if checkpoint_id is not None:
-                        origin, at = (await self._at(turns, checkpoint_id))[0].id, checkpoint_id
-                        if given is None:
-                            return await hub.fork(origin, at, changes=changes, fork_id=turn), 0
-                        return await hub.continued(origin, given, turn=turn, checkpoint_id=at, changes=changes), 0
-                    if given is None:
-                        if not turns or turns[0].status not in RESUMABLE:
-                            raise InputError("there is nothing to go on with: give an input")
-                        before = await hub.store.aside(hub.store.count, turns[0].id)
-                        return await hub.resume(turns[0].id, answer=answer, changes=changes), before
-                    if turns and turns[0].workflow != workflow:
-                        raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
-                    # One that was cancelled while it waited left no state to go on from; one that finished has one.
-                    done = turns and turns[0].status == "finished"
-                    if not (done or (turns and (await self._at(turns, None))[1].created_at)):
-                        return await hub.start(workflow, given, run_id=turn, changes=changes), 0
-                    return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
+                    return await self._begun(workflow, asked, turns, turn)
                 except InputError:
-                    if await hub.record(turn) is None:  # else another server began this turn in between
+                    if await self.context.hub.record(turn) is None:  # else another server began this turn in between
                         raise
 
-    async def _free(self, thread_id: str, strategy: Strategy, newest: int | None) -> list[RunRecord]:
+    async def _begun(self, workflow: str, asked: Turn, turns: Sequence[RunRecord], turn: str) -> tuple[RunRecord, int]:
+        hub, given, changes, at = self.context.hub, asked.input, asked.changes, asked.at
+        if at is None and given is None and asked.answer is None:
+            at = await self._written(turns)
+        if at is not None:
+            origin = (await self._at(turns, at))[0].id
+            if given is None:
+                return await hub.fork(origin, at, changes=changes, fork_id=turn), 0
+            return await hub.continued(origin, given, turn=turn, checkpoint_id=at, changes=changes), 0
+        if given is None:
+            if not turns or turns[0].status not in RESUMABLE:
+                raise InputError("there is nothing to go on with: give an input")
+            before = await hub.store.aside(hub.store.count, turns[0].id)
+            return await hub.resume(turns[0].id, answer=asked.answer, changes=changes), before
+        # One that was cancelled while it waited left no state to go on from; one that finished has one.
+        done = turns and turns[0].status == "finished"
+        if not (done or (turns and (await self._at(turns, None))[1].created_at)):
+            return await hub.start(workflow, given, run_id=turn, changes=changes), 0
+        return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
+
+    async def _written(self, turns: Sequence[RunRecord]) -> str | None:
+        """The last state of a thread if it was written by hand, behind a run that finished, or asks what that answers.
+
+        A run that ended otherwise goes on from there itself.
+        """
+        if not turns or turns[0].status not in ("finished", "waiting"):
+            return None
+        snapshot, parent = (await self._at(turns, None))[1], turns[0].parent
+        here = snapshot.config.get("configurable", {}).get("checkpoint_id")
+        by_hand = (snapshot.metadata or {}).get("source") == "update"
+        return here if by_hand and not (parent and parent.checkpoint_id == here) else None
+
+    async def _free(self, thread_id: str, workflow: str, asked: Turn) -> list[RunRecord]:
         """The runs of a thread, as soon as none of them goes on, on whichever server."""
-        hub = self.context.hub
-        while (turns := await self._kept(thread_id, newest)) and turns[0].status not in ENDED:
-            if strategy == "reject":
+        hub, newest = self.context.hub, None if asked.at else 1
+        while turns := await self._kept(thread_id, newest):
+            if asked.input is not None and turns[0].workflow != workflow:
+                raise InputError(f"thread {thread_id} belongs to {turns[0].workflow!r}: begin another one")
+            if turns[0].status in ENDED:
+                break
+            if asked.multitask_strategy == "reject":
                 raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
-            if strategy != "enqueue":
+            if asked.multitask_strategy != "enqueue":
+                await self._require_possible(workflow, asked, turns)
                 await hub.cancel(turns[0].id)
             if (await hub.until_ended(turns[0].id)).status not in ENDED:
                 raise Busy("the server is stopping: ask again when it is back")
         return turns
+
+    async def _require_possible(self, workflow: str, asked: Turn, turns: Sequence[RunRecord]) -> None:
+        """Refuse what would be refused also once the run that goes on is ended for it."""
+        hub = self.context.hub
+        if asked.answer is not None:
+            raise InputError(f"run {turns[0].id!r} goes on, and asks nothing: answer it once it waits")
+        if asked.at is not None:
+            await self._at(turns, asked.at)
+        if asked.input is not None:
+            await hub.prepared(workflow, asked.input, asked.changes, turns[0].id)
+        if hub.refusal:
+            raise Busy(hub.refusal)
 
     # States
 
@@ -233,9 +300,8 @@ class Threads:
         last = turns[0]
         if last.status not in ENDED:
             raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
-        hosted = self.context.workflow(last.workflow)
-        if isinstance(values, Mapping) and (places := sorted(hosted.places.intersection(values))):
-            raise InputError(f"the state's {places[0]} names a file of the server")
+        if isinstance(values, Mapping):
+            check_state(self.context.workflow(last.workflow), values)
         if checkpoint_id is not None and (of := (await self._at(turns, checkpoint_id))[0]) is not last:
             # Of an earlier turn: what is written goes on from it, in the thread of the last one.
             saved = await self.context.hub.saved(of, checkpoint_id)

@@ -14,7 +14,6 @@ from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.reproducing import test_of
 from loopwright.runs.schemas import MOST_TAGS, LoggedEvent, Order, RunFilter, RunPage, RunRecord, Tag
 from loopwright.runs.states import CheckpointView, logged
-from loopwright.runs.store.history import RunStore
 from loopwright.server.answering import begin_once
 from loopwright.server.changes import check_state, require_harmless
 from loopwright.server.context import RUN_ID, Context, Here
@@ -268,9 +267,5 @@ def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:
 @comparison.get("", operation_id="compare_runs", responses=MISSING)
 async def compare_runs(a: ComparedId, b: ComparedId, context: Here) -> Comparison:
     """What two runs have in common, what not, and which came out better."""
-    one, other = await context.hub.known(a), await context.hub.known(b)
-    return await context.hub.store.aside(_compared, context.hub.store, one, other)
-
-
-def _compared(store: RunStore, one: RunRecord, other: RunRecord) -> Comparison:
-    return compare(one, [*logged(store, one.id)], other, [*logged(store, other.id)])
+    one, other, store = await context.hub.known(a), await context.hub.known(b), context.hub.store
+    return await store.aside(lambda: compare(one, [*logged(store, a)], other, [*logged(store, b)]))
