@@ -210,9 +210,7 @@ class EngineConfig(Section):
         met = {section for layer in layers.values() for section in layer}.difference(known)
         foreign = cls.foreign_keys(met).difference(known, [own.replace("-", "_")])
         for source, given in layers.items():
-            layer = _without(given, foreign)
-            _refuse_unknown(layer, source, [*known, *foreign])
-            data = _merged(data, layer)
+            data = _merged(data, _own(given, source, [*known, *foreign], foreign))
         try:
             return cls.model_validate(data)
         except ValidationError as error:
@@ -290,24 +288,22 @@ def _keys(model: type[BaseModel], prefix: str = "", *above: type[BaseModel]) -> 
             yield from _keys(section, f"{prefix}{name}.", *above, section)
 
 
-def _without(data: Mapping[str, Any], foreign: Collection[str], prefix: str = "") -> dict[str, Any]:
-    return {
-        key: _without(cast("Mapping[str, Any]", value), foreign, f"{prefix}{key}.")
-        if isinstance(value, Mapping)
-        else value
-        for key, value in data.items()
-        if f"{prefix}{key}" not in foreign
-    }
-
-
-def _refuse_unknown(data: Mapping[str, Any], source: str, known: Sequence[str], prefix: str = "") -> None:
+def _own(
+    data: Mapping[str, Any], source: str, known: Sequence[str], foreign: Collection[str], prefix: str = ""
+) -> dict[str, Any]:
+    """What a layer says without what others read; a key that nobody knows is refused."""
     siblings = [name for name in known if name.startswith(prefix) and "." not in name.removeprefix(prefix)]
+    own: dict[str, Any] = {}
     for key, value in data.items():
         name = f"{prefix}{key}"
+        if name in foreign:
+            continue
         if name not in siblings:
             message = unknown_name_message("key", name, siblings)
             elsewhere = [other for other in known if other.rpartition(".")[2] == key]
             hint = f" {key!r} is a key of another section: {', '.join(elsewhere)}." if elsewhere else ""
             raise ConfigError(f"{source}: {message}{hint}")
         if isinstance(value, Mapping) and any(other.startswith(f"{name}.") for other in known):
-            _refuse_unknown(cast("Mapping[str, Any]", value), source, known, f"{name}.")
+            value = _own(cast("Mapping[str, Any]", value), source, known, foreign, f"{name}.")
+        own[key] = value
+    return own

@@ -308,11 +308,11 @@ class UnknownNameError(InputError, ValueError):
         known: The names that are known.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        super().__init__(" ".join(filter(None, (unknown_name_message(kind, name, self.known), hint))))
+        super().__init__(unknown_name_message(kind, name, self.known))
 
 
 class PlannerError(InputError):

@@ -23,11 +23,10 @@ def explained_sqlite(error: sqlite3.Error, name: str) -> StoreError:
         error: What SQLite raised.
         name: What to call the file.
     """
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = None if code is None else code & 0xFF
+    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what Python itself refuses has no code
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreError(f"{name} is locked: another process writes to it; try again later", transient=True)
-    fix = _SQLITE_FIXES.get(primary) if primary is not None else None
+    fix = _SQLITE_FIXES.get(primary)
     return StoreError(
         f"{name}: {fix} ({error})" if fix else f"{name}: {error}", transient=primary == sqlite3.SQLITE_FULL
     )

@@ -75,8 +75,10 @@ def bounded(
     builder = builder_of(graph)
     loops = (loops,) if isinstance(loops, Loop) else loops
     _check_arguments(graph, loops, limit, warn_at, fallback, budget, {"fan_out": fan_out, **compile_options})
-    builder = copy_builder(builder)
+    builder = drawn = copy_builder(builder)
     builder.validate().compiled = False  # what LangGraph's own compiling refuses is said in its words
+    if fallback is last_word:  # nobody wrote that node
+        builder = copy_builder(builder)
     builder.way_out = end = way_out(builder)
     if fallback is not None:
         budget, end = _with_fallback(builder, fallback, loops, limit, budget), FALLBACK
@@ -98,7 +100,7 @@ def bounded(
         advice += ["give a limit for every cycle that no Loop bounds, in graphs inside too: limit=5"]
         raise UnboundedCycleError(certificate.unbounded_cycles, certificate.doubt + "; or ".join(advice))
     certificate.require()
-    return _compiled(graph, builder, bound, certificate, compile_options)
+    return _compiled(graph, drawn, bound, certificate, compile_options)
 
 
 def _check_arguments(

@@ -46,7 +46,7 @@ the one that its variable is for."""
 
 
 @contextmanager
-def exporting() -> Generator[bool]:
+def exporting() -> Generator[None]:
     """Trace the runs of this process while within, if the environment says where to; what is left is sent at the end.
 
     A program that set OpenTelemetry up before (``opentelemetry-instrument`` does) keeps what it set.
@@ -55,7 +55,7 @@ def exporting() -> Generator[bool]:
         ConfigError: If the extra is not installed.
     """
     if not any(os.environ.get(name) for name in ENDPOINTS) or os.environ.get("OTEL_SDK_DISABLED") == "true":
-        yield False
+        yield
         return
     try:
         from opentelemetry import metrics, trace
@@ -84,4 +84,4 @@ def exporting() -> Generator[bool]:
                 at_end.callback(meters.shutdown)
         instrument()
         at_end.callback(uninstrument)
-        yield True
+        yield

@@ -23,7 +23,7 @@ from loopwright.workflows.assistant.workflow import AssistantWorkflow
 from loopwright.workflows.assistant.workflow import Services as AssistantServices
 from loopwright.workflows.evaluation import Expected, evaluate, gain_of, mean_figure, scores_of
 from loopwright.workflows.evaluation.results import EvaluatedAnswer
-from loopwright.workflows.evaluation.scores import f1_score, ndcg_at
+from loopwright.workflows.evaluation.scores import answer_scores, ndcg_at
 from loopwright.workflows.iqa import IQAConfig
 from loopwright.workflows.iqa import Services as IqaServices
 from loopwright.workflows.iqa.workflow import IQAWorkflow
@@ -225,7 +225,7 @@ def test_a_file_without_questions_is_named(tmp_path, content, words):
     ],
 )
 def test_f1_is_of_the_words_shared_with_the_nearest_accepted_answer(predicted, accepted, f1):
-    assert f1_score(predicted, accepted) == pytest.approx(f1)
+    assert answer_scores(predicted, accepted)["f1"] == pytest.approx(f1)
 
 
 def test_ndcg_discounts_by_the_logarithm_of_the_place():

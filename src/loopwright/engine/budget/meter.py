@@ -166,13 +166,8 @@ class Meter(BaseCallbackHandler):
             self._began = now
             return dict(self._spent)
 
-    def add(self, usage: Usage, model: str) -> None:
-        """Count a usage that LangChain did not report, after the fact."""
-        self._spend(uuid4(), model, usage, usage.calls)
-        if self.outer:
-            self.outer.add(usage, model)
-
-    def _spend(self, call: UUID, model: str, usage: Usage, calls: int = 0) -> None:
+    def spend(self, call: UUID, model: str, usage: Usage, calls: int = 0) -> None:
+        """Count what a call took, and perhaps the call itself."""
         self._add({"model_calls": calls, "tokens": usage.total_tokens, **self._money(model, usage)})
         self._keep()
         if self.allowance:
@@ -313,7 +308,7 @@ class Meter(BaseCallbackHandler):
                 written = len(generation.text) // 4
                 found = Usage(input_tokens=prompt_tokens, output_tokens=written, total_tokens=prompt_tokens + written)
             usage += found
-        self._spend(run_id, model, usage)
+        self.spend(run_id, model, usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Forget a call that failed; of a stream that was broken off, count what came of it."""
@@ -394,10 +389,10 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
         model: The model, for its price.
     """
     meter = current_meter.get()
-    if meter is None:
-        return
-    meter.add(usage, model)
-    for one in meter.around():  # pyright: ignore[reportPrivateUsage]
+    meters = [*meter.around()] if meter else []
+    for one in meters:
+        one.spend(uuid4(), model, usage, usage.calls)
+    for one in meters:
         one.check_after_the_fact()
 
 

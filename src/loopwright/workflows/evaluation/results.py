@@ -47,8 +47,8 @@ class EvaluatedAnswer(Frozen):
     @property
     def numbers(self) -> dict[str, float | None]:
         """Its scores and what it cost."""
-        spent = (float(sum(self.passes.values())), float(self.model_calls), self.seconds)
-        return {**self.scores, **dict(zip(COUNTS, spent, strict=True))}
+        passes = float(sum(self.passes.values()))
+        return {**self.scores, "passes": passes, "model_calls": float(self.model_calls), "seconds": self.seconds}
 
 
 class LoopGain(Frozen):

@@ -42,13 +42,19 @@ def scores_of(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
 def answer_scores(answer: str, accepted: Sequence[str]) -> dict[str, float | None]:
     """``em``, ``f1`` and ``contains`` of an answer.
 
+    ``em`` is 1 if the answer is one of those that are accepted, else 0. ``f1`` is the harmonic mean of precision and
+    recall of the answer's words, from 0 to 1: of the accepted ones, the nearest. As in the official evaluation of
+    HotpotQA, it is 0 where one of the two is "yes", "no" or "noanswer" and the other is something else.
+
     Args:
         answer: The answer; empty if there is none.
-        accepted: What is accepted; nothing where the question has no answer.
+        accepted: What is accepted; nothing where the question has no answer, and then having none is right, as in
+            P. Rajpurkar et al., "Know what you don't know: unanswerable questions for SQuAD", ACL 2018.
     """
-    plain = f" {normalised_answer(answer)} "
-    held = any(f" {normalised_answer(each)} " in plain for each in accepted) if accepted else not answer
-    return {"em": exact_match(answer, accepted), "f1": f1_score(answer, accepted), "contains": float(held)}
+    given, right = normalised_answer(answer), [normalised_answer(each) for each in accepted or [""]]
+    held = any(f" {each} " in f" {given} " for each in right) if accepted else not answer
+    nearest = max(_f1(given.split(), each.split()) for each in right)
+    return {"em": float(given in right), "f1": nearest, "contains": float(held)}
 
 
 def citation_scores(cited: Sequence[str], relevant: Collection[str]) -> dict[str, float | None]:
@@ -83,32 +89,6 @@ def normalised_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", plain).split() or plain.split())
 
 
-def exact_match(predicted: str, accepted: Sequence[str]) -> float:
-    """1 if the answer is one of those that are accepted, else 0.
-
-    Args:
-        predicted: The answer; empty if there is none.
-        accepted: What is accepted; nothing where the question has no answer, and then having none is right, as in
-            P. Rajpurkar et al., "Know what you don't know: unanswerable questions for SQuAD", ACL 2018.
-    """
-    return float(any(normalised_answer(predicted) == normalised_answer(answer) for answer in accepted or [""]))
-
-
-def f1_score(predicted: str, accepted: Sequence[str]) -> float:
-    """The harmonic mean of precision and recall of an answer's words, from 0 to 1: of the accepted ones, the nearest.
-
-    As in the official evaluation of HotpotQA, it is 0 where one of the two is "yes", "no" or "noanswer" and the other
-    is something else.
-
-    Args:
-        predicted: The answer; empty if there is none.
-        accepted: What is accepted; see `exact_match`.
-    """
-    return max(
-        _f1(normalised_answer(predicted).split(), normalised_answer(answer).split()) for answer in accepted or [""]
-    )
-
-
 def _f1(predicted: Sequence[str], accepted: Sequence[str]) -> float:
     if not predicted or not accepted or any(" ".join(words) in _CLOSED for words in (predicted, accepted)):
         return float(predicted == accepted)
@@ -141,13 +121,7 @@ def ndcg_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float |
     ``sum over relevant places of 1 / log2(1 + place)``, places from 1, over the same of a perfect ranking.
     Source: K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20(4), 2002.
 
-    Args:
-        ranked: Ids, the best first; of an id that is there twice, the first place counts.
-        relevant: The ids that are relevant.
-        k: How many places count.
-
-    Returns:
-        From 0 to 1; None if nothing is relevant.
+    Arguments and result are as for `recall_at`.
     """
     wanted = frozenset(relevant)
     if not wanted:
