@@ -90,13 +90,13 @@ def parsed(model: Runnable[Any, Any], schema: dict[str, Any] | type, *, include_
 
     Args:
         model: The model, bound to the schema.
-        schema: A pydantic class, or a JSON schema.
+        schema: A pydantic class; of a `TypedDict` or a JSON schema the reply is a mapping.
         include_raw: Whether the result is a mapping with ``raw``, ``parsed`` and ``parsing_error``; else a reply that
             does not fit raises.
     """
     parser: Any = JsonOutputParser()
-    if isinstance(schema, type):
-        parser = PydanticOutputParser(pydantic_object=cast("type[BaseModel]", schema))
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        parser = PydanticOutputParser(pydantic_object=schema)
     if not include_raw:
         return model | parser
     read = RunnablePassthrough.assign(parsed=itemgetter("raw") | parser, parsing_error=lambda _: None)
@@ -199,16 +199,13 @@ class Conversation(Generic[T]):
         self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
         self.prompt: list[BaseMessage] = self.first
 
-    @contextmanager
-    def leaving_what_fails(self) -> Generator[None]:
-        """After an error the question goes to a fallback, afresh and with repairs of its own; without one it raises."""
-        try:
-            yield
-        except Exception as error:
-            if not self.chain.leaves(self.position, error, self.node):
-                raise
-            self.position += 1
-            self._begin()
+    def goes_on_after(self, error: Exception) -> bool:
+        """Whether the question is sent to a fallback after an error, afresh and with repairs of its own."""
+        if not self.chain.leaves(self.position, error, self.node):
+            return False
+        self.position += 1
+        self._begin()
+        return True
 
     def read(self, reply: Any) -> Answer[T] | None:
         """Validate a reply; None means that `prompt` is to be sent next."""
@@ -228,13 +225,8 @@ class Conversation(Generic[T]):
         self.bad_replies += 1
         logger.info(
             "node %r: the reply of %s is not a valid %s, asking again (%d/%d): %s",
-            self.node,
-            self.model,
-            self.schema.__name__,
-            self.bad_replies,
-            self.repairs,
-            "; ".join(problems),
-        )
+            self.node, self.model, self.schema.__name__, self.bad_replies, self.repairs, "; ".join(problems),
+        )  # fmt: skip
         self.prompt = [
             *self.first,
             AIMessage(text[:_SHOWN_BACK] or "(empty reply)"),
@@ -289,54 +281,63 @@ def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options
     """Do what `ask` does, and say what the reader must know of the reply."""
     talk = Conversation(model, messages, schema, options)
     while True:
-        with talk.leaving_what_fails():
+        try:
             with counting_failure(talk.usage, talk.model, talk.node):
                 reply = talk.runnable.invoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer
+        except Exception as error:
+            if not talk.goes_on_after(error):
+                raise
 
 
 async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> T:
     """Do what `ask` does, without blocking the event loop."""
     talk = Conversation(model, messages, schema, options)
     while True:
-        with talk.leaving_what_fails():
+        try:
             with counting_failure(talk.usage, talk.model, talk.node):
                 reply = await talk.runnable.ainvoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer.reply
+        except Exception as error:
+            if not talk.goes_on_after(error):
+                raise
 
 
 async def awritten(
-    model: BaseChatModel,
-    prompt: str,
-    *,
-    usage: UsageRecorder,
-    node: str,
-    tell: Callable[[str], None] | None,
+    model: BaseChatModel, prompt: str, *, usage: UsageRecorder, node: str, tell: Callable[[str], None] | None,
     **options: Any,
-) -> str:
+) -> str:  # fmt: skip
     """Let a model write a text, and tell each piece as it comes; a fallback takes its place unless it has begun.
 
-    Each call is counted under the name of the model that was called.
+    What it thought before, up to ``</think>``, is no part of it. Each call is counted under the name of the model that
+    was called.
     """
     chain, position = chain_of(model), 0
     while True:
-        link, whole, begun = chain.links[position].model, AIMessageChunk(content=""), False
+        link, whole, begun, told = chain.links[position].model, AIMessageChunk(content=""), False, ""
         name = model_name(link)
         try:
             with counting_failure(usage, name, node):
                 async for piece in link.astream(prompt, **options):
                     whole, begun = whole + piece if begun else piece, True  # one that does not stream gives no chunk
-                    if tell:
-                        tell(piece.text)
+                    if tell and (text := _without_thoughts(whole.text)).startswith(told):
+                        tell(text.removeprefix(told))
+                        told = text
         except Exception as error:
             if begun or not chain.leaves(position, error, node):
                 raise
             position += 1
         else:
             usage.record(whole, model=name, node=node)
-            return whole.text
+            return _without_thoughts(whole.text)
+
+
+def _without_thoughts(text: str) -> str:
+    """What a model wrote once it had thought; nothing while it may still be thinking."""
+    _, thought, said = text.rpartition("</think>")
+    return said.lstrip() if thought else "" if "<think>".startswith(text.lstrip()[:7]) else text
 
 
 # One JSON object in what a model wrote

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from typing import Any, NamedTuple, cast
 
+from httpx import Limits
 from langchain_core.language_models import BaseChatModel
 from pydantic import AliasChoices, SecretStr, ValidationError
 
@@ -41,13 +43,16 @@ class Provider(NamedTuple):
     """Options of its class that hold unless the spec sets them."""
 
 
+# Their classes keep connections for the next client, also once the event loop that made them is closed.
+_CLOSED = {"default_headers": {"Connection": "close"}}
+
 PROVIDERS: Mapping[str, Provider] = {
-    "anthropic": Provider("anthropic", ("ANTHROPIC_API_KEY",), key_late=True),
+    "anthropic": Provider("anthropic", ("ANTHROPIC_API_KEY",), key_late=True, defaults=_CLOSED),
     "google_genai": Provider("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
     LOCAL: Provider("local"),
     "ollama": Provider("ollama", renamed={"max_tokens": "num_predict"}),
     # Its class asks no server but OpenAI's for the tokens of a streamed reply, and budgets would count none.
-    "openai": Provider("openai", ("OPENAI_API_KEY",), defaults={"stream_usage": True}),
+    "openai": Provider("openai", ("OPENAI_API_KEY",), defaults={"stream_usage": True, **_CLOSED}),
 }
 """The providers with an extra of their own. LangChain knows more, and they work too."""
 
@@ -82,7 +87,7 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
         if "temperature" not in spec.model_fields_set and (model.profile or {}).get("temperature") is False:
             cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
         handlers = model.callbacks if isinstance(model.callbacks, list) else []
-        model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec, model))]
+        model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec, model), spec.base_url)]
         # What the spec says of the model that its class has no setting for.
         seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
         declared = {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
@@ -114,6 +119,8 @@ def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
         given.pop("max_retries")
         if "timeout" in given:
             given["client_kwargs"] = {**spec.options.get("client_kwargs", {}), "timeout": given.pop("timeout")}
+        limits = {"limits": Limits(max_keepalive_connections=0)}  # as _CLOSED
+        given["async_client_kwargs"] = {**limits, **spec.options.get("async_client_kwargs", {})}
     named = {known.renamed.get(name, name): value for name, value in given.items()}
     arguments = {**known.defaults, **spec.options, **named}
     key = _key(spec, where)
@@ -179,7 +186,11 @@ def _explain(spec: ModelSpec, error: Exception) -> str:
 
 def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: str) -> None:
     """Refuse an argument that the class dropped silently: a setting must never be read and ignored."""
+    # What it has no field for is sent as it is; of that OpenAI's client takes what its methods name.
     known: set[str] = {*cast("Mapping[str, Any]", getattr(model, "model_kwargs", None) or {})}
+    root: Any = getattr(model, "root_client", None)
+    if hasattr(root, "responses"):
+        known &= {*signature(root.chat.completions.create).parameters, *signature(root.responses.create).parameters}
     for name, field in type(model).model_fields.items():
         aliases = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else []
         # What is not a string is a path into nested input, which no argument's name can match.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -148,6 +148,10 @@ class _Bound(_InTurn, Runnable[Any, Any]):
     def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
         """The models as they were bound."""
         return self._turns
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> _Bound:
+        """Offer tools to each model as it was bound; agents do so with a model that has some."""
+        return self.mapped(lambda bound: cast(Any, bound).bind_tools(tools, **kwargs))
 
     def mapped(self, change: Callable[[Runnable[Any, Any]], Runnable[Any, Any]]) -> _Bound:
         """The same models, with a change made to each as it was bound."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from json import JSONDecodeError
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -54,6 +56,11 @@ def require_model_requests(what: str) -> None:
         )
 
 
+_STUMBLES = (AttributeError, JSONDecodeError, LookupError, TypeError)
+"""What the clients raise where a server answers, but not as their protocol says."""
+_OURS = re.compile("unexpected keyword|not JSON serializable")
+
+
 class RequestGuard(BaseCallbackHandler):
     """Stops a request of a registry's model while requests are blocked, also if the model was made before.
 
@@ -62,14 +69,16 @@ class RequestGuard(BaseCallbackHandler):
     Args:
         model: The model's name, for messages.
         secrets: What must not be seen in exceptions.
+        at: The address that it is asked at, where that is configured.
     """
 
     raise_error = True
     run_inline = True
 
-    def __init__(self, model: str, secrets: Sequence[str] = ()) -> None:
+    def __init__(self, model: str, secrets: Sequence[str] = (), at: str | None = None) -> None:
         self.model = model
         self._secrets = [*secrets]
+        self._asked = f" (model {model!r} at {at})" if at else f" (model {model!r})"
 
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
@@ -82,7 +91,14 @@ class RequestGuard(BaseCallbackHandler):
         require_model_requests(f"model {self.model!r} was about to be called")
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Called by LangChain just before it raises what a request ended with."""
+        """Called by LangChain just before it raises what a request ended with: it is to say which model that was."""
+        said, *others = error.args or ("",)
+        if isinstance(error, Exception) and isinstance(said, str) and self._asked not in said:
+            stumbles = isinstance(error, _STUMBLES) and not _OURS.search(said)
+            if stumbles or said.startswith("No generation"):
+                said = f"the reply is not what the protocol says, is base_url right? {said}"
+                cast("Any", error).type = "server_error"
+            error.args = (f"{said}{self._asked}", *others)
         redact_error(error, self._secrets)
 
 

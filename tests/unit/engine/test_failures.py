@@ -60,6 +60,7 @@ def caused_by(cause: BaseException, error: BaseException | None = None) -> BaseE
         (made("StrangeError", code="429"), None),
         (httpx.HTTPStatusError("no", request=REQUEST, response=httpx.Response(404)), "not_found"),
         (ConnectionRefusedError(), "connection"),
+        (RuntimeError("Event loop is closed"), "connection"),
         (TimeoutError(), "timeout"),
         (NodeTimeout("n", 1), "node_timeout"),
         (ValueError("429"), None),

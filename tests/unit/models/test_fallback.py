@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from breaking_models import BreakingModel
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from loopwright.errors import ModelError, StructuredReplyError
 from loopwright.models import ModelRegistry, UsageRecorder, aask, ask, with_fallback
-from loopwright.models.conversation import awritten
+from loopwright.models.conversation import awritten, parsed
 from loopwright.testing import ScriptedChatModel
 
 GOOD = {"answer": "yes"}
@@ -80,9 +80,18 @@ async def test_other_bindings_go_to_the_next_model() -> None:
 
     chat = with_fallback(down(), model("small", GOOD))
     assert (await chat.with_structured_output(Verdict).ainvoke("q")).answer == "yes"
+    assert parsed(model("small", GOOD), TypedDict("Plain", {"answer": str}), include_raw=False).invoke("q") == GOOD
     small = model("small", "hello")
-    assert with_fallback(down(), small).bind_tools([look], tool_choice="any").invoke("q").text == "hello"
+    bound = with_fallback(down(), small).bind_tools([])
+    assert bound.bind_tools([look], tool_choice="any").invoke("q").text == "hello"
     assert (small.calls[0].tools, small.calls[0].kwargs["tool_choice"]) == (["look"], "any")
+
+
+async def test_what_a_model_thinks_is_no_part_of_its_text() -> None:
+    for said, text in (("<think>\nIs it 7? </think>\n\nIt is 5 m.", "It is 5 m."), ("<think> It is", "")):
+        told: list[str] = []
+        assert await awritten(model("m", said), "q", usage=UsageRecorder(), node="n", tell=told.append) == text
+        assert "".join(told) == text
 
 
 async def test_a_stream_that_has_begun_is_not_replaced() -> None:

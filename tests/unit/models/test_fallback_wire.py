@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from functools import reduce
@@ -9,6 +10,7 @@ from importlib import import_module
 from operator import add
 from typing import Any
 
+import provider_server
 import pytest
 from installed import needs
 from provider_server import IN, OUT, SECRET, Failed, ProviderServer, Said, providing
@@ -69,12 +71,12 @@ def asked(server: ProviderServer) -> list[str]:
 
 
 @both
-@pytest.mark.parametrize("status", [401, 404, 429, 500])
+@pytest.mark.parametrize("status", [200, 401, 404, 429, 500])
 async def test_the_fallback_answers(server: ProviderServer, mode: str, status: int, caplog: Any) -> None:
     server.replies.extend([Failed(status), Failed(status), GOOD])
     usage = UsageRecorder()
     rules = usual_retries(1, initial_wait=0.01)
-    retried = status in (429, 500)
+    retried = status in (200, 429, 500)  # 200: what comes is not of the protocol
     if not retried:
         server.replies.popleft()
     with caplog.at_level(logging.WARNING):
@@ -94,6 +96,16 @@ async def test_a_reply_cut_off_by_the_token_limit_is_never_a_verdict(server: Pro
     with pytest.raises((import_module("openai").LengthFinishReasonError, StructuredReplyError)):
         ask(chat, "q", Verdict, usage=usage) if mode == "sync" else await aask(chat, "q", Verdict, usage=usage)
     assert usage.total().calls == len(server.bodies)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "ollama"])
+def test_a_model_is_asked_in_one_event_loop_after_another(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_server._Handler, "protocol_version", "HTTP/1.1")  # which keeps connections
+    needs(f"langchain_{dialect}")
+    with allow_model_requests(), providing(dialect) as server:
+        server.replies.extend([Said("yes")] * 3)
+        chat = ModelRegistry({"plan": server.spec()}).chat("plan")
+        assert [asyncio.run(chat.ainvoke("q")).text for _ in range(3)] == ["yes"] * 3
 
 
 async def test_a_streamed_reply_counts_its_tokens(server: ProviderServer) -> None:

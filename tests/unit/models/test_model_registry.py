@@ -155,7 +155,7 @@ def test_own_server_is_not_sent_the_providers_key(openai, monkeypatch):
     model = ModelRegistry({"planner": {**azure, "api_key": NO_KEY}}).chat("planner")
     assert model.openai_api_key.get_secret_value() == NO_KEY
     model.callbacks[-1].on_llm_error(error := ValueError(f"no {SECRET}"), run_id=None)
-    assert str(error) == "no ***"
+    assert str(error) == "no *** (model 'azure_openai:x' at http://127.0.0.1:9/openai)"
     monkeypatch.setenv("GROQ_API_KEY", SECRET)
     assert secrets_of(ModelSpec(model="groq:x")) == [SECRET]
 
@@ -171,6 +171,7 @@ def test_a_model_that_takes_no_temperature_is_sent_none_unless_it_was_asked_for(
     ("options", "problem"),
     [
         ({"seed": "no number"}, "seed: Input should be a valid integer"),
+        ({"reasonning_effort": "low", "parallel_tool_calls": False}, "ChatOpenAI has no setting 'reasonning_effort'"),
         ({"default_headers": {"X-Token": SECRET}, "http_client": SECRET}, "http_client|Invalid"),
     ],
 )

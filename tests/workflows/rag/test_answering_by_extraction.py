@@ -71,6 +71,7 @@ PAINTERS = [
             "Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`",
         ),
         ("<pre>curl <port> &lt;host&gt; &mdash; <br/>x</pre>", "curl <port> <host> — x"),
+        ("<p>| 3<br>10 | 2<sup>16</sup> m<SUP>2</sup> <b>x</b> <td>1</td><td>2</td>", "| 3 10 | 2^16 m2 x 1 2"),
         ("`__init__` is __not meant__ for `a[i](x)`", "`__init__` is not meant for `a[i](x)`"),
     ],
 )

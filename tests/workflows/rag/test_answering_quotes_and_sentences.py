@@ -88,6 +88,30 @@ def test_a_quote_excuses_no_other_check(draft: str) -> None:
     assert answer.left_out and not answer.abstained
 
 
+@pytest.mark.parametrize(
+    ("draft", "source", "holds"),
+    [
+        ("Yes, pets are allowed in the office", "Pets are not allowed in the office.", False),
+        ("Beta was never sold to Gamma", "Beta was sold to Gamma in 1992.", False),
+        ("Haustiere sind im Büro erlaubt", "Haustiere sind im Büro nicht erlaubt.", False),
+        ("No, the shop is closed on Sundays", "The shop is closed on Sundays.", True),
+        ("Pets are forbidden in the office", "Pets are not allowed in the office.", True),
+        ("Overtime is compensated with time off", "Overtime is not paid, but compensated with time off.", True),
+    ],
+)
+def test_a_sentence_may_not_say_the_opposite_of_its_source(draft: str, source: str, holds: bool) -> None:
+    assert bool(cite(f"{draft} [1].", [Evidence(id="a", title="", text=source)]).sentences) is holds
+
+
+def test_lists_code_and_ranges_of_a_draft_stay_as_they_are() -> None:
+    found = [Evidence(id="a", title="", text="Run `dnf install widget` and then `systemctl enable widget`.")]
+    listed = "- Then enable widget [1]\n- Run dnf [1]"
+    code = "```sh\ndnf install widget\n\nsystemctl enable widget\n```"
+    answer = cite(f"Run dnf install widget [1-3]:\n\n{code}\n\n{listed}\nNobody said so.", found)
+    assert answer.text == f"Run dnf install widget: [1]\n\n{code}\n\n[1]\n\n{listed}"
+    assert answer.left_out == ("Nobody said so.",) and answer.removed_citations == 2
+
+
 def test_a_draft_that_answers_does_not_abstain() -> None:
     assert not cite("The documents do not mention a delay; Ridley Scott directed Alien [1].", [ALIEN]).abstained
     assert not cite("No answers were given by Alien.", [ALIEN]).abstained
@@ -140,7 +164,7 @@ def long(piece: str) -> str:
 
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize(
-    "piece", [":a:", "[1", "1", "1,", "1,111,", "1999 1 ", ".", '."', " ", "(", "(ab)", "The ", "A of "]
+    "piece", ["no ", "```\n", ":a:", "[1", "1", "1,", "1,111,", "1999 1 ", ".", '."', " ", "(", "(ab)", "The ", "A of "]
 )
 def test_every_rule_ends_on_a_repeated_piece(piece: str) -> None:
     text = f"x{long(piece)}x"

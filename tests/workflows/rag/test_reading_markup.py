@@ -37,6 +37,14 @@ def test_markdown_structure(tmp_path: Path):
     assert document.text[full.start : full.end].rstrip().endswith("> # quoted")
 
 
+def test_scripts_styles_and_comments_are_blank_but_in_code(tmp_path: Path):
+    gone = "<!-- a\n# b -->\n\n<script>\nvar c = 4;\n</script>\n  <STYLE type='x'>d{}</style >\n"
+    kept = f"`<!-- e -->` f\n```\n{gone}```\n\n    <!-- g -->\n\nEnd <!-- of it"
+    document = read(tmp_path / "a.md", gone + kept)
+    assert document.text.endswith(kept) and not document.text.removesuffix(kept).strip()
+    assert len(document.text) == len(gone + kept)
+
+
 RST = """
 .. _start:
 
@@ -77,6 +85,22 @@ Other
 -----
 .. image:: x.png
    :alt: no
+.. figure:: x.png
+   :alt: no
+
+   Fig. 7
+.. |of| replace:: of the pier
+.. csv-table:: Fees
+   :header: "Who", "Sum"
+
+   "Child", "4, in all"
+.. list-table:: Gears
+   :header-rows: 1
+
+   * - Gear
+     - |of|
+   * - First
+     -
 =====  ======
 Name   Price
 =====  ======
@@ -94,7 +118,8 @@ def test_restructured_text_is_read_as_markdown(tmp_path: Path):
     assert headings(document) == [("Title",), ("Title", "Part"), ("Title", "Part", "Small"), ("Title", "Other")]
     for told in (
         "See the end, `a.B`, `lit` and [here](https://x.y). So:\n\n```\nno = \"heading\"\n=====\n```\n",
-        "Note: Never\ntwice.\n\n\n```console\n$ run\n```\n", "\n| a | b |\n", "| Heron | 10 EUR a day |", "```python\n>>> 1 + 1\n2\n```\n", "The end.",
+        "Note: Never\ntwice.\n\n\n```console\n$ run\n```\n", "\n| a | b |\n", "| Heron | 10 EUR a day |", "Fig. 7",
+        "Fees\n\n| Who | Sum |\n| --- | --- |\n| Child | 4, in all |", "| Gear | of the pier |\n| --- | --- |\n| First |  |", "```python\n>>> 1 + 1\n2\n```\n", "The end.",
     ):  # fmt: skip
         assert told in document.text
     for gone in (":linenos:", "comment", "of two lines", "x.png", ":alt:", "_start", "---+", "~~~", ".. "):
@@ -124,18 +149,26 @@ def test_yaml_that_multiplies_is_harmless(tmp_path: Path):
     assert document.text == "body" and "its date (a list) is not ISO 8601" in str(problems[0].error)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp874"])
-def test_text_encodings(tmp_path: Path, encoding: str):
-    data = (THAI + "\r\nnext").encode(encoding)
+ENGLISH = "It’s £400, at 5°C – or €8"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [*((each, THAI) for each in ("utf-8", "utf-8-sig", "utf-16", "utf-32", "cp874")), ("cp1251", "Контакт: Иванов")]
+    + [("cp1252", each) for each in (ENGLISH, f"{ENGLISH * 40}\nniño", "£400")]
+    + [(each, ENGLISH) for each in ("utf-16-le", "utf-16-be")],
+)
+def test_text_encodings(tmp_path: Path, encoding: str, text: str):
+    data = (text + "\r\nnext").encode(encoding)
     document = read(tmp_path / "t.txt", data)
-    assert document.text == THAI + "\nnext" and document.title == "t"
+    assert document.text == text + "\nnext" and document.title == "t"
     assert document.digest == hashlib.sha256(data).hexdigest()
 
 
 PAGE = f"""<!DOCTYPE html><html><head><meta charset="utf-8"><title> The
  page </title><style>p {{ color: red }}</style><script>document.write("written")</script></head>
 <body onload="alert('handler')"><!-- a comment --><h1>Main <em>thing</em></h1>
-<p onclick="steal()">First   <b>bold</b>paragraph<br>second line</p>
+<p onclick="steal()">First   <b>bold</b>paragraph<br>second 10<sup>6</sup> m<sup>2</sup> line</p>
 <script>evil("inline")</script><noscript>enable it</noscript><template><p>template</p></template>
 <div hidden>hidden one</div><div style="color:red; DISPLAY : none">hidden two</div>
 <span style="visibility:hidden">hidden three</span><svg><text>drawn</text></svg>
@@ -148,7 +181,7 @@ def test_html_is_what_a_reader_sees(tmp_path: Path):
     document = read(tmp_path / "p.html", PAGE)
     assert document.title == "The page"
     assert document.text == (
-        "Main thing\n\nFirst boldparagraph\nsecond line\n\nTable\n\nCity | People\nกรุงเทพ | 8 000\n\none\ntwo\n\n"
+        "Main thing\n\nFirst boldparagraph\nsecond 10^6 m2 line\n\nTable\n\nCity | People\nกรุงเทพ | 8 000\n\none\ntwo\n\n"
         f"```\na\n   b\n```\n\nIt is opened twice, as I have seen.\n\n{CHINESE}"
     )
     assert headings(document) == [("Main thing",), ("Main thing", "Table")]

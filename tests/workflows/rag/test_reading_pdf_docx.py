@@ -106,13 +106,17 @@ def test_controls_insertions_and_deletions(tmp_path: Path):
     path = make_docx(tmp_path / "t.docx", ["MARK"])
     changed = member(path, MAIN).replace(
         b"<w:t>MARK</w:t></w:r></w:p>",
-        b"<w:t>one</w:t><w:tab/><w:t>two</w:t></w:r><w:ins><w:r><w:t> added</w:t></w:r></w:ins>"
+        b"<w:t>10</w:t></w:r><w:r><w:rPr><w:vertAlign w:val='superscript'/></w:rPr><w:t>6</w:t><w:tab/><w:t>two</w:t></w:r><w:ins><w:r><w:t> added</w:t></w:r></w:ins>"
         b"<w:del><w:r><w:delText>gone</w:delText><w:t>gone too</w:t></w:r></w:del><w:moveFrom><w:r><w:t>moved</w:t></w:r>"
         b"</w:moveFrom><w:r><w:rPr><w:vanish/></w:rPr><w:t>unseen</w:t></w:r></w:p>"
         b"<w:sdt><w:sdtContent><w:p><w:r><w:t>control</w:t></w:r></w:p></w:sdtContent></w:sdt>",
     )
-    (document,) = read_source(repack(path, {MAIN: changed}))
-    assert document.text == "one\ttwo added\n\ncontrol"
+    links, kind = "word/_rels/document.xml.rels", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    link = f'<Relationship Id="n" Type="{kind}/footnotes" Target="notes.xml"/></Relationships>'.encode()
+    notes = changed.replace(b"<w:document ", b"<w:footnotes ").replace(b"</w:document>", b"</w:footnotes>")
+    added = {links: member(path, links).replace(b"</Relationships>", link), "word/notes.xml": notes}
+    (document,) = read_source(repack(path, {MAIN: changed, **added}))
+    assert document.text.startswith("10^6\ttwo added\n\ncontrol\n\n10^6\ttwo added")
 
 
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):

@@ -16,6 +16,8 @@ from loopwright.retrieval.records import Filter
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.rag import RagResult, Services, ask, astream_ask, build_graph
 from loopwright.workflows.rag.nodes import answer_generation
+from loopwright.workflows.rag.reasons import why_regenerated
+from loopwright.workflows.rag.schemas import Answer, AnswerGrade
 from loopwright.workflows.rag.workflow import RagWorkflow
 
 DESIGNER = "Who designed the Tower Bridge?"
@@ -157,6 +159,11 @@ def test_a_chat_refers_to_what_was_said_and_its_graph_is_proved_once(monkeypatch
     assert built == [services]
 
 
+def test_another_attempt_is_wanted_for_what_is_not_borne_out():
+    grade = AnswerGrade(supported=False, useful=True, unsupported=("It is green.",))
+    assert why_regenerated({"generation": Answer(text="Quoted."), "answer_grade": grade}).endswith(": It is green.")
+
+
 async def test_the_answer_comes_piece_by_piece():
     services = rag(BRIDGES, answer_generation=says("Horace Jones designed it [1]."))
     events = [event async for event in astream_ask(DESIGNER, services=services)]
@@ -164,6 +171,8 @@ async def test_the_answer_comes_piece_by_piece():
     assert len(pieces) > 1
     assert "".join(pieces) == "Horace Jones designed it [1]."
     assert isinstance(events[-1], RagResult)
+    empty, none = (ask(DESIGNER, services=rag(BRIDGES, **models)) for models in ({"answer_generation": says("")}, {}))
+    assert empty.answer.text == none.answer.text, "an empty reply is no answer: the quotes are"
     down = always(ConnectionError("down"), model_name="big")
     services = rag(BRIDGES, answer_generation=with_fallback(down, always("Jones [1].", model_name="small")))
     await answer_generation({"question": DESIGNER, "documents": [passage_of(BRIDGES[0])]}, services)

@@ -101,6 +101,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _own_kind(error: BaseException) -> FailureKind | None:
     if isinstance(error, NodeTimeout):
         return "node_timeout"
+    if isinstance(error, RuntimeError) and str(error).startswith("Event loop is closed"):
+        return "connection"  # one that a client kept from an event loop before this one
     status, named = status_code(error), _kind_by_name(error)
     if (status in (400, 403, 429) or named == "rate_limit") and _SPENT.search(_said(error)):
         return "quota"

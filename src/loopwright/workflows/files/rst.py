@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import textwrap
+from collections.abc import Sequence
 from itertools import pairwise
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1+")
@@ -11,7 +13,8 @@ _GRID = re.compile(r"\s*\+[-=+]+\+|\s*=+(?: +=+)+")
 _MARKED = re.compile(r"( *)\.\.(?: +(?:([\w:+.-]+)::)?(.*))?")
 _OPTION = re.compile(r" +:[\w-]+:.*")
 _CODE = ("code", "code-block", "sourcecode", "parsed-literal", "prompt", "doctest", "testcode", "literal")
-_STEERS = ("contents", "currentmodule", "figure", "highlight", "image", "include", "index", "meta", "raw", "toctree")
+_STEERS = ("contents", "currentmodule", "highlight", "image", "include", "index", "meta", "raw", "toctree")
+_REPLACED = re.compile(r"^ *\.\. +\|([^|\n]+)\| +replace:: *(.+)", re.MULTILINE)
 # A role or a link with a text of its own, one without, and a literal; each as Markdown has it.
 _INLINE = re.compile(
     r":(?:[\w+.-]{1,40}:){1,3}`(?P<said>[^`<]+)<[^`>]*>`|:(?:[\w+.-]{1,40}:){1,3}`[~!]?(?P<role>[^`]+)`|``(?P<code>.+?)``(?!`)"
@@ -33,14 +36,13 @@ def as_markdown(text: str) -> str:
         if marked := _MARKED.fullmatch(line):
             indent, kind, rest = len(marked[1]), marked[2] or "", (marked[3] or "").strip()
             end = _end(lines, place, indent)
+            options = place
             while place < end and _OPTION.fullmatch(lines[place]):
                 place += 1
-            if kind in _CODE:
-                told += _fenced(lines[place:end], rest)
-                place = end
-            elif not kind and rest.startswith("["):  # a footnote
+            if not kind and rest.startswith("["):  # a footnote
                 told.append(rest)
-            elif not kind or kind in _STEERS:
+            elif (block := _block(kind, rest, lines[options:place], lines[place:end])) is not None:
+                told += block
                 place = end
             else:
                 while place < end and not rest:
@@ -65,7 +67,8 @@ def as_markdown(text: str) -> str:
             place = end
         else:
             told.append(_inline(line.strip()))
-    return "\n".join(told)
+    replaced = dict(_REPLACED.findall(text))
+    return re.sub(r"\|(?!\s)([^|\n]+)(?<!\s)\|_{0,2}", lambda match: replaced.get(match[1], match[0]), "\n".join(told))
 
 
 def _end(lines: list[str], begin: int, indent: int) -> int:
@@ -86,7 +89,7 @@ def _simple_table(lines: list[str], begin: int) -> tuple[list[str], int]:
         line = lines[place]
         if "=" in line and not line.strip("= "):
             if not "".join(lines[place + 1 : place + 2]).strip():
-                return [f"| {' | '.join(map(_inline, row))} |" for row in rows], place + 1
+                return [*map(_barred, rows)], place + 1
             rows.append(["---"] * len(starts))
         elif line.strip(" -"):
             cells = [line[start:end].strip() for start, end in pairwise([*starts, None])]
@@ -97,7 +100,28 @@ def _simple_table(lines: list[str], begin: int) -> tuple[list[str], int]:
     return [], begin
 
 
-def _fenced(lines: list[str], language: str) -> list[str]:
+def _block(kind: str, title: str, options: Sequence[str], lines: Sequence[str]) -> list[str] | None:
+    """What is told of a directive: code, the legend of a figure, a table of CSV or of lists; None of any other."""
+    if kind in _CODE:
+        return _fenced(lines, title)
+    if kind in ("", "figure", *_STEERS):
+        return [_inline(line.strip()) for line in lines if kind == "figure"]
+    if kind not in ("csv-table", "list-table"):
+        return None
+    ruled = [option.partition(":header:")[2] for option in options if ":header" in option]
+    rows = [*csv.reader(filter(str.strip, [*ruled, *lines]), skipinitialspace=True)]
+    if kind == "list-table":
+        listed = re.split(r"^\* ", textwrap.dedent("\n".join(lines)), flags=re.MULTILINE)[1:]
+        rows = [[" ".join(cell.split()) for cell in re.split(r"^ *- ?", row, flags=re.MULTILINE)[1:]] for row in listed]
+    ruler = [["---"] * len(row) for row in rows[:1] if ruled]
+    return ["", _inline(title), "", *map(_barred, [*rows[:1], *ruler, *rows[1:]]), ""]
+
+
+def _barred(row: Sequence[str]) -> str:
+    return f"| {' | '.join(map(_inline, row))} |"
+
+
+def _fenced(lines: Sequence[str], language: str) -> list[str]:
     code = textwrap.dedent("\n".join(lines)).strip("\n")
     return ["", f"```{language}", code, "```", ""] if code else []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
 
 from loopwright.workflows.files.source import Source
@@ -21,6 +22,8 @@ _CANDIDATES = [
     *("cp1254", "cp1255", "cp1256", "cp1258"),
 ]
 _WESTERN = "cp1252"
+_LATIN = [_WESTERN, "cp1250", "cp1254", "cp1258"]
+_FEW = 0.4
 _SAMPLE_BYTES = 64 * 1024
 
 
@@ -30,7 +33,7 @@ def text_of(source: Source, data: bytes) -> str:
     Raises:
         DocumentError: If it is no text.
     """
-    encoding = _encoding(source, data[:4], data.splitlines(), b"\x00" in data)
+    encoding = _encoding(source, data, data.splitlines())
     return data.decode(encoding, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -46,7 +49,7 @@ def text_lines(source: Source) -> Iterator[tuple[int, str]]:
         if not (head := raw.read(_SAMPLE_BYTES)):
             raise source.error("is empty")
         raw.seek(0)
-        encoding = _encoding(source, head[:4], iter(lambda: raw.readline(most), b""), b"\x00" in head)
+        encoding = _encoding(source, head, iter(lambda: raw.readline(most), b""))
     with source.path.open(encoding=encoding, errors="replace", newline="") as file:
         number = 0
         while line := file.readline(most):
@@ -60,13 +63,17 @@ def text_lines(source: Source) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def _encoding(source: Source, head: bytes, lines: Iterable[bytes], has_nul: bool) -> str:
+def _encoding(source: Source, head: bytes, lines: Iterable[bytes]) -> str:
     """A byte order mark decides; else UTF-8 if at least as many lines beyond ASCII are so as are not; else a guess."""
+    has_nul = b"\x00" in head
     for mark, name in _MARKS:
         if head.startswith(mark):
             # With two bytes or more for a character, NUL bytes are not what they seem.
             if has_nul and name == "utf-8-sig":
                 break
+            return name
+    for high, low, name in ((head[1::2], head[::2], "utf-16-le"), (head[::2], head[1::2], "utf-16-be")):
+        if len(head) > 15 and high.count(0) > len(high) / 2 and 0 not in low:
             return name
     if has_nul:
         raise source.error("is not text: it has NUL bytes; check what kind of file it is")
@@ -83,9 +90,12 @@ def _encoding(source: Source, head: bytes, lines: Iterable[bytes], has_nul: bool
 def _guess(sample: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    matches = from_bytes(sample, cp_isolation=_CANDIDATES)
+    # Words of other scripts are runs of such bytes; a pound sign or an accent would pass for half a Chinese character.
+    beyond, runs = (b"".join(re.findall(pattern, sample)) for pattern in (rb"[\x80-\xff]", rb"[\x80-\xff]{3,}"))
+    latin = len(beyond) < _FEW * len(sample) and len(runs) < len(beyond) / 2
+    matches = from_bytes(sample, cp_isolation=_LATIN if latin else _CANDIDATES)
     best = matches.best()
-    if best is None:
+    if best is None or (latin and re.search(rb"[\xa3\xa5]\d", sample)):  # pounds and yen; elsewhere Ł and Ą
         return _WESTERN
     # Short French or German fits Central European just as well, and is far more frequent.
     western = next((match for match in matches if match.encoding == _WESTERN), None)

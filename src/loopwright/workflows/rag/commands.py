@@ -277,11 +277,8 @@ def _print(result: RagResult, draft: str) -> None:
 
 
 def _status(result: RagResult) -> str:
-    words = {
-        "answered": "answered", "best_effort": "best effort", "abstained": "no answer in the documents",
-        "failed": "failed",
-    }  # fmt: skip
-    return "; ".join([words[result.status], *stops_said(result.stop_reason)])
+    words = {"best_effort": "best effort", "abstained": "no answer in the documents"}
+    return "; ".join([words.get(result.status, result.status), *stops_said(result.stop_reason)])
 
 
 def _place_of(citation: Citation) -> str:

@@ -41,7 +41,9 @@ def why_transformed(state: GraphState) -> str:
 
 def why_regenerated(state: GraphState) -> str:
     """Why the answer is to be written anew."""
-    return _said_of_answer(state, "the sources do not support the answer")
+    grade = state.get("answer_grade")
+    said = " ".join(grade.unsupported) if grade else ""
+    return _said_of_answer(state, "the sources do not support the answer", said)
 
 
 def why_another_hop(state: GraphState) -> str:
@@ -49,6 +51,6 @@ def why_another_hop(state: GraphState) -> str:
     return f"the question leads on to {state.get('next_query')!r}"
 
 
-def _said_of_answer(state: GraphState, otherwise: str) -> str:
+def _said_of_answer(state: GraphState, otherwise: str, said: str = "") -> str:
     grade, answer = state.get("answer_grade"), state.get("generation") or Answer(text="")
-    return (grade.reason if grade else "") or f"{otherwise}: {answer.text}"
+    return (grade.reason if grade else "") or f"{otherwise}: {said or answer.text}"

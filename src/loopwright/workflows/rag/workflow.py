@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Self, TypedDict, Unpack, cast
 
@@ -221,12 +222,9 @@ class RagWorkflow(Workflow[Services]):
     def start(self, given: RagInput, uploads: Mapping[str, Path], run_id: str) -> QuestionInput:
         """What the graph is run with."""
         return QuestionInput(
-            question=given.question,
-            history=given.history,
-            where=given.where.filter(),
-            retry_count=0,
+            question=given.question, history=given.history, where=given.where.filter(), retry_count=0,
             max_retry_count=given.max_retry_count,
-        )
+        )  # fmt: skip
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run."""
@@ -244,13 +242,9 @@ class RagWorkflow(Workflow[Services]):
         if answer.confidence:
             scores["confidence"] = answer.confidence
         return Outcome(
-            answer=answer.text,
-            status=_status_of(state),
-            citations=tuple(_citation(quoted) for quoted in answer.citations),
-            quality=quality,
-            scores=scores,
-            error=state.get("error"),
-        )
+            answer=answer.text, status=_status_of(state), citations=tuple(map(_citation, answer.citations)),
+            quality=quality, scores=scores, error=state.get("error"),
+        )  # fmt: skip
 
 
 class _RagRun(Run):
@@ -283,21 +277,15 @@ class _RagRun(Run):
     def result(self, result: RunResult) -> RagResult:
         """The outcome as Python has it."""
         state, usage = result.state, self.usage.total()
+        searches = (event.update.get("retrieved") for event in result.events if isinstance(event, NodeFinished))
+        found: Iterable[Evidence] = chain.from_iterable(each or () for each in searches)
         return RagResult(
-            question=self.graph_input["question"],
-            answer=_answer_of(state),
-            status=_status_of(state),
-            stop_reason=state.get("stop_reason"),
-            queries=tuple(state.get("queries") or ()),
-            found=tuple(dict.fromkeys(_found(result.events))),
-            path=tuple(result.path),
-            retries=_retries_of(result.events),
-            model_calls=usage.calls,
-            tokens=usage.total_tokens,
-            cost=self.usage.cost(),
-            seconds=result.seconds,
-            error=state.get("error"),
-        )
+            question=self.graph_input["question"], answer=_answer_of(state), status=_status_of(state),
+            stop_reason=state.get("stop_reason"), queries=tuple(state.get("queries") or ()),
+            found=tuple(dict.fromkeys(_file_name(each.document_id) for each in found)), path=tuple(result.path),
+            retries=_retries_of(result.events), model_calls=usage.calls, tokens=usage.total_tokens,
+            cost=self.usage.cost(), seconds=result.seconds, error=state.get("error"),
+        )  # fmt: skip
 
 
 def _told_of(node: str, update: Mapping[str, Any]) -> Iterable[Told]:
@@ -310,12 +298,8 @@ def _told_of(node: str, update: Mapping[str, Any]) -> Iterable[Told]:
             kind="thinking",
             node=node,
             message=f"{reason[:1].upper()}{reason[1:].rstrip('.')}. Let me ask in other words: {queries[-1]}",
-            data={
-                "reason": reason,
-                "old_query": queries[-2],
-                "new_query": queries[-1],
-                "retry_count": update["retry_count"],
-            },
+            data={"reason": reason, "old_query": queries[-2], "new_query": queries[-1]}
+            | {"retry_count": update["retry_count"]},
         )
 
 
@@ -323,12 +307,9 @@ def _citation(quoted: Quoted) -> Citation:
     details = {"page": quoted.page, "heading": quoted.heading, "document": _file_name(quoted.document_id)}
     web = quoted.origin == "web" and quoted.evidence_id.startswith(("http://", "https://"))
     return Citation(
-        mark=str(quoted.number),
-        title=quoted.title,
-        quote=quoted.quote,
-        url=quoted.evidence_id if web else None,
+        mark=str(quoted.number), title=quoted.title, quote=quoted.quote, url=quoted.evidence_id if web else None,
         details={"origin": quoted.origin, **{name: value for name, value in details.items() if value}},
-    )
+    )  # fmt: skip
 
 
 def _without_folders(value: Any) -> Any:
@@ -406,13 +387,6 @@ async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIter
 def visualize_graph(graph: BoundedGraph | None = None) -> str:
     """The workflow as a Mermaid diagram, with the limits on the loops' edges."""
     return mermaid((graph or build_graph()).topology())
-
-
-def _found(events: Sequence[RunEvent]) -> Iterator[str]:
-    for event in events:
-        if isinstance(event, NodeFinished):
-            found: list[Evidence] = event.update.get("retrieved") or []
-            yield from (_file_name(each.document_id) for each in found)
 
 
 def _answer_of(state: Mapping[str, Any]) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from loopwright.retrieval.records import Evidence
@@ -14,7 +14,9 @@ from loopwright.workflows.rag.answer.sentences import STOPS, sentence_spans
 from loopwright.workflows.rag.question.words import ASKING_WORDS, informative_terms, names
 from loopwright.workflows.rag.schemas import Answer, Citation, Sentence
 
-_MARK = r"(?:\[\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*\]|【\s*\d{1,3}(?:\s*[,;，、]\s*\d{1,3})*\s*】)"
+_PLACES = r"\s*\d{1,3}(?:\s*[,;，、–-]\s*\d{1,3})*\s*"
+_MARK = rf"(?:\[{_PLACES}\]|【{_PLACES}】)"
+_FENCE = re.compile(r"^```.*?(?:^```$|\Z)", re.MULTILINE | re.DOTALL)
 _STOP = f"[.!?{STOPS}]"
 _MARKS = re.compile(rf"(?<!\s)\s*+{_MARK}(?:\s*{_MARK})*")
 _MARKS_AFTER = re.compile(rf"(?P<stop>(?<!{_STOP}){_STOP}++[\"”’」』]*+)(?P<marks>\s*+{_MARK}(?:\s*{_MARK})*)")
@@ -29,6 +31,17 @@ _NO_ANSWER = re.compile(
 )
 _QUOTE_AFTER = re.compile(rf"(?P<mark>{_MARK})(?P<stop>{_STOP}?)[\s:]*[\"“「](?P<quote>[^\"“”「」]{{2,600}})[\"”」]")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:([.,'’])\d{3}(?:\1\d{3})*)(?!\d)")
+# Of a folded text: what says no of the next word, and what else may mean a no.
+_NOT = re.compile(
+    r"(?:\b(?:not|never|no(?: longer)?(?!\.)|cannot|without|nicht|keine?[mnrs]?|nie|ohne|pas|jamais|aucune?|sans|nunca"
+    r"|ningun\w*|sin|non(?!-)|senza|nessun\w*)|n['’]t)\b(?! (?:only|just|nur|seulement|solo|(?:more|less|later) than))"
+    r"(?![^,.;\n]{0,60}\b(?:until|before|bis|avant)\b)"
+)
+_DENIES = re.compile(
+    rf"{_NOT.pattern}|\b(?:no(?:ne|thing|body|r)?\b|forbid|prohib|banned|refus|deni|exclu|excep|unless|only|unable|fail|lack"
+    r"|close|free|verbot|untersagt|interdi|vietat)"
+)
+_SAYS_NO = re.compile(r"^\W{0,9}(?:no|nein|non)\b(?=\s*[,.:;!–—-])")
 _HOLDS_ALONE = 0.5
 _HOLDS_TOGETHER = 0.25
 _LEAST_INNER = 4
@@ -54,20 +67,12 @@ class CitationList:
             if (citation.evidence_id, citation.start, citation.end) == (evidence.id, start, end):
                 return citation.number
         number = len(self.citations) + 1
-        self.citations.append(
-            Citation(
-                number=number,
-                evidence_id=evidence.id,
-                quote=evidence.text[start:end],
-                start=start,
-                end=end,
-                title=evidence.title,
-                document_id=evidence.document_id,
-                heading=evidence.heading,
-                page=evidence.page,
-                origin=evidence.origin,
-            )
-        )
+        cited = Citation(
+            number=number, evidence_id=evidence.id, quote=evidence.text[start:end], start=start, end=end,
+            title=evidence.title, document_id=evidence.document_id, heading=evidence.heading, page=evidence.page,
+            origin=evidence.origin,
+        )  # fmt: skip
+        self.citations.append(cited)
         return number
 
 
@@ -76,8 +81,9 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
 
     After each ``[n]`` the draft may quote passage n: ``[1] "designed by Horace Jones"``. The quote must stand there, in
     whole words; without one the sentence of the passage that says most of the same is quoted. A mark without a
-    passage, with another quote, or whose passage has not the sentence's names, numbers and half of its words, is no
-    citation: it is taken out and counted. A sentence without a citation that holds is taken out too.
+    passage, with another quote, or whose passage has not the sentence's names, numbers and half of its words, or says
+    the opposite, is no citation: it is taken out and counted. A sentence without a citation that holds is taken out
+    too. Code in its fence is cited as the sentence before it.
 
     Returns:
         The answer, its citations numbered anew from 1, and in ``left_out`` what nothing bears out; it abstains if the
@@ -87,25 +93,31 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
     listed = CitationList()
     kept: list[Sentence] = []
     left_out: list[str] = []
-    removed = 0
+    whole, done, removed = "", 0, 0
+    before: list[int] = []
     # The numbers of a list, which count up, claim nothing.
     items = [*map(int, re.findall(r"^[ \t]*(\d{1,3})[.)]\s", draft, re.MULTILINE))]
     item = r"^\d{1,3}[.)]\s+" if len(items) > 1 and items == [*range(1, len(items) + 1)] else "^"
-    for start, end in sentence_spans(draft):
-        numbers = _numbers(draft[start:end])
-        text = re.sub(rf"(?<!\s)\s++([.!?,;:，{STOPS}])", r"\1", _MARKS.sub("", draft[start:end])).strip()
+    for start, end in _claims(draft):
+        text, numbers = draft[start:end], before
+        if not (code := text.startswith("```")):
+            before = numbers = [*dict.fromkeys(_numbers(text))]
+            text = re.sub(rf"(?<!\s)\s++([.!?,;:，{STOPS}])", r"\1", _MARKS.sub("", text)).strip()
         if not any(map(str.isalnum, text)):
             continue
         given = [(number, quote) for place, number, quote in quotes if start <= place < end]
         cited = _bound(re.sub(item, "", text), numbers, evidence, given, listed)
-        removed += len(numbers) - len(cited)
+        removed += 0 if code else len(numbers) - len(cited)
         if cited:
             kept.append(Sentence(text=text, citations=tuple(dict.fromkeys(cited))))
+            gap = draft[done:start]  # the items of a list stay apart
+            whole += (re.sub(r"[^\n]", "", gap)[:2] or " ") + marked(kept[-1])
+            done = end
         else:
             left_out.append(text)
     silent = not kept and (not left_out or bool(_NO_ANSWER.fullmatch(fold(left_out[-1]))))
     return Answer(
-        text=_NOT_BORNE_OUT if not kept and not silent else left_out[-1] if left_out and silent else joined(kept),
+        text=_NOT_BORNE_OUT if not kept and not silent else left_out[-1] if left_out and silent else whole.strip(),
         short=kept[0].text if kept else "",
         sentences=tuple(kept),
         citations=tuple(listed.citations),
@@ -115,15 +127,11 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
     )
 
 
-def joined(sentences: Sequence[Sentence], between: str = " ") -> str:
-    """Sentences as one text, each with its marks."""
-
-    def marked(each: Sentence) -> str:
-        # Beside it, marks would be part of a table's last row, or keep a fence from closing.
-        gap = "\n\n" if each.text.endswith(("```", "|")) else " "
-        return (each.text + gap + "".join(f"[{number}]" for number in each.citations)).rstrip()
-
-    return between.join(map(marked, sentences))
+def marked(sentence: Sentence) -> str:
+    """A sentence with its marks."""
+    # Beside it, marks would be part of a table's last row, or keep a fence from closing.
+    gap = "\n\n" if sentence.text.endswith(("```", "|")) else " "
+    return (sentence.text + gap + "".join(f"[{number}]" for number in sentence.citations)).rstrip()
 
 
 def is_row(evidence: Evidence) -> bool:
@@ -162,17 +170,36 @@ def _without_quotes(draft: str) -> tuple[str, list[tuple[int, int, str]]]:
     return kept + draft[end:], quotes
 
 
+def _claims(draft: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence, and each block of code, begins and ends."""
+    place = 0
+    for start, end in [*(fence.span() for fence in _FENCE.finditer(draft)), (len(draft), len(draft))]:
+        yield from ((place + left, place + right) for left, right in sentence_spans(draft[place:start]))
+        yield start, end
+        place = end
+
+
 def _numbers(sentence: str) -> list[int]:
-    return [int(number) for mark in re.findall(_MARK, sentence) for number in re.findall(r"\d+", mark)]
+    parts = re.findall(r"(\d+)(?:\s*[–-]\s*(\d+))?", "".join(re.findall(_MARK, sentence)))
+    return [number for first, last in parts for number in range(int(first), int(last or first) + 1)]
+
+
+def _contradicts(said: str, source: str) -> bool:
+    """Whether one of two sentences says no of a word that the other has, which has nothing that may mean a no."""
+    both = _SAYS_NO.sub("", fold(said)), fold(source)
+    return any(_denied(one) & {*terms(other)} and not _DENIES.search(other) for one, other in (both, both[::-1]))
+
+
+def _denied(text: str) -> set[str]:
+    after = (text[match.end() : match.end() + 60] for match in _NOT.finditer(text))
+    clauses = (re.split(r"[,.;:!?()–—]", part, maxsplit=1)[0] for part in after)
+    return {term for clause in clauses for term in informative_terms(clause)[:1]}
 
 
 def _bound(
-    text: str,
-    numbers: Sequence[int],
-    evidence: Sequence[Evidence],
-    quotes: Sequence[tuple[int, str]],
+    text: str, numbers: Sequence[int], evidence: Sequence[Evidence], quotes: Sequence[tuple[int, str]],
     listed: CitationList,
-) -> list[int]:
+) -> list[int]:  # fmt: skip
     """The new numbers of the citations that hold."""
     several = len(set(numbers)) > 1
     cited = [(number, evidence[number - 1]) for number in numbers if 1 <= number <= len(evidence)]
@@ -195,6 +222,8 @@ def _bound(
         translated = bool(places) and bool(UNSPACED.search(text)) != bool(UNSPACED.search(passage.text))
         if misquoted or (share < (_HOLDS_TOGETHER if several else _HOLDS_ALONE) and not translated):
             continue
+        if _contradicts(text, passage.text[start:end]):
+            continue
         # Several sentences may quote one passage: each takes the quote that says most of the same.
         same = {place: len(wanted & set(terms(passage.text[slice(*place)]))) for place in places}
         kept.append(listed.add(passage, *(max(same, key=lambda place: same[place]) if same else (start, end))))
@@ -212,19 +241,14 @@ def verify_quote(quote: str, text: str, *, whole_words: bool = False) -> tuple[i
         return None
     wanted = _plain(quote)[0].strip()
     plain, places = _plain(text)
-    start = _find(wanted, plain, whole_words)
+    start = plain.find(wanted)
+    while start >= 0 and whole_words and (_inside_word(plain, start) or _inside_word(plain, start + len(wanted))):
+        start = plain.find(wanted, start + 1)
     return None if start < 0 else (places[start], places[start + len(wanted) - 1] + 1)
 
 
-def _find(wanted: str, text: str, whole_words: bool) -> int:
-    """Where some words begin; -1 if they do not occur. Scripts without spaces have no word borders to keep."""
-    start = text.find(wanted)
-    while start >= 0 and whole_words and (_inside_word(text, start) or _inside_word(text, start + len(wanted))):
-        start = text.find(wanted, start + 1)
-    return start
-
-
 def _inside_word(text: str, place: int) -> bool:
+    """Whether a place is no word border; scripts without spaces have none to keep."""
     around = text[max(0, place - 1) : place + 1]
     inside = unicodedata.combining(around[-1:] or " ") or (around.isalnum() and not UNSPACED.search(around))
     return 0 < place < len(text) and bool(inside)

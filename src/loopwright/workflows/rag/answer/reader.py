@@ -14,7 +14,7 @@ from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import UNSPACED, fold, terms
 from loopwright.workflows.files.source import file_and_key
-from loopwright.workflows.rag.answer.citations import CitationList, is_row, joined
+from loopwright.workflows.rag.answer.citations import CitationList, is_row, marked
 from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, wanted
@@ -92,13 +92,9 @@ class _Quote:
 
 
 def extract_answer(
-    question: str,
-    evidence: Sequence[Evidence],
-    *,
-    lexicon: Lexicon | None = None,
-    logits: Sequence[float] | None = None,
-    trust: float = 1.0,
-) -> Answer:
+    question: str, evidence: Sequence[Evidence], *, lexicon: Lexicon | None = None,
+    logits: Sequence[float] | None = None, trust: float = 1.0,
+) -> Answer:  # fmt: skip
     """Quote the passages that answer a question best.
 
     Nothing is written that no passage says: what a passage tells its reader to do is at most quoted. The lexicon is of
@@ -139,7 +135,7 @@ def extract_answer(
     # Beside what is sure only what says more of what is asked, or is compared; the others are there to be looked at.
     every = compares or not sure
     told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or every]
-    text = joined(told, "\n\n")
+    text = "\n\n".join(map(marked, told))
     if abstained:
         nearest = f" The nearest passages:\n\n{text}" if text else ""
         text = f"The documents do not answer this question.{nearest}"
@@ -243,21 +239,15 @@ def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: Citat
     Shown is what answers of the best quote, and half as much of those that hold more of the question, or are rows
     beside a row; the rest stands in their citations.
     """
-    leads = [
-        _lead(words, quote, lead if quote is group[0] else lead // 2) if adds or is_row(quote.evidence) else ""
-        for quote, adds in zip(group, _added(words, group), strict=True)
-    ]
-    placed = sorted(
-        zip(group, leads, strict=True), key=lambda each: (each[0].evidence.document_id, each[0].evidence.start)
-    )
+    placed: list[tuple[_Quote, str]] = []
+    for quote, adds in zip(group, _added(words, group), strict=True):
+        run = _best_run(words, quote.units, quote.found, lead if quote is group[0] else lead // 2)
+        placed.append((quote, shown(quote.evidence.text, quote.units[run]) if adds or is_row(quote.evidence) else ""))
+    placed.sort(key=lambda each: (each[0].evidence.document_id, each[0].evidence.start))
     return Sentence(
         text="\n\n".join(said for _, said in placed if said),
         citations=tuple(listed.add(quote.evidence, *quote.span) for quote, _ in placed),
     )
-
-
-def _lead(words: Mapping[str, Asked], quote: _Quote, length: int) -> str:
-    return shown(quote.evidence.text, quote.units[_best_run(words, quote.units, quote.found, length)])
 
 
 def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: Lexicon) -> list[float]:

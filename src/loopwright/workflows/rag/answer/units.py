@@ -30,9 +30,12 @@ _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
 # Of tags only what is hardly a placeholder, as "<port>" is.
 _TAGS = re.compile(
-    r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>|<(?:d[dlt]|div|em|kbd|li|[ou]l|pre|span|strong|su[bp]|t[dhr]|table)>"
-    r"|<!--.*?-->", re.IGNORECASE | re.DOTALL,
+    r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>"
+    r"|<(?:[bip]|center|code|d[dlt]|details|div|em|figure|h[1-6]|kbd|li|[ou]l|pre|small|span|strong|su[bp]|summary"
+    r"|t[dhr]|t(?:able|body|foot|head))>|<!--.*?-->", re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
+_POWER = re.compile(r"(?<=\d)<sup>(?=\d)", re.IGNORECASE)
+_CELL = re.compile(r" ?(?:</?(?:br|t[dh])\b[^<>]*> *)+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +85,10 @@ def shown(text: str, units: Sequence[Unit]) -> str:
         if kind == "code":
             parts += [f"```{above}\n{text[unit.start : unit.end]}\n```" for unit in each]
         elif kind == "row":
-            rows = [cells_of(text[unit.start : unit.end]) for unit in each]
-            header = cells_of(above)
-            ruled = [header, ["---"] * len(header)]
-            headed = any(header)
-            plain = (", ".join(filter(None, row)) for row in rows)
-            lines = [f"| {' | '.join(row)} |" for row in [*ruled, *rows]] if headed else plain
+            rows, header = [cells_of(text[unit.start : unit.end]) for unit in each], cells_of(above)
+            lines = [", ".join(filter(None, row)) for row in rows]
+            if any(header):
+                lines = [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
             parts.append("\n".join(lines))
         else:
             parts.append(_running(text, each))
@@ -96,7 +97,7 @@ def shown(text: str, units: Sequence[Unit]) -> str:
 
 def plain_text(text: str) -> str:
     """A text without the marks and tags of markup, but for those of code."""
-    marked = _MARKUP.sub("", _TAGS.sub("", text))
+    marked = _MARKUP.sub("", _TAGS.sub("", _CELL.sub(" ", _POWER.sub("^", text))))
     return unescape(_EMPHASIS.sub(lambda match: match[1] or match[2], _LINK.sub(r"\1", marked))).strip()
 
 

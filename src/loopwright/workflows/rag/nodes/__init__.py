@@ -11,15 +11,10 @@ from loopwright.workflows.rag.nodes.grading import nodes_and_edges_grading, web_
 from loopwright.workflows.rag.nodes.searching import knowledge_graph_retrieval, web_search
 
 NODES: dict[str, Callable[..., Any]] = {
-    "route_question": route_question,
-    "direct_answer": direct_answer,
-    "knowledge_graph_retrieval": knowledge_graph_retrieval,
-    "nodes_and_edges_grading": nodes_and_edges_grading,
-    "next_hop": next_hop,
-    "query_transformation": query_transformation,
-    "web_search": web_search,
-    "web_grading": web_grading,
-    "answer_generation": answer_generation,
-    "generation_grading": generation_grading,
-}
+    node.__name__: node
+    for node in (
+        route_question, direct_answer, knowledge_graph_retrieval, nodes_and_edges_grading, next_hop,
+        query_transformation, web_search, web_grading, answer_generation, generation_grading,
+    )
+}  # fmt: skip
 """Every node by its name, in the order in which a question meets them."""

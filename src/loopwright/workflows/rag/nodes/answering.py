@@ -15,7 +15,7 @@ from loopwright.engine.events.schema import TextStreamed, emit
 from loopwright.models.conversation import awritten
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import untrusted_line
-from loopwright.workflows.rag.answer.citations import cite, joined
+from loopwright.workflows.rag.answer.citations import cite, marked
 from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer, relevance
 from loopwright.workflows.rag.nodes.prompting import listed, numbered
@@ -58,12 +58,11 @@ async def answer_generation(state: GraphState, services: Services) -> dict[str, 
         _tell(answer.text)
     else:
         answer = cite(await _written(chat, state, evidence, unsupported, services), evidence)
-        if answer.left_out and not answer.sentences:
-            # A claim that nothing bears out is not shown; the passages that fit best are.
+        if not answer.sentences and (answer.left_out or not answer.text):
+            # A claim that nothing bears out, or an empty reply, is not shown; the passages that fit best are.
             quoted = await asyncio.to_thread(_quoted, state, evidence, services)
-            answer = quoted.model_copy(
-                update={"left_out": answer.left_out, "removed_citations": answer.removed_citations, "abstained": False}
-            )
+            shown = {"left_out": answer.left_out, "removed_citations": answer.removed_citations}
+            answer = quoted.model_copy(update={**shown, "abstained": answer.abstained and quoted.abstained})
     return {"generation": answer, "answer_grade": None, "status": None}
 
 
@@ -98,7 +97,7 @@ async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Ans
     first = written.sentences[0]
     numbers = tuple(int(each.evidence_id) for each in written.citations if each.number in first.citations)
     said = Sentence(text=first.text, citations=numbers)
-    text = f"{joined([said])}\n\n{answer.text}"
+    text = f"{marked(said)}\n\n{answer.text}"
     return answer.model_copy(update={"short": first.text, "sentences": (said, *answer.sentences), "text": text})
 
 
@@ -108,14 +107,9 @@ def evidence_for(state: GraphState) -> list[Evidence]:
 
 
 async def _written(
-    chat: BaseChatModel,
-    state: GraphState,
-    evidence: Sequence[Evidence],
-    unsupported: Sequence[str],
-    services: Services,
-    *,
-    short: bool = False,
-) -> str:
+    chat: BaseChatModel, state: GraphState, evidence: Sequence[Evidence], unsupported: Sequence[str],
+    services: Services, *, short: bool = False,
+) -> str:  # fmt: skip
     """A chat model's draft, told piece by piece as it comes, but for a short one that stands beside quotes."""
     question, passages = untrusted_line(asked_of(state)), numbered(evidence)
     text = services.prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))
@@ -153,7 +147,8 @@ async def generation_grading(state: GraphState, services: Services) -> dict[str,
     else:
         grade = grade_answer(answer)
     logger.info("the answer is supported: %s, useful: %s. %s", grade.supported, grade.useful, grade.reason)
-    return {"answer_grade": grade, "status": status_of(answer, grade)}
+    status: Status = "answered" if grade.supported and grade.useful else "best_effort"
+    return {"answer_grade": grade, "status": "abstained" if answer.abstained else status}
 
 
 async def _grade_by_model(
@@ -168,10 +163,3 @@ async def _grade_by_model(
     unsupported = (*judged, *answer.left_out)
     supported = not unsupported and bool(answer.sentences)
     return AnswerGrade(supported=supported, useful=reply.useful, unsupported=unsupported, reason=reply.reason)
-
-
-def status_of(answer: Answer, grade: AnswerGrade) -> Status:
-    """How honest an end this answer would be."""
-    if answer.abstained:
-        return "abstained"
-    return "answered" if grade.supported and grade.useful else "best_effort"

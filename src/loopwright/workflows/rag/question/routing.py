@@ -28,6 +28,8 @@ _WEB_AFTER = re.compile(
     r"|,?\s+according to the (?:web|internet))\s*[?.!]*$",
     re.IGNORECASE | re.DOTALL,
 )
+# Before or behind what is said may stand a short address: "hello loopwright", "thanks, bye".
+_ADDRESS = r"(?:(?:oh|ok|okay|great|well|hello|hi|hey|please)[ ,]+)*"
 _EMPTY = ("", "it", "that", "this", "for it", "for me", "up", "please")
 _NOTHING = "What shall I search the web for?"
 
@@ -78,15 +80,8 @@ def _answers() -> dict[str, list[str]]:
 
 def _direct(question: str) -> str | None:
     text = " ".join(re.sub(r"[?!.,;:。，！？、…~\"]+", " ", fold(question)).split())
-    matching = (
-        answer for answer, patterns in _answers().items() if any(_plain_match(pattern, text) for pattern in patterns)
-    )
-    return next(matching, None)
-
-
-def _plain_match(pattern: str, text: str) -> bool:
-    """Whether a text is this alone, or this after or before a short address ("hello loopwright", "thanks, bye")."""
-    address = r"(?:(?:oh|ok|okay|great|well|hello|hi|hey|please)[ ,]+)*"
-    return bool(
-        re.fullmatch(f"{address}(?:{fold(pattern)})(?: (?:loopwright|assistant|bot|friend|please|sir|madam))?", text)
-    )
+    for answer, patterns in _answers().items():
+        said = "|".join(map(fold, patterns))
+        if re.fullmatch(f"{_ADDRESS}(?:{said})(?: (?:loopwright|assistant|bot|friend|please|sir|madam))?", text):
+            return answer
+    return None

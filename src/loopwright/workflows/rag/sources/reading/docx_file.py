@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any, cast
 from zipfile import ZipFile, ZipInfo
 
 import docx
 from docx.document import Document
+from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.text.paragraph import Paragraph
 
@@ -32,6 +32,7 @@ _LEFT_OUT = {_FALLBACK, qn("w:del"), qn("w:moveFrom"), qn("w:pPr")}
 _HIDDEN = f"{qn('w:rPr')}/{qn('w:vanish')}"
 _SHOWN = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-", _PARAGRAPH: "\n"}
 _TEXT = qn("w:t")
+_RAISED = f"{qn('w:rPr')}/{qn('w:vertAlign')}[@{qn('w:val')}='superscript']"
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
@@ -46,21 +47,15 @@ def read(source: Source) -> Iterator[ReadDocument]:
             check_archive(source, archive, len(data))
         document = docx.Document(BytesIO(data))
         text, sections, heading = _layout(document).finish()
-        title, date, tags = _properties(document)
+        properties = document.core_properties
+        date = source.date(properties.modified or properties.created)
+        tags = tuple(filter(None, map(str.strip, re.split("[,;]", properties.keywords))))
     except DocumentError:
         raise
     except Exception as error:
         # What zipfile, lxml and python-docx raise on damaged files is nowhere listed.
         raise source.error(f"is a damaged DOCX: {type(error).__name__}: {error}") from error
-    title = title or heading or source.path.stem
-    yield source.document(text, sections, title=title, raw=data, date=date, tags=tags)
-
-
-def _properties(document: Document) -> tuple[str, datetime | None, tuple[str, ...]]:
-    properties = document.core_properties
-    date = properties.modified or properties.created
-    tags = tuple(tag for part in re.split("[,;]", properties.keywords) if (tag := part.strip()))
-    return properties.title.strip(), date.replace(tzinfo=date.tzinfo or UTC) if date else None, tags
+    yield source.document(text, sections, title=properties.title.strip() or heading, raw=data, date=date, tags=tags)
 
 
 def _layout(document: Document) -> Layout:
@@ -75,6 +70,10 @@ def _layout(document: Document) -> Layout:
             layout.paragraph(_text(block))
         else:
             layout.heading(level, _text(block))
+    for part in document.part.rels.values():
+        if part.reltype.endswith(("/footnotes", "/endnotes")):
+            for note in parse_xml(part.target_part.blob):
+                layout.paragraph(_text(note))
     return layout
 
 
@@ -116,9 +115,12 @@ def _text(element: Any) -> str:
     while waiting:
         node = waiting.pop()
         if node.tag == _TEXT:
-            parts.append(node.text or "")
+            text = node.text or ""
+            if node.getparent().find(_RAISED) is not None and text[:1].isdigit() and "".join(parts)[-1:].isdigit():
+                parts.append("^")  # a power, or the mark of a note, is no digit of the number before it
+            parts.append(text)
         elif node.tag not in _LEFT_OUT and not _is_hidden(node):
-            parts.append(_SHOWN.get(node.tag, ""))
+            parts += _SHOWN.get(node.tag, "")
             waiting += reversed(node)
     return "".join(parts)
 

@@ -50,8 +50,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
     except Exception as error:
         # The parser is not ours, and what it raises on damaged pages is nowhere listed.
         raise source.error(f"is no readable HTML: {type(error).__name__}: {error}") from error
-    title = title.strip() or heading or source.path.stem
-    yield source.document(text, sections, title=title, raw=data)
+    yield source.document(text, sections, title=title.strip() or heading, raw=data)
 
 
 def _markup(source: Source, data: bytes) -> str:
@@ -100,6 +99,8 @@ class _Page:
             return []
         inside: list[PageElement | tuple[str]] = list(reversed(tag.contents))
         if tag.name in _INLINE:
+            if tag.name == "sup" and tag.get_text()[:1].isdigit() and "".join(self._block[-1:])[-1:].isdigit():
+                self._block.append("^")  # a power, or the mark of a note, is no digit of the number before it
             return inside
         self._end_block("")
         if tag.name == "table":

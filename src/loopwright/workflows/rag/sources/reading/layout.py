@@ -49,18 +49,9 @@ def title_of(marks: Iterable[Mark]) -> str:
     return next(iter(shared_headings(mark.headings for mark in marks if mark.headings)), "")
 
 
-class Headings:
-    """The headings above the current place."""
-
-    def __init__(self) -> None:
-        self._path: list[tuple[int, str]] = []
-
-    def enter(self, level: int, title: str) -> tuple[str, ...]:
-        """Pass a heading."""
-        while self._path and self._path[-1][0] >= level:
-            self._path.pop()
-        self._path.append((level, title))
-        return tuple(title for _, title in self._path)
+def below(above: dict[int, str], level: int, title: str) -> dict[int, str]:
+    """The headings above a place by their levels, once another was passed."""
+    return {**{level_of: each for level_of, each in above.items() if level_of < level}, level: title}
 
 
 class Layout:
@@ -70,15 +61,15 @@ class Layout:
         self._parts: list[str] = []
         self._length = 0
         self._kind = ""
-        self._headings = Headings()
+        self._above: dict[int, str] = {}
         self._marks = [Mark(start=0, body=0)]
 
     def heading(self, level: int, title: str) -> None:
         """Add a heading; one without words is none."""
         if title.strip():
             start = self.paragraph(title)
-            path = self._headings.enter(level, " ".join(title.split()))
-            self._marks.append(Mark(start=start, body=self._length, headings=path))
+            self._above = below(self._above, level, " ".join(title.split()))
+            self._marks.append(Mark(start=start, body=self._length, headings=(*self._above.values(),)))
 
     def page(self, number: int, text: str) -> None:
         """Add a page, without headings; one without words is none."""

@@ -13,19 +13,26 @@ from markdown_it import MarkdownIt
 from loopwright.workflows.files import text_of
 from loopwright.workflows.files.rst import as_markdown
 from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
-from loopwright.workflows.rag.sources.reading.layout import Headings, Mark, sections, title_of
+from loopwright.workflows.rag.sources.reading.layout import Mark, below, sections, title_of
 from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, unusable_date
 from loopwright.workflows.rag.sources.reading.source import Source
 
 # Bounded, because YAML is slow to parse.
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MOST_HEADING = 90
+# Code, which is seen, comes first; what does not end stays.
+_UNSEEN = re.compile(
+    r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|^(?: {4}|\t)[^\n]*|`[^`\n]+`"
+    r"|(?P<unseen><!--.*?-->|^ {0,3}<(script|style)\b.*?</\3\s*>)|<!--.*|^ {0,3}<(?:script|style)\b.*",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
-    """Read a Markdown file; its text is the source without the front matter, so that spans are those of the source."""
+    """Read a Markdown file; its text is the source without front matter, blank where no reader sees it: spans stay."""
     data = source.data(source.limits.text_bytes)
     fields, body = _front_matter(source, text_of(source, data))
+    body = _UNSEEN.sub(lambda match: re.sub(r"\S", " ", match["unseen"]) if match["unseen"] else match[0], body)
     date = source.date(fields.get("date"))
     if fields.get("date") and not date:
         source.ignored(source.error(unusable_date(fields["date"])))
@@ -41,8 +48,7 @@ def read_rst(source: Source) -> Iterator[ReadDocument]:
 
 def _document(source: Source, body: str, raw: bytes, title: str = "", **about: Any) -> ReadDocument:
     marks = _marks(body)
-    title = title or title_of(marks) or source.path.stem
-    return source.document(body, sections(body, marks), title=title, raw=raw, **about)
+    return source.document(body, sections(body, marks), title=title or title_of(marks), raw=raw, **about)
 
 
 def read_text(source: Source) -> Iterator[ReadDocument]:
@@ -52,7 +58,7 @@ def read_text(source: Source) -> Iterator[ReadDocument]:
     first = next(filter(None, map(str.strip, text.split("\n", 20)[:20])), "")
     headings = (first,) if 0 < len(first) <= _MOST_HEADING else ()
     whole = Section(headings=headings, start=0, end=len(text))
-    yield source.document(text, (whole,), title=source.path.stem, raw=data)
+    yield source.document(text, (whole,), title="", raw=data)
 
 
 def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
@@ -80,7 +86,7 @@ def _marks(text: str) -> list[Mark]:
     for line in text.split("\n"):
         offsets.append(offsets[-1] + len(line) + 1)
     marks = [Mark(start=0, body=0)]
-    headings = Headings()
+    above: dict[int, str] = {}
     tokens = blocks.parse(text)
     for token, content in pairwise(tokens):
         if token.type != "heading_open" or token.level or token.map is None:
@@ -89,7 +95,7 @@ def _marks(text: str) -> list[Mark]:
         name = " ".join("".join(parts).split())
         if not name:
             continue
-        path = headings.enter(int(token.tag[1:]), name)
+        above = below(above, int(token.tag[1:]), name)
         begin, end = token.map
-        marks.append(Mark(start=offsets[begin], body=min(offsets[end], len(text)), headings=path))
+        marks.append(Mark(start=offsets[begin], body=min(offsets[end], len(text)), headings=(*above.values(),)))
     return marks

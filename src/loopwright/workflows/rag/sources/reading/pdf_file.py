@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from contextlib import suppress
 from io import BytesIO
 
 from pypdf import PasswordType, PdfReader
@@ -28,7 +28,10 @@ def read(source: Source) -> Iterator[ReadDocument]:
         if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
             raise source.error("is encrypted; save a copy without a password")
         layout = _pages(source, reader)
-        title, date = _metadata(reader)
+        about, date = reader.metadata, None
+        with suppress(ValueError):  # a date that is none
+            date = source.date((about.modification_date or about.creation_date) if about else None)
+        title = (about.title if about else None) or ""
     except DocumentError:
         raise
     except Exception as error:
@@ -37,7 +40,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
     text, sections, _ = layout.finish()
     if not text:
         raise source.error("has no text: scanned pages need OCR")
-    yield source.document(text, sections, title=title or source.path.stem, raw=data, date=date)
+    yield source.document(text, sections, title=title, raw=data, date=date)
 
 
 def _pages(source: Source, reader: PdfReader) -> Layout:
@@ -60,15 +63,3 @@ def _joined(match: re.Match[str]) -> str:
     first, second = match[1].lower(), match[2].lower()
     own = {first, second} <= english_words().keys() and first + second not in english_words()
     return match[1] + "-" * own + match[2]
-
-
-def _metadata(reader: PdfReader) -> tuple[str, datetime | None]:
-    """Title and date, where they are given and readable."""
-    given = reader.metadata
-    if given is None:
-        return "", None
-    try:
-        date = given.modification_date or given.creation_date
-    except ValueError:
-        date = None
-    return (given.title or "").strip(), date.replace(tzinfo=date.tzinfo or UTC) if date else None

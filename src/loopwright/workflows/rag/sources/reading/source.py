@@ -36,7 +36,7 @@ class Source(files.Source):
     def document(
         self, text: str, sections: tuple[Section, ...], *, title: str, raw: bytes, key: str = "", **fields: Any
     ) -> ReadDocument:
-        """A document of this file.
+        """A document of this file, which names it where it has no title.
 
         Raises:
             DocumentError: If the text has no words, or the id is too long.
@@ -49,7 +49,7 @@ class Source(files.Source):
             raise self.error(problem, key=key[:_SHOWN_KEY])
         return ReadDocument(
             id=id,
-            title=storable(" ".join(title.split())),
+            title=storable(" ".join(title.split()) or self.path.stem),
             digest=hashlib.sha256(raw).hexdigest(),
             date=fields.pop("date", None) or datetime.fromtimestamp(self.path.stat().st_mtime, UTC),
             tags=tuple(dict.fromkeys(map(storable, fields.pop("tags", ())))),
