@@ -18,7 +18,9 @@ from typing import get_type_hints
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
+from shapes import edges_of
+from shapes import graph as made_of
 from stages import START as INPUT
 from stages import Stages, configured
 
@@ -44,12 +46,8 @@ def test_graph_creation_with_typed_state():
     graph = build_graph()
     assert graph.builder.state_schema is AgenticIQAState
     assert set(get_type_hints(AgenticIQAState)) <= set(graph.builder.channels)
-    wrong = StateGraph(AgenticIQAState)
-    wrong.add_node("planner", lambda state: {})
-    wrong.add_node("summarizer", lambda state: {})
-    wrong.add_edge(START, "planner")
-    wrong.add_edge("planner", "summarizer")
-    wrong.add_conditional_edges("summarizer", lambda state: END, ["planner", END])
+    edges = "START-planner planner-summarizer summarizer?planner summarizer?END"
+    wrong = made_of(edges, AgenticIQAState)
     with pytest.raises(LoopDeclarationError, match=r"iteration_cuont.*Did you mean 'iteration_count'"):
         bounded(wrong, [replace(replan_loop(IQAConfig()), counter="iteration_cuont")])
 
@@ -102,7 +100,7 @@ def test_exit_point_definition(photograph):
     final = graph.invoke({"query": "Is it blurry?", "image_path": str(photograph)})
     assert isinstance(final["plan"], PlannerOutput)
     assert final.get("executor_evidence") is None
-    assert ("planner", END) in {(edge.source, edge.target) for edge in graph.topology().edges}
+    assert ("planner", END) in edges_of(graph)
 
 
 def test_conditional_edges_placeholder():
@@ -117,17 +115,9 @@ def test_conditional_edges_placeholder():
 def test_graph_compilation():
     """Graph compilation"""
     assert build_graph().certificate.bounded, "cycles are allowed where they are bounded"
-    lost = StateGraph(AgenticIQAState)
-    for node in ("planner", "island"):
-        lost.add_node(node, lambda state: {})
-    lost.add_edge(START, "planner")
-    lost.add_edge("island", END)
     with pytest.raises(GraphError, match="island"):
-        bounded(lost)
-    runaway = StateGraph(AgenticIQAState)
-    runaway.add_node("planner", lambda state: {})
-    runaway.add_edge(START, "planner")
-    runaway.add_conditional_edges("planner", lambda state: "planner", ["planner", END])
+        bounded(made_of("START-planner island-END", AgenticIQAState))
+    runaway = made_of("START-planner planner?planner planner?END", AgenticIQAState)
     assert verify(runaway).unbounded_cycles == (("planner",),)
     with pytest.raises(GraphError, match="planner -> planner"):
         bounded(runaway)

@@ -9,6 +9,7 @@ from typing import get_type_hints
 import pytest
 from knowledge import BRIDGES, passage_of, rag
 from search_server import closed_port, searching
+from shapes import edges_of
 
 from loopwright.engine import arun
 from loopwright.engine.events.schema import LoopDecided
@@ -37,10 +38,6 @@ NOT_USEFUL, NOT_SUPPORTED = AnswerGrade(supported=True, useful=False), AnswerGra
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [line for record in caplog.records if (line := record.getMessage()).startswith("---")]
-
-
-def edges(graph) -> set[tuple[str, str]]:
-    return {(edge.source, edge.target) for edge in graph.topology().edges}
 
 
 def never_useful() -> ScriptedChatModel:
@@ -127,8 +124,8 @@ def test_enhanced_decision_logic(state, expected):
 def test_updated_workflow_graph():
     """Updated Workflow Graph"""
     graph = build_graph()
-    assert ("nodes_and_edges_grading", "loop.transform") in edges(graph)
-    assert ("nodes_and_edges_grading", "answer_generation") in edges(graph)
+    assert ("nodes_and_edges_grading", "loop.transform") in edges_of(graph)
+    assert ("nodes_and_edges_grading", "answer_generation") in edges_of(graph)
     (transform,) = (loop for loop in graph.topology().loops if loop.name == "transform")
     assert transform.target == "query_transformation"
     assert transform.fallback_of("nodes_and_edges_grading") == "web_search"
@@ -150,7 +147,7 @@ def test_after_with_retry_limits():
         ("web_grading", "answer_generation"),
         ("answer_generation", "generation_grading"),
         ("generation_grading", "__end__"),
-    } <= edges(graph)
+    } <= edges_of(graph)
     of_answer = {
         (loop.name, loop.target, loop.fallback_of("generation_grading"))
         for loop in graph.topology().loops

@@ -13,6 +13,7 @@ from unittest.mock import patch
 import pytest
 from conferences import assistant, empty_conference, sample_services
 from page_code import ShownRun, recorded, shown
+from shapes import edges_of
 
 from loopwright.engine import arun
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
@@ -38,10 +39,6 @@ REWRITE = {
     "message": "Let me try other words.",
     "queries": [{"table": "sessions", "query_text": "wickerwork below the surface"}],
 }
-
-
-def edges(graph) -> set[tuple[str, str]]:
-    return {(edge.source, edge.target) for edge in graph.topology().edges}
 
 
 def asked(text: str) -> dict:
@@ -113,10 +110,10 @@ def test_file_graph():
 
     Of the two variants the configured one is wired."""
     reflecting = build_graph(services=sample_services())
-    assert ("reflect_and_replan", "execute_queries") in edges(reflecting)
+    assert ("reflect_and_replan", "execute_queries") in edges_of(reflecting)
     assert "relax_and_retry" not in reflecting.builder.nodes
     mechanical = build_graph(services=sample_services(reflection_enabled=False))
-    assert ("relax_and_retry", "check_results") in edges(mechanical)
+    assert ("relax_and_retry", "check_results") in edges_of(mechanical)
     assert "reflect_and_replan" not in mechanical.builder.nodes
 
 
@@ -270,7 +267,7 @@ def test_should_retry_routes_to_mechanical():
 
 def test_edge_to_execute_queries():
     """`reflect_and_replan` → `execute_queries` edge exists"""
-    assert ("reflect_and_replan", "execute_queries") in edges(build_graph(services=sample_services()))
+    assert ("reflect_and_replan", "execute_queries") in edges_of(build_graph(services=sample_services()))
 
 
 def test_loop_terminates():

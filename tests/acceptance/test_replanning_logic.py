@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
+from shapes import edges_of
 from stages import QUICK, START, Stages, configured
 
 from loopwright.workflows.iqa import SummarizerOutput, build_graph, decide_next_node, run_pipeline, visualize_graph
@@ -24,10 +25,6 @@ def asking(reason="more"):
 CONTENT = SummarizerOutput(final_answer="Good", quality_reasoning="fine")
 
 
-def edges(graph):
-    return {(edge.source, edge.target) for edge in graph.topology().edges}
-
-
 def test_register_summarizer_node():
     """Register Summarizer node"""
     nodes = [node for node in build_graph().topology().nodes if node in ("planner", "executor", "summarizer")]
@@ -36,8 +33,8 @@ def test_register_summarizer_node():
 
 def test_update_edge_from_executor_to_summarizer():
     """Update edge from Executor to Summarizer"""
-    assert ("executor", "summarizer") in edges(build_graph())
-    assert ("executor", "__end__") not in edges(build_graph())
+    assert ("executor", "summarizer") in edges_of(build_graph())
+    assert ("executor", "__end__") not in edges_of(build_graph())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +60,7 @@ def test_attach_conditional_edge_to_summarizer():
 
     Superseded in part by iqa.md: the wired route states the wish and the gate bounds it.
     """
-    found = edges(build_graph())
+    found = edges_of(build_graph())
     assert {("summarizer", "loop.replan"), ("loop.replan", "planner"), ("summarizer", "__end__")} <= found
     assert ("summarizer", "planner") not in found, "no way around the gate"
 
@@ -308,6 +305,6 @@ def test_phase_3_compatibility():
     graph = stages.graph(stages=("planner", "executor"))
     final = graph.invoke(START)
     assert stages.order == ["planner", "executor"]
-    assert ("executor", "__end__") in edges(graph)
+    assert ("executor", "__end__") in edges_of(graph)
     assert graph.loops == ()
     assert "summarizer_result" not in final

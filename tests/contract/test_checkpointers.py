@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import operator
 import signal
 import sqlite3
 import subprocess
@@ -15,7 +14,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -25,7 +24,7 @@ from langgraph.checkpoint.base import id as ids
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
 from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END
 from postgres import postgres_server  # noqa: F401
 from shapes import State, graph
 
@@ -93,28 +92,21 @@ async def test_conforms(kind: str, large: int, tmp_path: Path, spec_of: SpecOf, 
     assert all(report.results[capability].tests_passed >= 5 for capability in detected)
 
 
-class LargeState(TypedDict, total=False):
-    n: int
-    large: Annotated[list[str], operator.add]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
-    builder = StateGraph(LargeState)
-    builder.add_node("step", lambda state: {"n": state["n"] + 1, "large": [str(state["n"]) * 40_000]})
-    builder.add_edge(START, "step")
-    builder.add_conditional_edges("step", lambda state: END if state["n"] >= 4 else "step", ["step", END])
+    step = {"step": lambda state: {"count": state["count"] + 1, "log": [str(state["count"]) * 40_000]}}
+    again = {"step": lambda state: END if state["count"] >= 4 else "step"}
+    builder = graph("START-step step?step step?END", State, again, **step)
     expected = [str(number) * 40_000 for number in range(4)]
     async with aopen_checkpointer(spec_of(kind, tmp_path)) as saver:
-        graph = builder.compile(checkpointer=saver)
-        runs = [graph.ainvoke({"n": 0, "large": []}, attempt(None, str(n)), durability="sync") for n in range(8)]
-        assert [final["large"] for final in await asyncio.gather(*runs)] == [expected] * 8
+        app = builder.compile(checkpointer=saver)
+        runs = [app.ainvoke({"count": 0, "log": []}, attempt(None, str(n)), durability="sync") for n in range(8)]
+        assert [final["log"] for final in await asyncio.gather(*runs)] == [expected] * 8
     async with aopen_checkpointer(spec_of(kind, tmp_path)) as other:
-        graph = builder.compile(checkpointer=saver if kind == "memory" else other)
+        app = builder.compile(checkpointer=saver if kind == "memory" else other)
         for number in range(8):
-            history = [
-                item.values.get("large", []) async for item in graph.aget_state_history(attempt(None, str(number)))
-            ]
+            places = app.aget_state_history(attempt(None, str(number)))
+            history = [item.values.get("log", []) async for item in places]
             assert history == [expected[:length] for length in (4, 3, 2, 1, 0, 0)]
 
 

@@ -49,12 +49,6 @@ def test_a_run_killed_eight_times_ends_as_if_nothing_had_happened(
     assert check(run).again  # or nothing was killed while it ran
 
 
-def test_a_process_killed_from_outside_goes_on(start: Start, check: Check) -> None:
-    run = start()
-    assert not run.kill_when_noted({"what": "begin", "step": 20})
-    assert check(run.finish()).again == ("judge",)
-
-
 @pytest.mark.matrix
 @pytest.mark.parametrize("saver", SAVERS)
 @pytest.mark.parametrize(("slow", "quick"), [("left", "right"), ("right", "left")])
@@ -83,18 +77,13 @@ def test_a_run_killed_in_every_superstep_in_turn_still_ends(
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("saver", SAVERS)
 def test_a_hundred_kills_at_random_times_change_nothing(start: Start, check: Check, saver: str) -> None:
-    chance, killed, found = random.Random(1), 0, list[Account]()
+    chance, killed = random.Random(1), 0
     while killed < 100:
         run = start(saver=saver, options={"pause": 0.005})
-        while not run.kill_after(chance.uniform(0.0, 0.25) * (1 + run.attempts / 4)):
+        while not run.attempt(seconds=chance.uniform(0.001, 0.25) * (1 + run.attempts / 4)):
             pass  # the processes are given longer and longer
         killed += run.killed
-        found.append(check(run))
-    print(
-        f"{saver}: {len(found)} runs, {sum(len(account.again) for account in found)} tasks ran again, at most "
-        f"{max(account.most_again for account in found)} at once; {sum(account.saves_cut for account in found)} kills "
-        "came in the middle of a save"
-    )
+        check(run)
 
 
 @pytest.mark.slow

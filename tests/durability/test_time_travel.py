@@ -11,13 +11,11 @@ from crashing_graphs import three_loops
 from crashing_record import Record
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, interrupt
-from shapes import State, graph, note
+from shapes import HERE, State, graph, note
 
 from loopwright.checkpoints import JsonFileSaver, open_checkpointer
 from loopwright.engine import BoundedGraph, Loop, bounded, resume, run
 from loopwright.engine.ledger import LEDGER
-
-THREAD: Any = {"configurable": {"thread_id": "t"}}
 
 
 @pytest.fixture(params=["sqlite", "json", pytest.param("memory", marks=pytest.mark.slow)])
@@ -38,11 +36,11 @@ def books(saver: BaseCheckpointSaver[str]) -> dict[str, Any]:
     """The ledger of each checkpoint."""
     return {
         saved.checkpoint["id"]: saved.checkpoint["channel_values"].get(LEDGER)
-        for saved in saver.list(THREAD)
+        for saved in saver.list(HERE)
     }  # fmt: skip
 
 
-def spent(saver: BaseCheckpointSaver[str], config: Any = THREAD) -> dict[str, int]:
+def spent(saver: BaseCheckpointSaver[str], config: Any = HERE) -> dict[str, int]:
     saved = saver.get_tuple(config)
     assert saved
     ledger = saved.checkpoint["channel_values"].get(LEDGER) or {}
@@ -53,7 +51,7 @@ def at(app: BoundedGraph, following: str, works: int) -> Any:
     """The checkpoint before a node, after so many runs of ``work``."""
     return next(
         state
-        for state in app.get_state_history(THREAD)
+        for state in app.get_state_history(HERE)
         if state.next == (following,) and state.values["log"].count("work") == works
     )
 
@@ -97,7 +95,7 @@ def test_branches_of_the_three_loops_end_with_the_same_books(
     app = three_loops(record, checkpointer=saver)
     original = run(app, {"trace": []}, thread_id="t").state
     before, counts, ledger = books(saver), sorted(original["trace"]), spent(saver)
-    places = [state for state in app.get_state_history(THREAD) if state.next not in ((), ("__start__",))]
+    places = [state for state in app.get_state_history(HERE) if state.next not in ((), ("__start__",))]
     assert len(places) == 40
     for place in places[pick]:
         # LangGraph wants to know in whose name the update is where two branches came together, and takes the sender's
@@ -135,15 +133,15 @@ def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
     saver: BaseCheckpointSaver[str], forked: bool
 ) -> None:
     ran: list[str] = []
-    assert "__interrupt__" in outer(saver, ran).invoke({"log": []}, THREAD)
+    assert "__interrupt__" in outer(saver, ran).invoke({"log": []}, HERE)
     app = outer(saver, ran)
-    inner: Any = app.get_state(THREAD, subgraphs=True).tasks[0].state
+    inner: Any = app.get_state(HERE, subgraphs=True).tasks[0].state
     assert inner.next == ("check",)
     if forked:
         config = app.update_state(inner.config, {"log": ["forked"]})
         state = app.invoke(Command(resume="yes"), config)
     else:
-        state = app.invoke(Command(resume="yes"), THREAD)
+        state = app.invoke(Command(resume="yes"), HERE)
     assert "__interrupt__" not in state
     inside = ["work", "check"] * 3
     assert ran == [*inside, "judge", *inside, "judge"]
@@ -154,19 +152,19 @@ def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(s
     def work(_state: State) -> dict[str, Any]:
         return {"log": ["work", str(interrupt("well?"))]}
 
-    state = one_loop(saver, work, limit=2).invoke({"log": []}, THREAD)
+    state = one_loop(saver, work, limit=2).invoke({"log": []}, HERE)
     for answer in ("a", "b", "c"):
         assert "__interrupt__" in state
-        state = one_loop(saver, work, limit=2).invoke(Command(resume=answer), THREAD)
+        state = one_loop(saver, work, limit=2).invoke(Command(resume=answer), HERE)
     assert "__interrupt__" not in state
     assert state["log"] == ["work", "a", "check", "work", "b", "check", "work", "c", "check", "answer"]
     assert state["stop_reason"]["spent"] == 2
-    state = one_loop(saver, limit=2).invoke({"log": ["turn two"]}, THREAD)
+    state = one_loop(saver, limit=2).invoke({"log": ["turn two"]}, HERE)
     assert state["log"][10:] == ["turn two", "work", "check", "work", "check", "work", "check", "answer"]
 
 
 def test_a_raised_limit_counts_from_the_next_input_on(saver: BaseCheckpointSaver[str]) -> None:
-    one_loop(saver, limit=3).invoke({"log": []}, THREAD, interrupt_after=["loop.again"])
+    one_loop(saver, limit=3).invoke({"log": []}, HERE, interrupt_after=["loop.again"])
     final = resume(one_loop(saver, limit=5), thread_id="t").state
     assert final["log"].count("work") == 4
     assert (final["stop_reason"]["limit"], final["stop_reason"]["spent"]) == (3, 3)

@@ -6,38 +6,20 @@ P takes P + B (N + 1); every node of the body runs N + 1 times.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
-from langgraph.graph import MessagesState
 from langgraph.types import CachePolicy, Command, RetryPolicy
-from pydantic import BaseModel
-from shapes import END, Shape, State, StateGraph, graph, hold, jump, loop, note
+from shapes import END, Shape, State, StateGraph, graph, handled, hold, jump, loop, note
 
 from loopwright.engine.budget.patience import Stall
 from loopwright.engine.loop import Loop, StateLimit
 
 
-class Pydantic(BaseModel):
-    log: Annotated[list[str], operator.add] = []
-
-
-@dataclass
-class Data:
-    log: Annotated[list[str], operator.add] = field(default_factory=list)
-
-
 def back(limit: Any = 1, **more: Any) -> list[Loop]:
     return [loop("x", "b", "a", limit, **more)]
-
-
-def said(_state: MessagesState) -> dict[str, Any]:
-    return {"messages": [AIMessage("no")]}
 
 
 def flaky() -> Callable[[State], dict[str, Any]]:
@@ -50,17 +32,6 @@ def flaky() -> Callable[[State], dict[str, Any]]:
         return {"log": ["a"]}
 
     return node
-
-
-def broken(_state: State) -> dict[str, Any]:
-    raise RuntimeError("broken")
-
-
-def handled() -> StateGraph[Any]:
-    made = graph("START-a a-c b?a b?END", a={"action": broken, "error_handler": jump("b")})
-    handler = made.nodes["a"].error_handler_node
-    made.nodes[handler or ""].ends = ("b",)
-    return made
 
 
 def untyped(answer: Any) -> StateGraph[Any]:
@@ -141,9 +112,6 @@ SHAPES = {
         [loop("x", "a", "a", StateLimit(key="limit", default=1, ceiling=3))],
         path="a loop.x a loop.x a loop.x a loop.x", steps=8, runs={"a": 4, "loop.x": 4},
     ),
-    "node that resets its counter": Shape(
-        lambda: graph("START-a a-b b?a b?END", a=lambda _: {"log": ["a"], "count": -7}), back(counter="count"), **TWICE
-    ),
     # The second request finds the same content: no progress. The certificate does not know when that will be.
     "stalled": Shape(
         lambda: graph("START-a a?a a?END"), [loop("x", "a", "a", 5, stall=Stall(key=lambda _: "same"))],
@@ -158,13 +126,8 @@ SHAPES = {
     ),
     # The handler of a jumps to b in a's own superstep; c, behind a, never runs here and could at 2 and 5.
     "error handler that jumps": Shape(
-        handled, back(), path="a b loop.x a b loop.x", steps=6,
+        lambda: handled("START-a a-c b?a b?END", "a", "b"), back(), path="a b loop.x a b loop.x", steps=6,
         runs={"a": 2, "b": 2, "c": 2, "loop.x": 2, "__error_handler__a": 2},
-    ),
-    "pydantic state": Shape(lambda: graph("START-a a-b b?a b?END", Pydantic), back(), **TWICE),
-    "dataclass state": Shape(lambda: graph("START-a a-b b?a b?END", Data), back(), **TWICE),
-    "messages": Shape(
-        lambda: graph("START-a a-b b?a b?END", MessagesState, a=said, b=said), back(), input={"messages": []}, **TWICE
     ),
     # A result from the cache is a run of the node all the same.
     "node cache": Shape(

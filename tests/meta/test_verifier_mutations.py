@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import pytest
-from langgraph.types import Command
-from shapes import END, StateGraph, graph, jump, loop, note, sends, watch
+from shapes import END, StateGraph, graph, handled, jump, loop, note, sends, to_parent, watch
 
 from loopwright.engine.bind import bind, copy_builder, watch_routers
 from loopwright.engine.loop import Loop
@@ -41,21 +40,6 @@ def untyped() -> StateGraph[Any]:
     return made
 
 
-def handled() -> StateGraph[Any]:
-    made = graph("START-a a-b", b={"action": lambda _: 1 / 0, "error_handler": jump("a")})
-    made.nodes[made.nodes["b"].error_handler_node or ""].ends = ("a",)
-    return made
-
-
-def to_parent() -> StateGraph[Any]:
-    inner = graph("START-x", x=lambda _: Command(goto="a", graph=Command.PARENT)).compile()
-    return graph("START-a a-sub", sub=inner)
-
-
-def fanned() -> StateGraph[Any]:
-    return graph("START-a a?b b-c", routes={"a": sends("b", 3)})
-
-
 TWO = "START-a a-b b?a b?END"
 
 EXAMPLES = {
@@ -66,8 +50,8 @@ EXAMPLES = {
         lambda: graph("START-a", a={"action": jump("a"), "destinations": ("a", END)}), bounded=False
     ),
     "cycle through an untyped router": Example(untyped, bounded=False),
-    "cycle through an error handler": Example(handled, bounded=False),
-    "cycle through a subgraph's Command": Example(to_parent, bounded=False),
+    "cycle through an error handler": Example(lambda: handled("START-a a-b", "b", "a"), bounded=False),
+    "cycle through a subgraph's Command": Example(lambda: graph("START-a a-sub", sub=to_parent("a")), bounded=False),
     "spent bound that leads back": Example(
         lambda: graph(f"{TWO} retry-b"), bounded=False, loops=[loop("x", "b", "a", 1, "retry")]
     ),
@@ -79,7 +63,7 @@ EXAMPLES = {
     "node that waits": Example(
         lambda: graph("START-a a-d d-e a-b b-c", d={"action": note("d"), "defer": True}), bounded=True
     ),
-    "fan-out": Example(fanned, bounded=True, fan_out={"b": 3}),
+    "fan-out": Example(lambda: graph("START-a a?b b-c", routes={"a": sends("b", 3)}), bounded=True, fan_out={"b": 3}),
 }
 
 

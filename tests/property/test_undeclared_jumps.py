@@ -17,6 +17,7 @@ from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
 from random_graphs import case
+from shapes import HERE
 from typing_extensions import TypedDict
 
 from loopwright import bounded
@@ -139,7 +140,6 @@ def test_many_graphs_end(soak: Callable[..., list[str]]) -> None:
 
 
 MODES = ["values", "updates", "tasks", "debug", "checkpoints", "custom", "messages"]
-CONFIG: Any = {"configurable": {"thread_id": "t"}}
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|\d{4}-\d\d-\d\dT[\d:.]+")
 
 
@@ -160,11 +160,11 @@ def streamed(seed: int, how: str, asynchronous: bool) -> Any:
     streaming: dict[str, Any] = {"stream_mode": MODES, "subgraphs": True}
 
     async def listen() -> list[Any]:
-        return [chunk async for chunk in app.astream({"log": []}, CONFIG, **streaming)]
+        return [chunk async for chunk in app.astream({"log": []}, HERE, **streaming)]
 
-    said = asyncio.run(listen()) if asynchronous else [*app.stream({"log": []}, CONFIG, **streaming)]
+    said = asyncio.run(listen()) if asynchronous else [*app.stream({"log": []}, HERE, **streaming)]
     # Of tasks that run side by side, whichever is ready first is told first.
-    return sorted(map(repr, settled(said))), settled(app.get_state(CONFIG))
+    return sorted(map(repr, settled(said))), settled(app.get_state(HERE))
 
 
 def hold(seed: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from hosted_graphs import Finding, opened
+from hosted_graphs import Finding, opened, ran
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import add_messages
@@ -68,7 +68,7 @@ ROUND = ["plan", "work x", "work y", "join", "left", "right", "decide"]
 async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_path: Path, saver: str) -> None:
     # Dozens of forks, each of which keeps the whole state again and again: small values do here.
     async with opened(tmp_path, mixed(hits=2, note=2), saver=saver) as hub:
-        parent = await hub.until_ended((await hub.start("mixed", {"message": "why?", "topic": "old"})).id)
+        parent = await ran(hub, {"message": "why?", "topic": "old"}, "mixed")
         places = await hub.checkpoints(parent.id)
         whole = (await hub.state(parent.id, places[-1].checkpoint_id))["trace"]
         assert whole == [*ROUND, *ROUND, "last"]
@@ -88,7 +88,7 @@ async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_pa
 
 async def test_what_was_not_edited_stays_as_it_is_and_a_shortened_view_cannot_become_a_value(tmp_path: Path) -> None:
     async with opened(tmp_path, mixed()) as hub:
-        parent = await hub.until_ended((await hub.start("mixed", {"message": "why?"})).id)
+        parent = await ran(hub, {"message": "why?"}, "mixed")
         place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
         shown = await hub.state(parent.id, place)
         assert shown["hits"][-1] == "… 100 more"
@@ -174,7 +174,7 @@ def nested() -> UserGraph:
 
 async def test_a_counterfactual_of_a_scoped_loop_grants_no_pass_in_any_scope(tmp_path: Path) -> None:
     async with opened(tmp_path, nested()) as hub:
-        parent = await hub.until_ended((await hub.start("nested", {"outer": 0})).id)
+        parent = await ran(hub, {"outer": 0}, "nested")
         assert parent.passes == {"inner": 6, "outer": 2}
         for _ in range(2):
             other = await hub.until_ended((await hub.counterfactual(parent.id, "inner")).id)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hosted_graphs import PATH, Desk, Walk, log, opened, until
+from hosted_graphs import PATH, Desk, Walk, log, opened, ran, until
 from shapes import graph, loop
 
 from loopwright import bounded
@@ -34,7 +34,7 @@ async def last_state(hub, run_id: str):
 async def test_a_fork_goes_on_as_its_parent_did_and_leaves_it_alone(tmp_path: Path, saver: str) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk), saver=saver) as hub:
-        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        parent = await ran(hub, ASKED)
         before = await log(hub, parent.id)
         began = desk.begun.total()
         checkpoint = await place(hub, parent.id, "plan", 1)
@@ -56,7 +56,7 @@ async def test_a_fork_goes_on_as_its_parent_did_and_leaves_it_alone(tmp_path: Pa
 @SAVERS
 async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: Path, saver: str) -> None:
     async with opened(tmp_path, Walk(), saver=saver) as hub:
-        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        parent = await ran(hub, ASKED)
         checkpoint = await place(hub, parent.id, "loop.again")
         state = {"rounds": 3, "trace": ["edited"], "findings": [{"text": "mine", "score": 1}]}
         fork = await hub.until_ended((await hub.fork(parent.id, checkpoint, state=state)).id)
@@ -70,7 +70,7 @@ async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: P
 
 async def test_what_cannot_be_forked_is_refused(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        parent = await ran(hub, ASKED)
         for following, state, message in (
             ("plan", {"traces": []}, "unknown key of the state 'traces'. Did you mean 'trace'"),
             ("plan", {"loop_ledger": {}}, "unknown key of the state 'loop_ledger'"),
@@ -109,7 +109,7 @@ async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> Non
 @SAVERS
 async def test_a_counterfactual_leaves_out_every_pass_of_the_loop(tmp_path: Path, saver: str) -> None:
     async with opened(tmp_path, Walk(), saver=saver) as hub:
-        parent = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        parent = await ran(hub, ASKED)
         assert parent.passes == {"again": 2}
         live = await hub.counterfactual(parent.id, "again")
         other = await hub.until_ended(live.id)
@@ -128,7 +128,7 @@ async def test_a_counterfactual_leaves_out_every_pass_of_the_loop(tmp_path: Path
 
 async def test_a_counterfactual_needs_a_pass_to_leave_out(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        parent = await hub.until_ended((await hub.start("walk", {"question": "where?"})).id)
+        parent = await ran(hub, {"question": "where?"})
         with pytest.raises(InputError, match="'again' never was granted a pass"):
             await hub.counterfactual(parent.id, "again")
         with pytest.raises(UnknownNameError, match="loop 'agian'"):

@@ -7,12 +7,12 @@ import gc
 import json
 import sys
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
-from hosted_graphs import PATH, Desk, Walk, log, opened, until
+from hosted_graphs import PATH, Desk, Walk, log, opened, ran, until
 from langgraph.types import RetryPolicy
-from shapes import graph
+from shapes import State, graph
 
 from loopwright import astream, bounded
 from loopwright.engine.events.schema import NodeStarted
@@ -40,13 +40,12 @@ def whole(*rounds: int) -> list[tuple[str, int]]:
 async def test_a_run_that_failed_goes_on_where_it_failed_and_its_log_too(tmp_path: Path, saver: str) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk), saver=saver) as hub:
-        live = await hub.start("walk", {**ASKED, "fail": "check#2"})
-        failed = await hub.until_ended(live.id)
+        failed = await ran(hub, {**ASKED, "fail": "check#2"})
         assert (failed.status, failed.error_node) == ("failed", "check")
         begun = desk.begun.copy()
-        record = await hub.until_ended((await hub.resume(live.id)).id)
-        events = await log(hub, live.id)
-        clients = await log(hub, live.id, "client")
+        record = await hub.until_ended((await hub.resume(failed.id)).id)
+        events = await log(hub, failed.id)
+        clients = await log(hub, failed.id, "client")
     assert desk.begun - begun == {"check": 1, "answer": 1}, "what had finished does not run again"
     assert (record.status, record.error, record.error_type) == ("finished", None, None)
     assert record.path == (*PATH, *PATH, "answer")
@@ -66,8 +65,7 @@ async def test_a_run_that_failed_goes_on_where_it_failed_and_its_log_too(tmp_pat
 async def test_the_figures_of_a_resumed_run_are_those_of_its_log(tmp_path: Path) -> None:
     model = ScriptedChatModel("yes", repeat_last=True)
     async with opened(tmp_path, Walk(model=model), prices=lambda _name, _usage: 0.5) as hub:
-        live = await hub.start("walk", {**ASKED, "model": True, "fail": "left#2"})
-        await hub.until_ended(live.id)
+        live = await ran(hub, {**ASKED, "model": True, "fail": "left#2"})
         record = await hub.until_ended((await hub.resume(live.id)).id)
         tally = Tally()
         for event in states.logged(hub.store, live.id):
@@ -95,17 +93,16 @@ async def test_a_cancelled_run_can_go_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("answer", ["yes", {}, None], ids=["words", "nothing filled in", "null"])
 async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path, answer: Any) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        live = await hub.start("walk", {**ASKED, "ask": True})
-        waiting = await hub.until_ended(live.id)
+        waiting = await ran(hub, {**ASKED, "ask": True})
         assert (waiting.status, waiting.outcome) == ("waiting", None)
-        events = await log(hub, live.id)
+        events = await log(hub, waiting.id)
         asked = json.loads(events[-2].data)
         assert (asked["type"], asked["node"], asked["message"]) == ("told", "answer", "shall I?")
         assert json.loads(events[-1].data)["interrupted"]
         with pytest.raises(InputError, match="waits for an answer"):
-            await hub.resume(live.id)
+            await hub.resume(waiting.id)
         given = {waiting.asked[0].id: None} if answer is None else answer
-        record = await hub.until_ended((await hub.resume(live.id, answer=given)).id)
+        record = await hub.until_ended((await hub.resume(waiting.id, answer=given)).id)
         assert (record.status, record.outcome.answer) == ("finished", f"{answer} after 2")
         assert record.path == (*PATH, *PATH, "answer")
 
@@ -113,10 +110,10 @@ async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path, ans
 async def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk)) as hub:
-        finished = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        finished = await ran(hub, ASKED)
         with pytest.raises(InputError, match="is finished; what can be resumed is"):
             await hub.resume(finished.id)
-        failed = await hub.until_ended((await hub.start("walk", {**ASKED, "fail": "plan"})).id)
+        failed = await ran(hub, {**ASKED, "fail": "plan"})
         with pytest.raises(InputError, match="waits for no answer"):
             await hub.resume(failed.id, answer="yes")
         with pytest.raises(InputError, match="no run 'nobody'"):
@@ -194,13 +191,13 @@ async def test_a_run_that_cannot_be_made_ready_leaves_its_place(tmp_path: Path) 
             await hub.start("walk", {"question": 5, "no": "such"})
         desk.opened.add("plan")
         await hub.until_ended(live.id)
-        assert (await hub.until_ended((await hub.start("walk", FREE)).id)).status == "finished"
+        assert (await ran(hub, FREE)).status == "finished"
 
 
 async def test_a_run_that_waited_and_cannot_begin_any_more_says_why_at_once(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(reading, "LOOK", 60.0)
     async with opened(tmp_path, Walk()) as hub:
-        record = await hub.until_ended((await hub.start("walk", FREE)).id)
+        record = await ran(hub, FREE)
         gone = record.model_copy(update={"id": "gone", "status": "queued", "workflow": "retired"})
         hub.store.create(gone, hub.store.graph(record.id))
     async with opened(tmp_path, Walk()) as hub:
@@ -213,7 +210,7 @@ async def test_a_run_that_waited_and_cannot_begin_any_more_says_why_at_once(tmp_
 async def test_a_question_that_was_answered_in_line_is_asked_again_after_a_shutdown(tmp_path: Path) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk), limits=ONE) as hub:
-        asking = await hub.until_ended((await hub.start("walk", {**FREE, "ask": True})).id)
+        asking = await ran(hub, {**FREE, "ask": True})
         assert asking.status == "waiting"
         await hub.start("walk", HELD)
         live = await hub.resume(asking.id, answer="yes")
@@ -224,10 +221,6 @@ async def test_a_question_that_was_answered_in_line_is_asked_again_after_a_shutd
         await until(lambda: hub.store.get(asking.id).status == "waiting")
         record = await hub.until_ended((await hub.resume(asking.id, answer="yes")).id)
         assert (record.status, record.outcome.answer) == ("finished", "yes after 1")
-
-
-class State(TypedDict, total=False):
-    asked: str
 
 
 @pytest.fixture
@@ -247,7 +240,7 @@ def test_a_stream_that_is_closed_in_the_middle_has_ended_by_then(complaints, ret
     app = bounded(graph("START-wait wait-END", State, wait={"action": wait, "retry_policy": retry}))
 
     async def leave_early() -> list[Any]:
-        events = astream(app, {"asked": "x"})
+        events = astream(app, {"text": "x"})
         async for event in events:
             if isinstance(event, NodeStarted) and event.node == "wait":
                 break

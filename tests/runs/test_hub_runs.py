@@ -6,9 +6,11 @@ import asyncio
 import importlib.util
 import json
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
-from hosted_graphs import PATH, Desk, Walk, log, opened, until
+from hosted_graphs import PATH, Desk, Walk, log, opened, ran, until
+from langgraph.channels import UntrackedValue
 from shapes import State, graph
 
 from loopwright.config import Allowance
@@ -32,11 +34,10 @@ def names(events) -> list[str]:
 @pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
 async def test_a_run_is_kept_with_its_figures_and_its_events(tmp_path: Path, saver: str, asynchronous: bool) -> None:
     async with opened(tmp_path, Walk(asynchronous=asynchronous), saver=saver) as hub:
-        live = await hub.start("walk", {**ASKED, "rounds": 2, "chunks": 2})
-        record = await hub.until_ended(live.id)
-        events = await log(hub, live.id)
-        clients = await log(hub, live.id, "client")
-        assert record == hub.store.get(live.id) == await hub.record(live.id)
+        record = await ran(hub, {**ASKED, "rounds": 2, "chunks": 2})
+        events = await log(hub, record.id)
+        clients = await log(hub, record.id, "client")
+        assert record == hub.store.get(record.id) == await hub.record(record.id)
     assert record.status == "finished"
     assert (record.outcome_status, record.quality, record.stop_reason) == ("answered", 0.5, None)
     assert record.path == (*PATH, *PATH, "answer")
@@ -64,9 +65,8 @@ async def test_model_calls_are_told_of_with_their_node_and_prompt(tmp_path: Path
     async with opened(
         tmp_path, Walk(model=model, asynchronous=asynchronous), prices=lambda _name, usage: usage.total_tokens / 10
     ) as hub:
-        live = await hub.start("walk", {**ASKED, "model": True})
-        record = await hub.until_ended(live.id)
-        events = [json.loads(event.data) for event in await log(hub, live.id)]
+        record = await ran(hub, {**ASKED, "model": True})
+        events = [json.loads(event.data) for event in await log(hub, record.id)]
     calls = [event for event in events if event["type"] == "model_called"]
     assert sorted(call["node"] for call in calls) == ["left", "right"]
     for call in calls:
@@ -85,10 +85,9 @@ async def test_a_run_uses_its_own_models_and_prompts(tmp_path: Path) -> None:
     walk = Walk(model=ScriptedChatModel("usual", repeat_last=True))
     async with opened(tmp_path, walk) as hub:
         changes = RunChanges(models={"left": None}, prompts={"look": "Search {{what}}!"})
-        live = await hub.start("walk", {**ASKED, "model": True}, changes=changes)
-        record = await hub.until_ended(live.id)
-        events = await log(hub, live.id)
-        usual = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        record = await ran(hub, {**ASKED, "model": True}, changes=changes)
+        events = await log(hub, record.id)
+        usual = await ran(hub, ASKED)
     (call,) = [json.loads(event.data) for event in events if event.name == "model_called"]
     assert (call["node"], call["messages"][0]["content"]) == ("right", "Search right!")
     assert (call["prompt"], call["prompt_version"]) == ("look", None)
@@ -160,9 +159,30 @@ async def test_a_run_that_is_cancelled_while_it_begins_ends(tmp_path: Path, monk
 async def test_a_state_that_cannot_be_kept_names_who_wrote_it(tmp_path: Path) -> None:
     odd = graph("START-write", State, write=lambda state: {"want": 1, "most": [object()]})
     async with opened(tmp_path, UserGraph("odd", odd)) as hub:
-        record = await hub.until_ended((await hub.start("odd", {"text": "x"})).id)
+        record = await ran(hub, {"text": "x"}, "odd")
     assert (record.status, record.error_node) == ("failed", "write")
     assert "which node 'write' wrote in 'most': keep it out of the state" in record.error
+
+
+class Unkept:
+    """What no checkpoint can hold, in its own way."""
+
+    def _asdict(self):
+        raise ValueError("not this one")
+
+
+@pytest.mark.parametrize("value", [object(), Unkept()])
+async def test_an_error_of_another_kind_blames_no_value_that_is_not_kept(tmp_path: Path, value) -> None:
+    class Loose(State):
+        link: Annotated[Any, UntrackedValue]
+
+    class Wrong(UserGraph):
+        def outcome(self, state):
+            raise TypeError("no score")
+
+    async with opened(tmp_path, Wrong("odd", graph("START-write", Loose, write=lambda state: {"link": value}))) as hub:
+        record = await ran(hub, {"text": "x"}, "odd")
+    assert (record.status, record.error, record.error_node) == ("failed", "no score", None)
 
 
 async def test_a_run_whose_cancellation_was_lost_ends_with_its_next_event(tmp_path: Path) -> None:
@@ -179,9 +199,8 @@ async def test_a_run_whose_cancellation_was_lost_ends_with_its_next_event(tmp_pa
 @pytest.mark.parametrize("limits", [RunLimits(events=10), RunLimits(event_bytes=3_000)], ids=["events", "bytes"])
 async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_path: Path, limits: RunLimits) -> None:
     async with opened(tmp_path, Walk(), limits=limits) as hub:
-        live = await hub.start("walk", {**ASKED, "rounds": 9})
-        record = await hub.until_ended(live.id)
-        events = await log(hub, live.id)
+        record = await ran(hub, {**ASKED, "rounds": 9})
+        events = await log(hub, record.id)
     assert (record.status, record.error_type) == ("failed", "TooManyEvents")
     assert names(events)[-1] == "run_failed"
     assert 3 < len(events) <= limits.events + 1
@@ -190,10 +209,10 @@ async def test_a_run_that_makes_too_much_is_stopped_and_keeps_what_it_made(tmp_p
 
 async def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk(), limits=RunLimits(seconds=0.2)) as hub:
-        record = await hub.until_ended((await hub.start("walk", {**ASKED, "hold": "plan"})).id)
+        record = await ran(hub, {**ASKED, "hold": "plan"})
         assert (record.status, record.error_type) == ("failed", "RunTimeout")
     async with opened(tmp_path, Walk(model=ScriptedChatModel(TimeoutError("no reply"), repeat_last=True))) as hub:
-        record = await hub.until_ended((await hub.start("walk", {**ASKED, "model": True})).id)
+        record = await ran(hub, {**ASKED, "model": True})
         assert (record.error_type, record.error) == ("TimeoutError", "no reply"), "a node's own"
 
 
@@ -234,8 +253,7 @@ async def test_a_run_whose_store_fails_for_good_ends_and_says_so(tmp_path: Path)
 
 async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        live = await hub.start("walk", ASKED)
-        await hub.until_ended(live.id)
+        live = await ran(hub, ASKED)
         with pytest.raises(UnknownNameError, match="checkpoint 'nope'"):
             await hub.state(live.id, "nope")
         places = await hub.checkpoints(live.id)
@@ -249,7 +267,7 @@ async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:
 async def test_a_run_that_goes_on_keeps_the_prompts_that_it_began_with(tmp_path: Path) -> None:
     model = ScriptedChatModel("so", repeat_last=True)
     async with opened(tmp_path, Walk(model=model)) as hub:
-        run = await hub.until_ended((await hub.start("walk", {**ASKED, "model": True, "rounds": 2, "fail": "left"})).id)
+        run = await ran(hub, {**ASKED, "model": True, "rounds": 2, "fail": "left"})
         later = {"workflow": "walk", "prompt": "look", "version": 2, "text": "Seek {{what}}.", "digest": ""}
         hub.store.keep_prompt(PromptVersion(**later))
         await hub.until_ended((await hub.resume(run.id)).id)
@@ -297,7 +315,7 @@ async def test_the_places_of_the_graph_are_kept_and_no_library_nor_key(tmp_path:
     sizes.json = json
     spec.loader.exec_module(sizes)
     async with opened(tmp_path, UserGraph("sizes", bounded(sizes.graph, []))) as hub:
-        record = await hub.until_ended((await hub.start("sizes", {"text": "{}"})).id)
+        record = await ran(hub, {"text": "{}"}, "sizes")
         assert (record.status, record.error_node) == ("failed", "measure")
         assert [(Path(one.file).name, one.line, one.function) for one in record.error_frames] == [
             ("sizes.py", 14, "measure"), ("sizes.py", 11, "measured"),
@@ -315,9 +333,7 @@ ASKS = {"question": "Why?", "model": True, "rounds": 1}
 
 
 async def walk(hub, **given):
-    run = await hub.start("walk", ASKS | given)
-    await hub.until_ended(run.id, 30)
-    return await hub.record(run.id)
+    return await ran(hub, ASKS | given)
 
 
 def model():
@@ -352,8 +368,7 @@ async def test_a_thread_is_a_run_with_its_turns_and_forks(tmp_path):
         first = await walk(hub)
         for number, stopped in ((2, None), (3, "run")):
             turn = await hub.continued(first.id, ASKS, turn=f"turn{number}")
-            await hub.until_ended(turn.id, 30)
-            assert (await hub.record(turn.id)).stop_reason == stopped
+            assert (await hub.until_ended(turn.id, 30)).stop_reason == stopped
         assert (await walk(hub)).stop_reason is None
 
 

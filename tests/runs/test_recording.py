@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from hosted_graphs import Walk, WalkRun, log, opened
+from hosted_graphs import Walk, WalkRun, log, opened, ran
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -63,7 +63,7 @@ def failing(times: int, error: type[Exception] = LookupError, asynchronous: bool
 async def recorded(app: Any, folder: Path) -> tuple[str, list[dict[str, Any]]]:
     """The status and the events of a run of a graph."""
     async with opened(folder, UserGraph("own", app)) as hub:
-        run = await hub.until_ended((await hub.start("own", {"question": "?"})).id)
+        run = await ran(hub, {"question": "?"}, "own")
         return run.status, [json.loads(event.data) for event in await log(hub, run.id)]
 
 
@@ -247,8 +247,7 @@ async def test_no_value_breaks_a_run() -> None:
         hub = RunHub(store, [walk], InMemorySaver(serde=ByReference()))
         await hub.open()
         for name in (*BROKEN, "unspeakable"):
-            live = await hub.start("walk", {"question": "\ud800 what?\0", "anything": name})
-            record = await hub.until_ended(live.id)
+            record = await ran(hub, {"question": "\ud800 what?\0", "anything": name})
             assert record.status == "finished", name
-            assert (await log(hub, live.id))[-1].name == "run_finished"
+            assert (await log(hub, record.id))[-1].name == "run_finished"
         await hub.close()

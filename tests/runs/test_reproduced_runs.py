@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hosted_graphs import Walk, opened
+from hosted_graphs import Walk, opened, ran
 
 from loopwright.check.loading import load_graphs
 from loopwright.errors import InputError
@@ -38,7 +38,7 @@ graph.add_conditional_edges("write", again, ["write", END])
 """
 
 
-def ran(file: Path) -> subprocess.CompletedProcess[str]:
+def by_pytest(file: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
     # The plug-ins that happen to be installed take longer to load than the test to run.
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -53,18 +53,18 @@ async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path
     (graph,) = load_graphs(f"{file}:graph").values()
     hosted = UserGraph("shout", graph, place=f"{file}:graph", limit=20)
     async with opened(tmp_path, hosted) as hub:
-        record = await hub.until_ended((await hub.start("shout", {"text": text})).id)
+        record = await ran(hub, {"text": text}, "shout")
     assert record.status == status
     (tmp_path / "changed.py").write_text(SOURCE.replace("+ 1", "+ 5").replace("10 //", "10 + "))
     test = written_out(record, hosted, ())
     (tmp_path / "test_shout.py").write_text(test)
     (tmp_path / "test_changed.py").write_text(test.replace("shout.py", "changed.py"))
-    told = ran(tmp_path).stdout
+    told = by_pytest(tmp_path).stdout
     assert "test_changed.py::" in told and "1 failed, 1 passed" in told, told
 
 
 async def test_what_makes_no_test_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
-        waiting = await hub.until_ended((await hub.start("walk", {"question": "why?", "ask": True})).id)
+        waiting = await ran(hub, {"question": "why?", "ask": True})
         with pytest.raises(InputError, match="is waiting: only one that finished or failed"):
             written_out(waiting, hub.workflows["walk"], ())

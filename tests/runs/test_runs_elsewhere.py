@@ -12,7 +12,7 @@ from unittest.mock import AsyncMock, Mock
 import anyio
 import psycopg
 import pytest
-from hosted_graphs import Walk, opened, until
+from hosted_graphs import Walk, opened, ran, until
 from starlette.exceptions import HTTPException
 
 from loopwright.config import Allowance
@@ -70,6 +70,7 @@ async def test_a_thread_whose_first_run_never_began_takes_a_message(tmp_path, mo
         ("walk", {"input": {}}, "needs a question"),
         ("walk", {"input": ASKED, "checkpoint_id": "1ef00000-0000-6000-8000-000000000000"}, "no checkpoint"),
         ("walk", {"command": {"resume": "yes"}}, "asks nothing"),
+        ("walk", {"interrupt_before": "nobody"}, "unknown node 'nobody'"),
     ],
 )
 async def test_what_is_refused_ends_no_run_of_its_thread(tmp_path, workflow, wrong, told):
@@ -83,8 +84,8 @@ async def test_what_is_refused_ends_no_run_of_its_thread(tmp_path, workflow, wro
 async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_path, monkeypatch):
     async with opened(tmp_path, Walk()) as hub:
         threads, begin = threads_of(hub), hub.continued
-        await hub.until_ended((await hub.start("walk", ASKED, run_id="t")).id)
-        await hub.until_ended((await hub.start("walk", {**ASKED, "rounds": 2}, run_id="other")).id)
+        await ran(hub, ASKED, run_id="t")
+        await ran(hub, {**ASKED, "rounds": 2}, run_id="other")
 
         async def later(*given: Any, **more: Any) -> Any:
             monkeypatch.setattr(hub, "continued", begin)
@@ -102,7 +103,7 @@ async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_pat
 
 async def test_an_answer_goes_to_the_question_that_it_names(tmp_path):
     async with opened(tmp_path, Walk()) as hub:
-        run = await hub.until_ended((await hub.start("walk", {**ASKED, "ask": True})).id)
+        run = await ran(hub, {**ASKED, "ask": True})
         for wrong, told in (({"0" * 32: "yes"}, "asks no question"), (None, "give one")):
             with pytest.raises(InputError, match=told):
                 await hub.resume(run.id, answer=wrong)
@@ -116,7 +117,7 @@ async def test_an_answer_goes_to_the_question_that_it_names(tmp_path):
 
 async def test_a_run_that_broke_here_is_shown_as_it_ended_elsewhere(tmp_path):
     async with opened(tmp_path, Walk()) as hub:
-        run = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        run = await ran(hub, ASKED)
         failed = run.model_copy(update={"status": "failed", "epoch": run.epoch - 1})
         hub._broken[run.id] = SimpleNamespace(record=failed, last_word=None)
         assert await hub.record(run.id) == run
@@ -136,7 +137,7 @@ async def test_who_leaves_takes_a_waiting_run_along(tmp_path):
 
 async def test_a_run_that_can_have_no_job_holds_up_no_other(tmp_path, monkeypatch):
     async with opened(tmp_path, Walk()) as hub:
-        run = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        run = await ran(hub, ASKED)
         for name in "ab":
             hub.store.create(run.model_copy(update={"id": name, "status": "queued"}), hub.store.graph(run.id))
         monkeypatch.setattr(hubs, "ORPHANED", 0.01)
@@ -169,7 +170,7 @@ def test_a_file_that_another_server_deleted_is_passed_over(tmp_path, monkeypatch
 async def test_a_server_answers_while_old_runs_are_forgotten(tmp_path):
     may, files = threading.Event(), Uploads(ServerSettings(data=tmp_path))
     async with opened(tmp_path, Walk()) as hub:
-        run = await hub.until_ended((await hub.start("walk", ASKED)).id)
+        run = await ran(hub, ASKED)
         saver = Mock(delete_thread=lambda _run: may.wait(5))
         async with retaining(hub.store, saver, files, Retention(runs=0)):
             assert await hub.record(run.id)
@@ -184,7 +185,7 @@ def test_failures_of_a_database_that_fails_over_pass():
 
 async def test_a_turn_takes_up_the_state_and_begins_new_books(tmp_path):
     async with opened(tmp_path, Walk()) as hub:
-        first = await hub.until_ended((await hub.start("walk", {**ASKED, "rounds": 9}, run_id="a")).id)
+        first = await ran(hub, {**ASKED, "rounds": 9}, run_id="a")
         assert first.stop_reason == "again" and first.passes == {"again": 3}
         turn = await hub.until_ended((await hub.continued("a", {"question": "and then?", "rounds": 6}, turn="b")).id)
         assert (turn.status, turn.title, turn.parent.kind, turn.parent.run_id) == ("finished", "and then?", "turn", "a")
@@ -198,7 +199,7 @@ async def test_a_turn_takes_up_the_state_and_begins_new_books(tmp_path):
 async def test_a_turn_is_given_its_own_input_once_whenever_the_server_stops(tmp_path):
     walk, limits = Walk(), RunLimits(running=1)
     async with opened(tmp_path, walk, limits=limits) as hub:
-        await hub.until_ended((await hub.start("walk", ASKED, run_id="a")).id)
+        await ran(hub, ASKED, run_id="a")
         await hub.start("walk", {**ASKED, "hold": "plan"}, run_id="holds")
         await until(lambda: walk.desk.waiting["plan"])
         for turn in "bc":

@@ -10,13 +10,12 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TypedDict
 
 import psycopg  # noqa: F401
-from langgraph.graph import END, START, StateGraph
+from shapes import State, graph, loop
 
 from loopwright.config import Allowance
-from loopwright.engine import Loop, bounded
+from loopwright.engine import bounded
 from loopwright.engine.budget.meter import allowance
 from loopwright.runs.allowances import RunAllowances
 from loopwright.runs.schemas import RunRecord
@@ -26,23 +25,15 @@ from loopwright.testing import ScriptedChatModel
 REPLY = "four words of reply"
 
 
-class State(TypedDict, total=False):
-    asked: int
-
-
 model = ScriptedChatModel(REPLY, repeat_last=True, delay=0.002)
 
 
 def ask(state: State) -> State:
     model.bind(max_tokens=5).invoke("three words here")
-    return {"asked": state.get("asked", 0) + 1}
+    return {"count": state.get("count", 0) + 1}
 
 
-builder = StateGraph(State)
-builder.add_node("ask", ask)
-builder.add_edge(START, "ask")
-builder.add_conditional_edges("ask", lambda _state: "ask", ["ask", END])
-graph = bounded(builder, [Loop(name="on", target="ask", sources=("ask",), limit=3, exhausted=END)])
+app = bounded(graph("START-ask ask?ask ask?END", ask=ask), [loop("on", "ask", "ask", 3)])
 
 
 def main(url: str, runs: int, limits: dict[str, float]) -> None:
@@ -54,7 +45,7 @@ def main(url: str, runs: int, limits: dict[str, float]) -> None:
         )
         price = lambda _model, usage: usage.total_tokens / 1000  # noqa: E731
         allowance.set(RunAllowances(store, [Allowance(per="day", **limits)], record, price, 10))
-        return graph.invoke({})["stop_reason"]["loop"]
+        return app.invoke({})["stop_reason"]["loop"]
 
     with ThreadPoolExecutor(runs) as threads:
         said = [*threads.map(run, range(runs))]
@@ -63,7 +54,7 @@ def main(url: str, runs: int, limits: dict[str, float]) -> None:
 
 if __name__ == "__main__":
     # They part once all is imported and was used, which takes most of their time.
-    graph.invoke({})
+    app.invoke({})
     for _ in range(int(sys.argv[4])):
         if os.fork() == 0:
             main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,22 +89,25 @@ class CrashingRun:
         """What all attempts noted."""
         return read_log(self.folder / "log") if (self.folder / "log").exists() else []
 
-    def attempt(self, kill: Kill | None = None, *, outside: Callable[[int], None] | None = None) -> bool:
+    def attempt(self, kill: Kill | None = None, seconds: float = 0) -> bool:
         """Start one process, from the input or from the last checkpoint; whether it came to its end.
 
-        `kill` is where it dies, or waits to be killed by `outside`, which is given its id.
+        `kill` is where it dies; or else it is killed from outside after so many seconds, wherever it is.
         """
         (self.folder / "result").unlink(missing_ok=True)
         job = {
             "saver": self._place(), "late": self.late, "thread": "t", "log": str(self.folder / "log"), "result": str(self.folder / "result"),
             "attempt": self.attempts, "graph": self.graph, "options": self.options, "run": self.run,
-            "input": self.input, "kill": kill, "hang": bool(kill and outside),
+            "input": self.input, "kill": kill,
         }  # fmt: skip
         server = self.servers[self.attempts % len(self.servers)]
         self.attempts += 1
         pid = server.start(job)
-        if outside:
-            outside(pid)
+        if seconds:
+            deadline = time.monotonic() + seconds
+            while time.monotonic() < deadline and not (self.folder / "result").exists():
+                time.sleep(0.001)
+            os.kill(pid, signal.SIGKILL)
         code = server.wait()
         assert code in (0, -signal.SIGKILL), f"attempt {self.attempts} ended with {code}: {server.complaint()}"
         self.killed += code != 0
@@ -125,32 +128,6 @@ class CrashingRun:
                 return self
         assert self.attempt()
         return self
-
-    def kill_when_noted(self, kill: Kill) -> bool:
-        """Kill the process from outside as soon as it waits where it is told to."""
-
-        def outside(pid: int) -> None:
-            begun = len(self.log)
-            while not any(_matches(line, kill) for line in self.log[begun:]):
-                time.sleep(0.005)
-            os.kill(pid, signal.SIGKILL)
-
-        return self.attempt(kill, outside=outside)
-
-    def kill_after(self, seconds: float) -> bool:
-        """Kill the process from outside after some time, wherever it is."""
-
-        def outside(pid: int) -> None:
-            deadline = time.monotonic() + seconds
-            while time.monotonic() < deadline and not (self.folder / "result").exists():
-                time.sleep(0.001)
-            os.kill(pid, signal.SIGKILL)
-
-        return self.attempt(outside=outside)
-
-
-def _matches(line: Mapping[str, Any], kill: Kill) -> bool:
-    return all(line.get(key) == value for key, value in kill.items())
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,13 @@ class Record:
         path: The log, which all attempts of a run append to.
         attempt: Which attempt of the run this is, from 0.
         kill: What a line must hold for the process to die right after writing it; ``nth`` counts such lines from 1.
-        hang: Whether to wait for ever there instead of dying, so that somebody else can kill it.
     """
 
-    def __init__(self, path: str, attempt: int, kill: Mapping[str, Any] | None = None, hang: bool = False) -> None:
+    def __init__(self, path: str, attempt: int, kill: Mapping[str, Any] | None = None) -> None:
         self._file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
         self._attempt = attempt
         self._kill = dict(kill or {})
         self._left = self._kill.pop("nth", 1)
-        self._hang = hang
         self._nodes: dict[str, str] = {}
 
     def note(self, what: str, **fields: Any) -> None:
@@ -42,13 +40,7 @@ class Record:
         if self._kill and all(line.get(key) == value for key, value in self._kill.items()):
             self._left -= 1
             if self._left <= 0:
-                self._die()
-
-    def _die(self) -> None:
-        if self._hang:
-            while True:
-                time.sleep(60)
-        os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), signal.SIGKILL)
 
     @contextmanager
     def task(self, node: str, seen: int) -> Iterator[None]:

@@ -68,7 +68,7 @@ async def async_attempt(job: dict[str, Any], record: Record) -> dict[str, Any]:
 
 def child(job: dict[str, Any]) -> dict[str, Any]:
     """Do a job; an error of ours is an answer."""
-    record = Record(job["log"], job["attempt"], job["kill"], job["hang"])
+    record = Record(job["log"], job["attempt"], job["kill"])
     try:
         if job["options"].get("asynchronous"):
             return asyncio.run(async_attempt(job, record))
@@ -83,7 +83,7 @@ def warm() -> None:
         for graph in ("three_loops", "flaky"):
             child({
                 "saver": f"sqlite:{folder}/{graph}.db", "late": 0.0, "thread": "t", "log": f"{folder}/log", "attempt": 0,
-                "graph": graph, "options": {}, "run": {}, "input": {"trace": []}, "kill": None, "hang": False,
+                "graph": graph, "options": {}, "run": {}, "input": {"trace": []}, "kill": None,
             })  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from loopwright.errors import InputError
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.runs.hub import RunHub
-from loopwright.runs.schemas import Channel
+from loopwright.runs.schemas import Channel, RunRecord
 from loopwright.runs.store import KeptEvent, open_runs
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Workflow
 from loopwright.workflows.runtime import Services
@@ -211,6 +211,11 @@ async def opened(folder: Path, *workflows: Workflow, saver: str = "sqlite", **op
             yield hub
         finally:
             await hub.close(grace=0.0)
+
+
+async def ran(hub: RunHub, given: Mapping[str, Any], workflow: str = "walk", **options: Any) -> RunRecord:
+    """Run to the end."""
+    return await hub.until_ended((await hub.start(workflow, given, **options)).id)
 
 
 async def log(hub: RunHub, run_id: str, channel: Channel = "run", after: int = 0) -> list[KeptEvent]:

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, StateGraph
 from langgraph.store.memory import InMemoryStore
-from shapes import note
+from shapes import HERE, note
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.loop import Loop
@@ -28,10 +28,6 @@ def graph(work: Any = None) -> StateGraph[Any]:
 
 def loop(**fields: Any) -> Loop:
     return Loop(**{"name": "again", "target": "work", "sources": ("check",), "limit": 2, **fields})
-
-
-def thread(name: str = "t", **more: Any) -> Any:
-    return {"configurable": {"thread_id": name}, **more}
 
 
 def test_a_fallback_that_nothing_leads_to_is_refused_or_said_to_be_unused(caplog: Any) -> None:
@@ -69,10 +65,10 @@ def test_interrupts_before_every_node_leave_the_gates_out() -> None:
         bounded(graph(), [loop(limit=1)], checkpointer=InMemorySaver(), interrupt_before="*"),
     ):
         stops = []
-        app.invoke({"log": []}, thread())
-        while app.get_state(thread()).next and len(stops) < 20:
-            stops.append(app.get_state(thread()).next)
-            app.invoke(None, thread())
+        app.invoke({"log": []}, HERE)
+        while app.get_state(HERE).next and len(stops) < 20:
+            stops.append(app.get_state(HERE).next)
+            app.invoke(None, HERE)
         assert [name for stop in stops for name in stop if not name.startswith("loop..")] == ["work", "check"] * 2
 
 
@@ -94,14 +90,14 @@ STOPPED = {
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_smaller_step_limit_is_an_outcome(mode: str, saved: bool, version: Any) -> None:
     app = bounded(graph(), [loop(limit=9)], checkpointer=InMemorySaver() if saved else None)
-    given: Any = ({"log": []}, thread(**SMALL) if saved else SMALL)
+    given: Any = ({"log": []}, {**HERE, **SMALL} if saved else SMALL)
     result: Any = app.invoke(*given, version=version) if mode == "sync" else await app.ainvoke(*given, version=version)
     final = result if version == "v1" else result.value
     assert final == {"log": ["work", "check", "work"], "stop_reason": STOPPED}
     if saved:
-        kept = app.get_state(thread()).values
+        kept = app.get_state(HERE).values
         assert kept["stop_reason"] == STOPPED and kept["log"] == final["log"]
-        again = app.invoke({"log": [], "route": "done"}, thread())
+        again = app.invoke({"log": [], "route": "done"}, HERE)
         assert again.get("stop_reason") is None
 
 

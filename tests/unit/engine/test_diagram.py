@@ -99,7 +99,6 @@ def test_any_name_is_safe_and_shown_as_it_is(names: list[str]):
     assert labels == [flat(label) for label in told]
 
 
-START, END = "__start__", "__end__"
 LOOP = ImageColor.getrgb("#b3450b")
 
 IQA = Topology(

@@ -89,8 +89,9 @@ def test_a_send_from_where_the_certificate_sees_none_is_an_error() -> None:
     ],
 )
 def test_a_fan_out_that_does_not_fit_the_graph_is_refused(fan_out: Any, says: str) -> None:
-    with pytest.raises(GraphError, match=says):
-        verify(map_reduce(sends("work")), fan_out=fan_out)
+    for call in (verify, bounded):
+        with pytest.raises(GraphError, match=says):
+            call(map_reduce(sends("work")), fan_out=fan_out)
 
 
 def test_a_certificate_says_the_same_in_every_process() -> None:

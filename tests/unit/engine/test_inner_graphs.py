@@ -10,7 +10,7 @@ import pytest
 import shapes
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import END, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from shapes import State
 
@@ -47,12 +47,8 @@ def by_tool() -> StateGraph[Any]:
         """Let the worker work."""
         return " ".join(inner.invoke({"log": []})["log"])
 
-    return shapes.graph(
-        "START-model model-tools",
-        schema=MessagesState,
-        model=lambda _: {"messages": [next(calls)]},
-        tools=ToolNode([ask_worker]),
-    )
+    nodes: Any = {"model": lambda _: {"messages": [next(calls)]}, "tools": ToolNode([ask_worker])}
+    return shapes.graph("START-model model-tools", MessagesState, **nodes)
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
@@ -138,17 +134,13 @@ def test_what_functions_count_in_one_cell_beside_a_graph_they_go_on_to_count_tog
         tries += 1
         return inner.invoke({**state, "log": ["end"]}) and {"log": ["work"]}
 
-    made = StateGraph(State)
-    made.add_node("work", work)
-    made.add_edge(START, "work")
-    made.add_conditional_edges("work", lambda _: END if tries >= 3 else "work", ["work", END])
+    more = {"work": lambda _: END if tries >= 3 else "work"}
+    made = shapes.graph("START-work work?work work?END", routes=more, work=work)
     final = bounded(made, limit=20).invoke({"log": []})
     assert (tries, final["log"], "stop_reason" in final) == (3, ["work"] * 3, False)
 
 
 def test_a_graphs_method_as_a_node_is_a_graph_inside() -> None:
     inner = shapes.graph("START-work work-check check-work")
-    made = StateGraph(State)
-    made.add_node("inner", inner.compile().invoke)
-    made.add_edge(START, "inner")
+    made = shapes.graph("START-inner", inner=inner.compile().invoke)
     assert bounded(made, limit=2).invoke({"log": []})["stop_reason"]["outcome"] == "exhausted"

@@ -14,11 +14,9 @@ from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import RunControl
 from langgraph.types import Command, Send, interrupt
-from shapes import State
+from shapes import HERE, State
 
 from loopwright.engine import langgraph_private as private
-
-HERE: Any = {"configurable": {"thread_id": "t"}}
 
 
 def graph(node: Any, schema: Any = State) -> StateGraph[Any]:

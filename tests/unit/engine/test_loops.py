@@ -11,9 +11,10 @@ import shapes
 
 from loopwright.engine import Budget, GiveUp, NodePolicy, Plateau, Retry, Stall, bounded, contents, normalised
 from loopwright.engine.loop import END, Backoff, Loop, LoopMessages, Spend, StateLimit, decide
-from loopwright.errors import LoopDeclarationError, LoopwrightError
+from loopwright.errors import ConfigError, GraphError, LoopDeclarationError, LoopwrightError
 
 ARRAY = numpy.arange(2000)
+GRAPH = shapes.graph("START-a")
 
 
 def loop(**fields: object) -> Loop:
@@ -30,6 +31,9 @@ def loop(**fields: object) -> Loop:
         ({"limit": StateLimit(key="k", default=-1, ceiling=3)}, "from 0 up"),
         ({"scope": "x"}, "its own scope"),
         ({"exhausted": {"b": END, "c": END}}, "exactly the sources ['b']"),
+        ({"source_limits": {"c": 1}}, "'c', which is none of the sources"),
+        ({"source_limits": {"b": -1}}, "the limit of source 'b' must be a whole number"),
+        ({"messages": LoopMessages(exhausted={"a": "?"})}, "'messages.exhausted' by source must name exactly"),
     ],
 )
 def test_a_contradictory_declaration_is_refused(fields: dict[str, object], says: str) -> None:
@@ -66,14 +70,55 @@ def test_a_value_that_does_not_fit_its_field_is_refused_by_name(field: str, valu
         (lambda: LoopMessages(exhausted={"a": "{no}"}), "exhausted is '{no}'"), (lambda: LoopMessages(stalled="{"), "'{'"),
         (lambda: NodePolicy(timeout=-1), "timeout is -1"), (lambda: NodePolicy(max_model_calls=-2), "max_model_calls is -2"),
         (lambda: NodePolicy(retries=Retry(on="timeout")), "retries is Retry"), (lambda: NodePolicy(give_up="n"), "give_up"),
-        (lambda: Retry(on=5), "on is 5"), (lambda: Retry(on="timeout", retries=1.5), "retries is 1.5"),
-        (lambda: Budget(tokens=1, reserve="n"), "reserve"), (lambda: bounded(shapes.graph("START-a"), fan_out="n"), "fan_out"),
-        (lambda: bounded(shapes.graph("START-a"), checkpointer="sqlite:x"), "checkpointer is 'sqlite:x': give a saver"),
     ],
 )  # fmt: skip
 def test_so_is_one_in_any_other_declaration(make: Callable[[], object], says: str) -> None:
     with pytest.raises(LoopwrightError, match=says):
         make()
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"on": 5}, "on is 5"), ({"retries": 1.5}, "retries is 1.5"), ({"retries": -1}, "retries is -1, not 0 or more"),
+        ({"on": "rate-limit"}, "unknown kind of failure 'rate-limit'. Did you mean 'rate_limit'?"),
+        ({"on": OSError, "initial_wait": -1}, "retry rule 'OSError': initial_wait is -1"),
+        ({"factor": 0.5}, "factor is 0.5, not 1 or more"), ({"max_wait": float("nan")}, "max_wait is nan"),
+        ({"jitter": "some", "name": "mine"}, "retry rule 'mine': jitter is 'some'"),
+    ],
+)  # fmt: skip
+def test_so_is_one_of_a_retry(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Retry(**{"on": "timeout", **fields})
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({}, "at least one limit"), ({"tokens": -1}, "tokens is -1"), ({"model_calls": True}, "model_calls is True"),
+        ({"model_calls": 2.5}, "give a whole number"), ({"seconds": float("nan")}, "seconds is nan"),
+        ({"money": 1.0}, "has no price"), ({"tokens": 1, "reserve": 1.0}, "reserve is 1.0"),
+        ({"tokens": 1, "reserve": "n"}, "reserve"),
+    ],
+)  # fmt: skip
+def test_so_is_one_of_a_budget(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(GraphError, match=says):
+        Budget(**fields)
+
+
+@pytest.mark.parametrize(
+    ("thing", "options", "says"),
+    [
+        (None, {}, "a StateGraph is needed"), ("agent.py", {}, "a StateGraph is needed"), (GRAPH, {"fan_out": "n"}, "fan_out"),
+        (GRAPH, {"budget": 5}, "budget is 5: give a Budget"), (GRAPH, {"loops": "again"}, "loops is 'again': give a Loop"),
+        (GRAPH, {"fallback": "a"}, "fallback is 'a': give a node function"),
+        (GRAPH, {"checkpointer": "sqlite:x"}, r"checkpointer is 'sqlite:x': give a saver.*open_checkpointer\('sqlite:x'\)"),
+    ],
+)  # fmt: skip
+def test_so_is_one_of_a_bounded_graph(thing: Any, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(GraphError, match=says):
+        bounded(thing, **options)
 
 
 def test_one_source_may_be_given_without_a_tuple_and_repeated_sources_count_once() -> None:

@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from installed import needs
 from langchain_core.runnables import RunnableLambda
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
+from shapes import graph, loop
 
-from loopwright import Loop, bounded, verify
+from loopwright import bounded, verify
 from loopwright.engine.proof.destinations import router_words
 
 needs("IPython")
@@ -28,13 +29,7 @@ def shown(value: Any) -> tuple[str, str]:
 
 @pytest.fixture
 def builder() -> StateGraph:
-    made = StateGraph(dict)
-    made.add_node("write <b>", lambda state: state)
-    made.add_node("judge", lambda state: state)
-    made.add_edge(START, "write <b>")
-    made.add_edge("write <b>", "judge")
-    made.add_conditional_edges("judge", lambda state: END, ["write <b>", END])
-    return made
+    return graph("START-write<b> write<b>-judge judge?write<b> judge?END", routes={"judge": lambda _: END})
 
 
 @pytest.mark.parametrize("drawn", [True, False])
@@ -43,9 +38,9 @@ def test_a_bounded_graph_is_its_picture_with_limits_and_its_certificate(drawn, b
         needs("mermaidx")
     else:
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    graph = bounded(builder, [Loop(name="better", target="write <b>", sources=("judge",), limit=3)])
-    text, html = shown(graph)
-    most = f"at most {graph.certificate.max_supersteps}"
+    app = bounded(builder, [loop("better", "judge", "write<b>", 3)])
+    text, html = shown(app)
+    most = f"at most {app.certificate.max_supersteps}"
     for said in (text, html):
         assert "better" in said and "3" in said and most in said
     assert ("<svg" in html) is drawn
@@ -56,8 +51,8 @@ def test_a_bounded_graph_is_its_picture_with_limits_and_its_certificate(drawn, b
 
 def test_a_certificate_names_its_figures_or_the_cycle(builder):
     text, html = shown(verify(builder))
-    assert text.splitlines()[:2] == ["verdict: unbounded", "cycle without a bound: write <b> → judge → write <b>"]
-    assert "write &lt;b&gt; → judge" in html
+    assert text.splitlines()[:2] == ["verdict: unbounded", "cycle without a bound: write<b> → judge → write<b>"]
+    assert "write&lt;b&gt; → judge" in html
 
 
 def test_what_other_cells_name_is_known():

@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import create_model
-from shapes import State
+from shapes import HERE, State
 
 from loopwright.engine.nodes.policy import GiveUp, NodePolicy, Retry, is_transient
 from loopwright.errors import LoopwrightError, NodeFailed, NodeTimeout
@@ -95,9 +95,8 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
     retries = [Retry(on=is_transient, retries=2, initial_wait=0.02, jitter=False)]
     made = graph(awork if mode == "async" else work, timeout=timeout, retries=retries, give_up=GiveUp(goto="after"))
     app = made.compile(checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    asked = app.invoke({"log": []}, config) if mode == "sync" else await app.ainvoke({"log": []}, config)
+    asked = app.invoke({"log": []}, HERE) if mode == "sync" else await app.ainvoke({"log": []}, HERE)
     assert asked["__interrupt__"][0].value == "well?"
     answer = Command(resume="fine")
-    final = app.invoke(answer, config) if mode == "sync" else await app.ainvoke(answer, config)
+    final = app.invoke(answer, HERE) if mode == "sync" else await app.ainvoke(answer, HERE)
     assert final["log"] == ["fine", "after"]

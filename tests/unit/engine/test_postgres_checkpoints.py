@@ -9,8 +9,9 @@ import psycopg
 import pytest
 import shapes
 from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.graph import END, START, StateGraph
-from postgres import postgres_server, postgres_url  # noqa: F401
+from langgraph.graph import END
+from postgres import END_OTHERS, beside, postgres_server, postgres_url  # noqa: F401
+from shapes import HERE
 
 from loopwright.checkpoints import aopen_checkpointer, open_checkpointer
 from loopwright.checkpoints.postgres import SCHEMA, prepared
@@ -23,24 +24,11 @@ class State(TypedDict, total=False):
     text: str
 
 
-CONFIG: Any = {"configurable": {"thread_id": "one"}}
-
-
-def chain(*nodes: Any) -> StateGraph[State]:
-    builder = StateGraph(State)
-    for number, node in enumerate(nodes):
-        builder.add_node(str(number), node)
-        builder.add_edge(str(number - 1) if number else START, str(number))
-    return builder
-
-
 def stored(url: str) -> int:
     """The bytes of all rows."""
-    address = prepared(url)
-    with psycopg.connect(**address.libpq()) as connection:
-        address.configure(connection)
-        tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
-        query = "SELECT " + " + ".join(f"(SELECT coalesce(sum(pg_column_size(t)), 0) FROM {name} t)" for name in tables)
+    tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+    query = "SELECT " + " + ".join(f"(SELECT coalesce(sum(pg_column_size(t)), 0) FROM {name} t)" for name in tables)
+    with beside(url) as connection:
         return connection.execute(query).fetchone()[0]
 
 
@@ -50,54 +38,47 @@ def test_a_long_text_that_does_not_change_is_kept_once(postgres_url: str) -> Non
     builder = shapes.graph("START-step step?step step?END", State, again, step=lambda state: {"n": state["n"] + 1})
     with open_checkpointer(postgres_url) as saver:
         app = builder.compile(checkpointer=saver)
-        app.invoke({"n": 0, "text": text}, CONFIG, durability="sync")
-        assert [item.values["text"] == text for item in app.get_state_history(CONFIG) if item.values] == [True] * 21
+        app.invoke({"n": 0, "text": text}, HERE, durability="sync")
+        assert [item.values["text"] == text for item in app.get_state_history(HERE) if item.values] == [True] * 21
     assert stored(postgres_url) < 4 * 180_000  # the input, its write, the value; LangGraph's saver alone: 22 times
 
 
 def test_a_thread_of_langgraphs_own_saver_goes_on(postgres_url: str) -> None:  # noqa: F811
     address = prepared(postgres_url)
-    steps = [lambda state: {"n": 1}, lambda state: {"n": 2}]
+    made = shapes.graph("START-first first-then", State, first=lambda _: {"n": 1}, then=lambda _: {"n": 2})
     place = {**address.libpq(), "options": f"-c search_path={address.schema}"}
     with PostgresSaver.from_conn_string(
         psycopg.conninfo.make_conninfo(**{k: v for k, v in place.items() if v is not None})
     ) as plain:
-        app = chain(*steps).compile(checkpointer=plain, interrupt_before=["1"])
-        app.invoke({"n": 0, "text": "x" * 5000, "value": 1.5}, CONFIG, durability="sync")
+        app = made.compile(checkpointer=plain, interrupt_before=["then"])
+        app.invoke({"n": 0, "text": "x" * 5000, "value": 1.5}, HERE, durability="sync")
     with open_checkpointer(postgres_url) as saver:
-        app = chain(*steps).compile(checkpointer=saver)
-        app.invoke(None, CONFIG, durability="sync")
-        assert app.get_state(CONFIG).values == {"n": 2, "text": "x" * 5000, "value": 1.5}
-        assert [item.values["text"] for item in app.get_state_history(CONFIG) if item.values] == ["x" * 5000] * 3
-
-
-def end_connections(url: str) -> None:
-    """End every other connection of the schema, as a restart of the server does."""
-    address = prepared(url)
-    with psycopg.connect(**address.libpq(), autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-            " WHERE application_name = 'loopwright' AND pid <> pg_backend_pid()"
-        )
+        app = made.compile(checkpointer=saver)
+        app.invoke(None, HERE, durability="sync")
+        assert app.get_state(HERE).values == {"n": 2, "text": "x" * 5000, "value": 1.5}
+        assert [item.values["text"] for item in app.get_state_history(HERE) if item.values] == ["x" * 5000] * 3
 
 
 async def test_connections_lost_between_two_steps_are_made_anew(postgres_url: str) -> None:  # noqa: F811
     def cut(state: State) -> State:
-        end_connections(postgres_url)
+        with beside(postgres_url) as admin:
+            admin.execute(END_OTHERS)  # as a restart of the server does
         return {"n": state["n"] + 1, "value": [state["n"]] * 5000}
 
+    made = shapes.graph("START-first first-then", State, first=cut, then=cut)
     with open_checkpointer(postgres_url) as saver:
-        assert chain(cut, cut).compile(checkpointer=saver).invoke({"n": 0}, CONFIG, durability="sync")["n"] == 2
+        assert made.compile(checkpointer=saver).invoke({"n": 0}, HERE, durability="sync")["n"] == 2
     async with aopen_checkpointer(postgres_url) as saver:
-        app = chain(cut, cut).compile(checkpointer=saver)
-        assert (await app.ainvoke({"n": 0}, CONFIG, durability="sync"))["n"] == 2
+        app = made.compile(checkpointer=saver)
+        assert (await app.ainvoke({"n": 0}, HERE, durability="sync"))["n"] == 2
 
 
 def test_many_open_a_new_schema_at_once(postgres_url: str) -> None:  # noqa: F811
+    made = shapes.graph("START-work", State, work=lambda _: {"value": ["same"] * 3000})
+
     def work(number: int) -> None:
         with open_checkpointer(postgres_url) as saver:
-            config: Any = {"configurable": {"thread_id": str(number)}}
-            chain(lambda state: {"value": ["same"] * 3000}).compile(checkpointer=saver).invoke({"n": 0}, config)
+            made.compile(checkpointer=saver).invoke({"n": 0}, {"configurable": {"thread_id": str(number)}})
 
     with ThreadPoolExecutor(6) as threads:
         assert [*threads.map(work, range(6))] == [None] * 6

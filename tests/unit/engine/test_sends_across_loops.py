@@ -14,6 +14,7 @@ import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, StateGraph
 from langgraph.types import Command, Send
+from shapes import HERE
 from typing_extensions import TypedDict
 
 from loopwright import Loop, bounded, verify
@@ -44,18 +45,16 @@ def test_a_command_sends_back_too_and_a_run_goes_on_from_disk_with_what_waited(t
     made = shapes.graph("START-work work-check", State, work=work, check=back)
     whole = bounded(made, limit=2).invoke({"log": []})
     assert whole["log"] == ["work -", "back", "work 1", "back", "work 3", "back"]
-    place: Any = {"configurable": {"thread_id": "t"}}
     with open_checkpointer(f"json:{tmp_path}") as saver:
-        bounded(made, limit=2, checkpointer=saver, interrupt_before=["loop.work"]).invoke({"log": []}, place)
+        bounded(made, limit=2, checkpointer=saver, interrupt_before=["loop.work"]).invoke({"log": []}, HERE)
     with open_checkpointer(f"json:{tmp_path}") as saver:
         app = bounded(made, limit=2, checkpointer=saver)
-        assert app.invoke(None, place) == whole
+        assert app.invoke(None, HERE) == whole
 
 
 @pytest.mark.parametrize("node", ["plan", "work"])
 def test_an_update_between_a_node_and_the_gate_takes_the_place_of_what_waits(node: str) -> None:
     made = workers(lambda state: "plan" if state["log"].count("check") < 2 else END)
-    place: Any = {"configurable": {"thread_id": "t"}}
     declared = [
         Loop(name="l", target="work", sources=("plan",), limit=5),
         Loop(name="m", target="plan", sources=("check",), limit=5),
@@ -63,9 +62,9 @@ def test_an_update_between_a_node_and_the_gate_takes_the_place_of_what_waits(nod
     ended: list[Any] = []
     for app in (made.compile, lambda **options: bounded(made, declared, **options)):
         run = app(checkpointer=InMemorySaver(), interrupt_after=["plan"])
-        run.invoke({"log": []}, place)
-        run.update_state(place, {"log": ["by hand"]}, as_node=node)
-        ended.append([run.invoke(None, place)["log"] for _ in range(2)])
+        run.invoke({"log": []}, HERE)
+        run.update_state(HERE, {"log": ["by hand"]}, as_node=node)
+        ended.append([run.invoke(None, HERE)["log"] for _ in range(2)])
     assert ended[0] == ended[1]
 
 
@@ -73,10 +72,10 @@ def test_an_update_in_a_gate_s_name_lets_stand_what_waits_before_another_one() -
     routes = {"src": lambda _: [Send("work", {"item": n}) for n in (1, 2)]}
     made = shapes.graph("START-a START-pre pre-src src?work work-src a?a a?END", State, routes, work=work)
     loops = [shapes.loop("la", "a", "a", 2), shapes.loop("lw", "src", "work", 1)]
-    app, place = bounded(made, loops, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "t"}}
-    app.invoke({"log": []}, place, interrupt_before=["loop.lw"])
-    app.update_state(place, {"log": ["by hand"]}, as_node="loop.la")
-    assert [each for each in app.invoke(None, place)["log"] if each[:4] == "work"] == ["work 1", "work 2"]
+    app = bounded(made, loops, checkpointer=InMemorySaver())
+    app.invoke({"log": []}, HERE, interrupt_before=["loop.lw"])
+    app.update_state(HERE, {"log": ["by hand"]}, as_node="loop.la")
+    assert [each for each in app.invoke(None, HERE)["log"] if each[:4] == "work"] == ["work 1", "work 2"]
 
 
 def test_what_a_source_sent_that_has_no_pass_left_is_not_sent_on() -> None:
@@ -99,9 +98,7 @@ def test_what_is_sent_while_the_gate_runs_waits_for_the_next_pass() -> None:
         }
         made = shapes.graph(f"START-work work-soon work-step step-{late}", State, work=work, **sending)
         loops = [Loop(name="again", target="work", sources=("soon", late), limit=9)]
-        end = bounded(made, loops, checkpointer=InMemorySaver()).invoke(
-            {"log": []}, {"configurable": {"thread_id": "t"}}
-        )
+        end = bounded(made, loops, checkpointer=InMemorySaver()).invoke({"log": []}, HERE)
         assert Counter(end["log"])["work 1"] == 1
         assert Counter(end["log"])["work 2"] >= 1
 

@@ -11,7 +11,7 @@ import pytest
 import shapes
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from shapes import State
+from shapes import HERE, State
 
 from loopwright.engine import Backoff, BoundedGraph, Budget, Loop, bounded
 from loopwright.errors import BrokenAssumptionError
@@ -38,7 +38,7 @@ async def test_a_run_beyond_its_certificate_names_what_the_proof_did_not_know(
     app = round_trip(limit=1, budget=budget, checkpointer=saver and saver())
     app.attach_edge("b", "b")  # the graph is changed behind its proof's back
     with pytest.raises(BrokenAssumptionError, match="assumptions") as raised:
-        await invoked(app, how, {"configurable": {"thread_id": "t"}})
+        await invoked(app, how, HERE)
     assert raised.value.assumptions == app.certificate.assumptions
     assert raised.value.steps >= raised.value.allowed == app.certificate.max_supersteps
     assert raised.value.__cause__ is None
@@ -95,11 +95,10 @@ async def test_a_gate_does_not_wait_beyond_the_runs_seconds(asynchronous: bool, 
 def test_a_pass_that_cannot_be_waited_for_is_not_counted() -> None:
     app = going_round(Budget(seconds=5), Backoff(initial=10.0))
     kept = going_round(Budget(seconds=5), Backoff(initial=10.0), checkpointer=InMemorySaver())
-    here: Any = {"configurable": {"thread_id": "t"}}
     with ManualClock():
         assert app.invoke({"log": []})["log"] == ["work"]
-        kept.invoke({"log": []}, here)
-    saved = kept.checkpointer.get_tuple(here)  # type: ignore[union-attr]
+        kept.invoke({"log": []}, HERE)
+    saved = kept.checkpointer.get_tuple(HERE)  # type: ignore[union-attr]
     entry = saved.checkpoint["channel_values"]["loop_ledger"].get("again")
     assert entry is None or entry["spent"] == 0
 

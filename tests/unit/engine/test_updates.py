@@ -11,11 +11,9 @@ from langgraph.errors import GraphDrained
 from langgraph.graph import END, START
 from langgraph.runtime import RunControl
 from langgraph.types import StateUpdate
-from shapes import State
+from shapes import HERE, State
 
 from loopwright.engine import BoundedGraph, Budget, Loop, bounded
-
-HERE: Any = {"configurable": {"thread_id": "t"}}
 
 
 def app(limit: int = 2, **options: Any) -> BoundedGraph:
