@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -150,12 +151,8 @@ class JsonFileSaver(Archive):
             given = config.get("configurable", {})
             config = {"configurable": {**given, "thread_id": str(given["thread_id"])}}
         paths = reversed(self._files().values()) if config is None else [self._path(_located(config)[1])]
-        for path in paths:
-            for found in self._memory(path).list(config, limit=limit, **which):
-                yield found
-                limit = limit and limit - 1
-            if limit == 0:
-                return
+        found = (each for path in paths for each in self._memory(path).list(config, **which))
+        yield from islice(found, limit)
 
     def put(
         self,

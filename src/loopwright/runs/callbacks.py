@@ -6,7 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, NamedTuple, cast
+from datetime import UTC, datetime
+from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -20,7 +21,6 @@ from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, listener, tasks_of
 from loopwright.engine.nodes.policy import TryAgain
 from loopwright.models.changes import prompt_in_use
-from loopwright.models.prompts import Prompt
 from loopwright.runs.plain import message_text, plain, shortened
 
 MESSAGES = 100
@@ -34,17 +34,6 @@ ALL_TEXT = 200_000
 
 SHORT = 1_000
 """Characters shown of one message of a call with very much text."""
-
-
-class _Asked(NamedTuple):
-    """A call that is under way."""
-
-    began: float
-    node: str | None
-    tasks: list[str]
-    model: str
-    messages: list[ModelMessage]
-    prompt: Prompt | None
 
 
 class ModelCalls(BaseCallbackHandler):
@@ -61,7 +50,8 @@ class ModelCalls(BaseCallbackHandler):
     def __init__(self, tell: Callable[[ModelCalled], None], price: PriceTable | None = None) -> None:
         self._tell = tell
         self._price = price
-        self._asked: dict[UUID, _Asked] = {}
+        self._asked: dict[UUID, tuple[float, ModelCalled]] = {}
+        """Each call that is under way -> when it began, and its event without what came back."""
 
     def on_chat_model_start(
         self,
@@ -91,42 +81,42 @@ class ModelCalls(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of a call that was answered."""
         if asked := self._asked.pop(run_id, None):
-            self._tell(self._event(asked, response, None))
+            self._tell(self._event(*asked, response, None))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of a call that failed, or whose stream was broken off."""
         if asked := self._asked.pop(run_id, None):
             begun = kwargs.get("response")
             message = shortened(f"{type(error).__name__}: {error}", SHORT)
-            self._tell(self._event(asked, begun if isinstance(begun, LLMResult) else None, message))
+            self._tell(self._event(*asked, begun if isinstance(begun, LLMResult) else None, message))
 
     def _begin(
         self, run_id: UUID, serialized: Any, metadata: dict[str, Any] | None, texts: list[tuple[str, str]]
     ) -> None:
         about = metadata or {}
         model = str(about.get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        tasks, messages = tasks_of(str(about.get("langgraph_checkpoint_ns") or "")), shown_messages(texts)
-        self._asked[run_id] = _Asked(time.monotonic(), node_of(about), tasks, model, messages, prompt_in_use.get())
+        tasks, prompt = tasks_of(str(about.get("langgraph_checkpoint_ns") or "")), prompt_in_use.get()
+        called = ModelCalled(
+            node=node_of(about), tasks=tasks, model=model, messages=shown_messages(texts), reply="", seconds=0,
+            prompt=prompt.id if prompt else None, prompt_version=(prompt.version or None) if prompt else None,
+        )  # fmt: skip
+        self._asked[run_id] = time.monotonic(), called
 
-    def _event(self, asked: _Asked, response: LLMResult | None, error: str | None) -> ModelCalled:
+    def _event(self, began: float, called: ModelCalled, response: LLMResult | None, error: str | None) -> ModelCalled:
         message = _reply(response)
         usage = Usage.of(message) if isinstance(message, AIMessage) else Usage(calls=1, unmetered_calls=1)
         metered = not usage.unmetered_calls
-        return ModelCalled(
-            node=asked.node,
-            tasks=asked.tasks,
-            model=asked.model,
-            messages=asked.messages,
-            reply="" if message is None else shortened(message_text(message), TEXT),
-            tool_calls=_tool_calls(message),
-            seconds=time.monotonic() - asked.began,
-            input_tokens=usage.input_tokens if metered else None,
-            output_tokens=usage.output_tokens if metered else None,
-            cost=self._price(asked.model, usage) if self._price and metered else None,
-            error=error,
-            prompt=asked.prompt.id if asked.prompt else None,
-            prompt_version=(asked.prompt.version or None) if asked.prompt else None,
-        )
+        came = {
+            "at": datetime.now(UTC),
+            "reply": "" if message is None else shortened(message_text(message), TEXT),
+            "tool_calls": _tool_calls(message),
+            "seconds": time.monotonic() - began,
+            "input_tokens": usage.input_tokens if metered else None,
+            "output_tokens": usage.output_tokens if metered else None,
+            "cost": self._price(called.model, usage) if self._price and metered else None,
+            "error": error,
+        }
+        return called.model_copy(update=came)
 
 
 def node_of(metadata: dict[str, Any]) -> str | None:

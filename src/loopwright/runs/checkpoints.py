@@ -10,7 +10,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, copy_checkpoint
-from langgraph.constants import END
+from langgraph.constants import END, START
 
 from loopwright.engine import BoundedGraph, Loop
 from loopwright.engine.bind import BoundBuilder
@@ -21,9 +21,6 @@ from loopwright.engine.proof.read import read_topology
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.states import logged
 from loopwright.runs.store.history import RunStore
-
-START = "__start__"
-"""The node in whose name LangGraph writes the input."""
 
 
 def before_pass(store: RunStore, run_id: str, loop: str, after: int = 0) -> StateSaved | None:

@@ -310,7 +310,7 @@ def judged(a: RunRecord, b: RunRecord) -> Verdict:
     return _by_figures(a, b)
 
 
-def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[FigureRow, ...] = ()) -> LoopEffect | None:
+def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[FigureRow, ...]) -> LoopEffect | None:
     """Say whether a loop's passes helped, where one run is the other without them.
 
     Args:
@@ -322,31 +322,35 @@ def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[Fig
     Returns:
         None if neither run is the counterfactual of the other.
     """
-    side = counterfactual_side(a, b)
-    if side is None:
+    pair = counterfactual_pair(a, b)
+    if pair is None or (origin := pair[0].parent) is None:
         return None
-    without, with_passes = (b, "a") if side == "b" else (a, "b")
-    loop = without.parent.loop if without.parent and without.parent.loop else ""
+    without, free = pair
+    loop = origin.loop or ""
+    with_passes = "a" if free is a else "b"
     helped = None if verdict.better == "unknown" else verdict.better == with_passes
     ends = {
         True: "It helped.",
         False: "It did not help: both came out as good." if verdict.better == "same" else "It made the answer worse.",
         None: "Whether it helped cannot be told.",
     }
-    cost = ", ".join(_spent(a, b, loop, figures, -1 if with_passes == "a" else 1))
-    kept = without.parent.kept if without.parent else 0
-    part = f"pass {kept + 1} on of the loop {loop}" if kept else f"the loop {loop}"
-    says = f"With {part}: {cost}{_quality(a, b, with_passes)}. {ends[helped]}"
+    passes = free.passes.get(loop, 0) - without.passes.get(loop, 0)
+    spent = _spent(passes, figures, -1 if free is a else 1)
+    quality = ""
+    if without.quality is not None and free.quality is not None:
+        quality = f"; quality {without.quality:.2f} -> {free.quality:.2f}"
+    part = f"pass {origin.kept + 1} on of the loop {loop}" if origin.kept else f"the loop {loop}"
+    says = f"With {part}: {', '.join(spent)}{quality}. {ends[helped]}"
     why = "" if verdict.by == "quality" else f" {verdict.why}"
     return LoopEffect(loop=loop, with_passes=with_passes, helped=helped, says=says + why)
 
 
-def counterfactual_side(a: RunRecord, b: RunRecord) -> Literal["a", "b"] | None:
-    """Which of two runs is the other without a loop's passes, or None."""
-    for side, child, parent in (("b", b, a), ("a", a, b)):
+def counterfactual_pair(a: RunRecord, b: RunRecord) -> tuple[RunRecord, RunRecord] | None:
+    """Of two runs the one that is the other without a loop's passes, and that other one; None if neither is."""
+    for child, parent in ((b, a), (a, b)):
         origin = child.parent
         if origin is not None and origin.kind == "counterfactual" and origin.run_id == parent.id:
-            return "b" if side == "b" else "a"
+            return child, parent
     return None
 
 
@@ -375,19 +379,17 @@ def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
 
 def _owed_to_the_refusal(a: RunRecord, b: RunRecord) -> bool:
     """Whether an answer is only called ``best_effort`` since its run was to be refused the passes."""
-    side = counterfactual_side(a, b)
-    without, with_passes = (b, a) if side == "b" else (a, b)
-    return side is not None and (_end(without), _end(with_passes)) == ("best_effort", "answered")
+    pair = counterfactual_pair(a, b)
+    return pair is not None and [_end(run) for run in pair] == ["best_effort", "answered"]
 
 
 def _end(run: RunRecord) -> str:
     return "failed" if run.status == "failed" else run.outcome_status or run.status
 
 
-def _spent(a: RunRecord, b: RunRecord, loop: str, figures: tuple[FigureRow, ...], sign: int) -> list[str]:
+def _spent(passes: int, figures: tuple[FigureRow, ...], sign: int) -> list[str]:
     """What the run with the passes took more than the one without, in words; `sign` turns b less a into that."""
     more = {row.name: sign * row.difference for row in figures if row.difference is not None}
-    passes = sign * (b.passes.get(loop, 0) - a.passes.get(loop, 0))
     said = [f"{passes:+d} {'pass' if abs(passes) == 1 else 'passes'}"]
     if more.get("tokens"):
         said.append(f"{round(more['tokens']):+,} tokens")
@@ -396,10 +398,3 @@ def _spent(a: RunRecord, b: RunRecord, loop: str, figures: tuple[FigureRow, ...]
     if "seconds" in more:
         said.append(f"{more['seconds']:+.1f} s")
     return said
-
-
-def _quality(a: RunRecord, b: RunRecord, with_passes: str) -> str:
-    before, after = (b, a) if with_passes == "a" else (a, b)
-    if before.quality is None or after.quality is None:
-        return ""
-    return f"; quality {before.quality:.2f} -> {after.quality:.2f}"

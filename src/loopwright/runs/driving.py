@@ -8,7 +8,7 @@ import logging
 import sysconfig
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -251,9 +251,12 @@ class Drive:
         if status == "queued":
             return self._record(status=status)
         node = error.node if isinstance(error, NodeFailed) else self.recorder.failed_node
-        if node is None and isinstance(error, TypeError):  # of no node: a state could not be kept
-            node, told = next(self._unkept(), (None, ""))
-            message += told
+        if node is None and (unkept := self._unkept(error)):
+            node, key = unkept
+            message += (
+                f", which node {node!r} wrote in {key!r}: keep it out of the state, which is plain data, messages, "
+                "dataclasses and Pydantic models"
+            )
         message = self.recorder.words(message)
         self._keep(RunFailed(kind=kind, message=message), last=True)
         try:
@@ -263,16 +266,18 @@ class Drive:
         frames = frames_of(error) if status == "failed" else ()
         return self._ended(status, error=message, error_type=kind, error_node=node, error_frames=frames)
 
-    def _unkept(self) -> Iterator[tuple[str, str]]:
-        """The nodes that wrote what no checkpoint can hold, and where, with what to do."""
+    def _unkept(self, error: BaseException) -> tuple[str, str] | None:
+        """The node and the key of what it wrote that no checkpoint can hold, if that is what the error says."""
         saver = self.graph.checkpointer
-        for event in (each for each in self._seen if isinstance(each, NodeFinished)):
-            for key, value in event.update.items():
-                try:
-                    _ = isinstance(saver, BaseCheckpointSaver) and saver.serde.dumps_typed(value)
-                except TypeError:
-                    told = "keep it out of the state, which is plain data, messages, dataclasses and Pydantic models"
-                    yield event.node, f", which node {event.node!r} wrote in {key!r}: {told}"
+        if isinstance(error, TypeError) and isinstance(saver, BaseCheckpointSaver):
+            for event in (each for each in self._seen if isinstance(each, NodeFinished)):
+                for key, value in event.update.items():
+                    try:
+                        saver.serde.dumps_typed(value)
+                    except Exception as found:  # of a channel that is not kept, it may be any
+                        if str(found) == str(error):
+                            return event.node, key
+        return None
 
     def _why(self, error: BaseException) -> tuple[RunStatus, str, str]:
         """The status, the error's type and its message."""

@@ -13,6 +13,7 @@ from langchain_core.messages import convert_to_messages
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.constants import START
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Overwrite
 from pydantic import TypeAdapter, ValidationError
@@ -21,7 +22,7 @@ from pydantic.errors import PydanticUserError
 from loopwright.engine import BoundedGraph
 from loopwright.engine.ledger import HIDDEN
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.runs.checkpoints import START, copied, thread
+from loopwright.runs.checkpoints import copied, thread
 from loopwright.runs.plain import fields_of, is_shortened
 from loopwright.runs.recording import Recorder
 from loopwright.workflows.api import Run

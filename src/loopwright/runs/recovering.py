@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.constants import START
 from langgraph.types import PregelTask, StateSnapshot
 
 from loopwright.engine import BoundedGraph
@@ -20,7 +21,7 @@ from loopwright.engine.gate import is_engine_node
 from loopwright.engine.langgraph_private import AHEAD
 from loopwright.engine.ledger import LEDGER, STOP_REASON
 from loopwright.engine.loop import Spend
-from loopwright.runs.checkpoints import START, thread
+from loopwright.runs.checkpoints import thread
 from loopwright.runs.recording import Recorder
 
 UNFINISHED = ("__error__", "__error_source_node__", "__interrupt__", "__resume__")

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from loopwright.errors import ConfigError
 from loopwright.server.layers import Layer
 from loopwright.server.listening import is_loopback
-from loopwright.server.problems import Problem
+from loopwright.server.problems import CLOSE, Problem
 from loopwright.server.settings import ServerSettings
 
 OPEN_PATHS = frozenset({"/", "/health/live", "/health/ready"})
@@ -128,9 +128,7 @@ def _limited(receive: Receive, most: int, seconds: float) -> Receive:
                 message = await receive()
         except TimeoutError:
             told = "the request's body comes too slowly: send it again over a better connection, or in smaller parts"
-            raise Problem(
-                told, "RequestTimeout", can_retry=True, status=408, headers={"Connection": "close"}
-            ).exception from None
+            raise Problem(told, "RequestTimeout", True, 408, CLOSE).exception from None
         taken += len(message.get("body", b""))
         more = message.get("more_body", False)
         if taken > most:
@@ -142,4 +140,4 @@ def _limited(receive: Receive, most: int, seconds: float) -> Receive:
 
 def _too_large(most: int) -> Problem:
     told = f"the request is larger than {most} bytes, which is the limit"
-    return Problem(told, "RequestTooLarge", status=413, headers={"Connection": "close"})
+    return Problem(told, "RequestTooLarge", status=413, headers=CLOSE)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from loopwright.server.problems import problem_of
+from loopwright.server.problems import CLOSE, problem_of
 
 VERSION = "/v1"
 """What stands before the paths of this version of the API; a key of the scope where it did."""
@@ -85,6 +85,6 @@ class AnswerUnforeseen(Layer):
             await self.app(scope, receive, noted)
         except Exception as error:
             if not begun:
-                await replace(problem_of(error), headers={"Connection": "close"}).response(scope, receive, send)
+                await replace(problem_of(error), headers=CLOSE).response(scope, receive, send)
             # For the log; uvicorn then closes the connection.
             raise

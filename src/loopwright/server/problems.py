@@ -26,6 +26,9 @@ INTERNAL = "InternalError"
 AGAIN = "5"
 """Seconds after which to ask again for what can succeed later."""
 
+CLOSE = {"Connection": "close"}
+"""What a reply says where the request's body was not read."""
+
 LONGEST = 2000
 """Characters of what is told of an error."""
 

@@ -19,11 +19,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from loopwright.server.layers import Layer
-from loopwright.server.problems import Problem
+from loopwright.server.problems import CLOSE, Problem
 from loopwright.server.settings import ServerSettings
-
-CLOSE = {"Connection": "close"}
-"""What a reply says where the request's body was not read."""
 
 
 class RoomForFiles(Layer):
@@ -45,8 +42,7 @@ class RoomForFiles(Layer):
         others, size = self._arriving, self._expected(scope)
         if others and others + size > self._settings.arriving_bytes:
             told = f"{others} bytes of files are arriving already: send these when they are done"
-            busy = Problem(told, "Busy", can_retry=True, status=503, headers={"Retry-After": "5"} | CLOSE)
-            await busy.response(scope, receive, send)
+            await Problem(told, "Busy", True, 503, {"Retry-After": "5"} | CLOSE).response(scope, receive, send)
             return
         self._arriving += size
         try:

@@ -48,27 +48,23 @@ class ServerSettings:
     guesses_per_minute: int = 20
     """Requests with a wrong token that one address may send; 0 for no limit."""
 
-    own_paths: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Path of a workflow that takes files -> the bytes of these."""
+    file_paths: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Path whose requests bring files -> the largest body there."""
 
     def taking_files_of(self, workflows: Iterable[Workflow[Any]]) -> ServerSettings:
-        """The same, with the paths where workflows take files."""
-        paths: dict[str, int] = {}
+        """The same, with the paths where files are taken: uploads, and those of workflows."""
+        paths = {"/uploads": self.upload_bytes}
         for hosted in workflows:
             paths |= dict.fromkeys(hosted.file_routes, self.ingest_bytes)
             if files := len(upload_fields(hosted.Input)):
                 paths[f"/workflows/{hosted.name}/run"] = files * self.upload_bytes
-        return replace(self, own_paths=paths)
+        # A multipart body says besides each file what it is.
+        return replace(self, file_paths={path: most + self.request_bytes for path, most in paths.items()})
 
     def body_bytes(self, path: str) -> int:
         """The largest request body for a path."""
-        return self._file_bytes().get(path.rstrip("/"), self.request_bytes)
+        return self.file_paths.get(path.rstrip("/"), self.request_bytes)
 
     def takes_files(self, path: str) -> bool:
         """Whether requests for a path bring files."""
-        return path.rstrip("/") in self._file_bytes()
-
-    def _file_bytes(self) -> dict[str, int]:
-        # A multipart body says besides each file what it is.
-        framing = self.request_bytes
-        return {path: most + framing for path, most in {"/uploads": self.upload_bytes, **self.own_paths}.items()}
+        return path.rstrip("/") in self.file_paths

@@ -566,12 +566,9 @@ class Workflow(ABC, Generic[S]):
         """Prepare to go on with a run that was begun earlier, maybe by another process; see `run`."""
         return self.run(given, uploads, run_id)
 
-    def session(self, run: Run, *, run_id: str | None = None, resume: bool = False, force: bool = False) -> Session:
+    def session(self, run: Run, **options: Any) -> Session:
         """A run outside of a server, kept as the configuration says; its options are those of `Session`."""
-        return Session(
-            self.graph(None), self.services.config, run.graph_input, run.identity, allow=self.allow,
-            run_id=run_id, resume=resume, force=force,
-        )  # fmt: skip
+        return Session(self.graph(None), self.services.config, run.graph_input, run.identity, self.allow, **options)
 
     async def follow(self, run: Run, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
         """Run to the end outside of a server, with the options of `session`: give what happens, last the result."""

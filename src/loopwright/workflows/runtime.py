@@ -309,47 +309,41 @@ def _known_keys(said: str, kind: str, known: Collection[str]) -> Callable[[Any],
     return check
 
 
+@dataclass
 class Session:
-    """One run outside of a server: its graph, the thread that keeps it, and its input, None where it goes on."""
+    """One run outside of a server; enter it to open what keeps the run."""
 
-    def __init__(
-        self,
-        graph: BoundedGraph,
-        config: EngineConfig,
-        given: Any,
-        identity: Mapping[str, Any],
-        *,
-        allow: Iterable[Any] | None = None,
-        run_id: str | None = None,
-        resume: bool = False,
-        force: bool = False,
-    ) -> None:
-        """Prepare; enter it to open what keeps the run.
+    graph: BoundedGraph
+    """The graph, without a saver until it is entered."""
+    config: EngineConfig
+    """Says whether and where runs are kept."""
+    input: Any
+    """What the graph is run with; None where it goes on."""
+    identity: Mapping[str, Any]
+    """What tells this run from others, in plain JSON: a resume refuses a run of another identity."""
+    allow: Iterable[Any] | None
+    """What a checkpoint may bring back, as for `open_checkpointer`."""
+    run_id: str = ""
+    """Names the run's checkpoint; where nothing (or None) is given, a hash of identity and configuration."""
+    resume: bool = False
+    """Go on from the run's last checkpoint; finished nodes do not run again. Without one, start anew."""
+    force: bool = False
+    """Resume also if a graph of another structure began the run."""
+    options: dict[str, Any] = field(default_factory=dict[str, Any], init=False)
+    """The thread that keeps the run, as the engine takes it."""
 
-        Args:
-            graph: The graph, without a saver.
-            config: Says whether and where runs are kept.
-            given: What the graph is run with.
-            identity: What tells this run from others, in plain JSON: a resume refuses a run of another identity.
-            allow: What a checkpoint may bring back, as for `open_checkpointer`.
-            run_id: Names the run's checkpoint; by default a hash of identity and configuration.
-            resume: Go on from the run's last checkpoint; finished nodes do not run again. Without one, start anew.
-            force: Resume also if a graph of another structure began the run.
-        """
-        self.graph = graph
-        self.input: Any = given
-        self.options: dict[str, Any] = {}
-        self._identity = json.loads(json.dumps(identity, default=str))
-        self._checkpoint = config.pipeline.checkpoint
-        whole = json.dumps([self._identity, config.model_dump(mode="json")], sort_keys=True)
-        self.run_id = run_id or hashlib.sha256(whole.encode()).hexdigest()[:16]
-        self._allow, self._resume, self._force = allow, resume, force
+    def __post_init__(self) -> None:
+        """Name the run."""
+        self.identity = json.loads(json.dumps(self.identity, default=str))
+        self._checkpoint = self.config.pipeline.checkpoint
+        whole = json.dumps([self.identity, self.config.model_dump(mode="json")], sort_keys=True)
+        self.run_id = self.run_id or hashlib.sha256(whole.encode()).hexdigest()[:16]
         self._exits = ExitStack()
 
     def __enter__(self) -> Self:
-        if self._checkpoint.enable or self._resume:
+        if self._checkpoint.enable or self.resume:
             place = f"json:{self._checkpoint.save_dir}"
-            saver = self._exits.enter_context(open_checkpointer(place, allow=self._allow))
+            saver = self._exits.enter_context(open_checkpointer(place, allow=self.allow))
             self.graph = self.graph.copy({"checkpointer": saver})
             try:
                 thread = self._thread(saver)
@@ -357,8 +351,8 @@ class Session:
                 self._exits.close()
                 raise
             # What was asked is kept beside the state, so that a resume notices another question or another file.
-            metadata = {_INPUT: json.dumps(self._identity)}
-            configurable = {FORCE: True} if self._force else {}
+            metadata = {_INPUT: json.dumps(self.identity)}
+            configurable = {FORCE: True} if self.force else {}
             self.options = {"thread_id": thread, "config": {"metadata": metadata, "configurable": configurable}}
         return self
 
@@ -370,18 +364,18 @@ class Session:
         free, last, numbers = self.run_id, None, count(2)
         while saver.get_tuple({"configurable": {"thread_id": free}}) is not None:
             free, last = f"{self.run_id}~{next(numbers)}", free
-        if not self._resume:
+        if not self.resume:
             return free
         if last is None:
             logger.warning("%s", self._nothing_to_resume())
             return free
         kept = saver.get_tuple({"configurable": {"thread_id": last}})
         before: dict[str, Any] = json.loads((kept.metadata if kept else {}).get(_INPUT, "{}"))
-        for key in before.keys() | self._identity.keys() if before else ():
-            if before.get(key) != self._identity.get(key):
+        for key in before.keys() | self.identity.keys() if before else ():
+            if before.get(key) != self.identity.get(key):
                 raise CheckpointError(
                     f"the checkpoint of run {self.run_id!r} belongs to {key} {before.get(key)!r}, not "
-                    f"{self._identity.get(key)!r}. Give another run id, or run without resume."
+                    f"{self.identity.get(key)!r}. Give another run id, or run without resume."
                 )
         self.input = None
         return last

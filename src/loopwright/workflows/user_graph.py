@@ -11,7 +11,8 @@ from typing import Annotated, Any, NotRequired, Required, Union, get_args, get_o
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langgraph.channels.base import BaseChannel
-from langgraph.graph import StateGraph
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
@@ -37,7 +38,6 @@ MESSAGE = "message"
 SCORES = frozenset("score scores quality grade grades rating ratings confidence accuracy faithfulness".split())
 """Last words of the state keys that say how good a result is: ``draft_score``, ``grades``."""
 
-_BOOK_ENDS = ("__start__", "__end__")
 _LONGEST_MESSAGE = 100_000
 _CONFIG = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
@@ -91,7 +91,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
             )  # fmt: skip
         self.Input, self._messages, self._text = input_of(compiled.builder)
         self.nodes = {
-            node: NodeInfo(label=caption(node)) for node in shown_nodes(compiled.topology()) if node not in _BOOK_ENDS
+            node: NodeInfo(label=caption(node)) for node in shown_nodes(compiled.topology()) if node not in (START, END)
         }
         self.state_schema = compiled.builder.state_schema
         self.allow = (compiled.builder.state_schema, compiled.builder.input_schema)
@@ -129,7 +129,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run; see `start`. In place of a text, chat messages may be given as the graph itself takes them."""
-        written = isinstance(given.get(self._text), str)
+        written = self._text != self._messages and given.get(self._text) is not None
         if self._messages is None or written or not isinstance(given.get(self._messages), list):
             run = super().run(given, uploads, run_id)
             return _UserRun(given, run.graph_input, run.title, self)
@@ -139,7 +139,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
             raise InputError(f"the input of {self.name!r}: {self._messages} are no chat messages: {error}") from error
         said = next((message.text for message in reversed(messages) if message.text.strip()), "-")
         rest = {key: value for key, value in given.items() if key != self._messages}
-        run = super().run({self._text: said[:_LONGEST_MESSAGE], **rest}, uploads, run_id)
+        run = super().run({**rest, self._text: said[:_LONGEST_MESSAGE]}, uploads, run_id)
         return _UserRun(given, {**run.graph_input, self._messages: messages}, run.title, self)
 
 
@@ -213,6 +213,8 @@ def _has_schema(field: tuple[Any, Any | FieldInfo]) -> bool:
 def holds_messages(kind: Any, *, inside: bool = False) -> bool:
     """Whether a type is a list of chat messages, or what is `inside` of it is one."""
     origin = get_origin(kind)
+    if origin is Annotated and any(mark is add_messages for mark in kind.__metadata__):
+        return True
     if origin in (Annotated, Union, UnionType):
         return any(holds_messages(part, inside=inside) for part in get_args(kind))
     if inside:

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
 from langgraph.types import Command, Send
 from pydantic import BaseModel, Field
@@ -108,6 +109,7 @@ async def test_messages_become_one_text_with_room_for_lines():
     assert done.run.title == "hello there"
     done = await drive(hosted, {"language": "Dutch", "message": "hi"})
     assert (done.outcome.answer, done.run.title) == ("hi! Dutch", "hi")
+    assert hosted.run({"message": None, "messages": [("user", "hi")]}, {}, "r").title == "hi"
     for wrong in ({}, {"message": ""}, {"message": 3}, {"message": "hi", "messages": []}):
         with pytest.raises(InputError, match="chat"):
             hosted.run(wrong, {}, "r")
@@ -120,6 +122,7 @@ TALK = list[AnyMessage]
     ("keys", "optional"),
     [
         ({"messages": TALK}, []),
+        ({"messages": Annotated[list, add_messages]}, []),
         ({"question": str, "reply": AIMessage, "chats": dict[str, TALK]}, ["question", "reply", "chats"]),
         ({"question": str, "past": TALK, "messages": Annotated[TALK, add]}, ["message", "question", "past"]),
         ({"message": str, "messages": TALK}, ["messages", "message"]),

@@ -36,13 +36,15 @@ def page(connection: Connection, wanted: RunFilter, limit: int, before: str | No
         found = found.order_by(_figure(connection, order).desc().nulls_last(), *newest).offset(max(0, left_out))
     rows = connection.execute(found).all()
     shown = rows[:limit]
-    at = left_out + limit if order != "started_at" or not shown else shown[-1].started_at
-    last = f"{order} {at} {shown[-1].id if shown else ''}"
+    following = None
+    if len(rows) > limit:
+        last = f"{order} {shown[-1].started_at if order == 'started_at' else left_out + limit} {shown[-1].id}"
+        following = base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
     tags = tags_of(connection, [row.id for row in shown])
     return RunPage(
         runs=tuple(read(RunSummary, f"run {row.id!r}", row.summary, tags=tags[row.id]) for row in shown),
         total=connection.execute(select(func.count()).select_from(RUNS).where(fits)).scalar_one(),
-        next=base64.urlsafe_b64encode(last.encode()).decode().rstrip("=") if len(rows) > limit else None,
+        next=following,
     )
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from loopwright.checkpoints.archive import EPOCH
 from loopwright.engine.gate import is_engine_node
 from loopwright.errors import Busy, GraphError, InputError
-from loopwright.runs.checkpoints import copied
+from loopwright.runs.checkpoints import copied, pausing
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.driving import PAUSED
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
@@ -238,13 +238,14 @@ class Threads:
 
     async def _require_possible(self, workflow: str, asked: Turn, turns: Sequence[RunRecord]) -> None:
         """Refuse what would be refused also once the run that goes on is ended for it."""
-        hub = self.context.hub
+        hub, changes = self.context.hub, asked.changes
         if asked.answer is not None:
             raise InputError(f"run {turns[0].id!r} goes on, and asks nothing: answer it once it waits")
+        pausing(hub.graph(turns[0].workflow), changes.pause_before, changes.pause_after)
         if asked.at is not None:
             await self._at(turns, asked.at)
         if asked.input is not None:
-            await hub.prepared(workflow, asked.input, asked.changes, turns[0].id)
+            await hub.prepared(workflow, asked.input, changes, turns[0].id)
         if hub.refusal:
             raise Busy(hub.refusal)
 
@@ -357,9 +358,7 @@ class Threads:
             return [], None
         updates: list[dict[str, Any]] = []
         if snapshot.parent_config:
-            before = await graph.aget_state(
-                place_of(record.id, snapshot.parent_config.get("configurable", {})["checkpoint_id"])
-            )
+            before = await graph.aget_state(snapshot.parent_config)
             updates = [
                 {task.name: self._seen(task.result, record)}
                 for task in before.tasks
