@@ -17,7 +17,9 @@ UNSPACED = re.compile(f"[{_UNSPACED}]")
 """A letter or mark of a script that is written without spaces between words."""
 LETTER = f"(?:[^\\W_]|[{_MARKS}{_UNSPACED}])"
 """Pattern for a letter, digit or mark of any script."""
-_RUNS = re.compile(f"[{_UNSPACED}]+|(?:[^\\W_{_UNSPACED}]|[{_MARKS}])+")
+SIGNED = r"(?<![^\W_])[a-z]{1,2}(?:\+\+|#(?!\w))|(?:(?<!\w)|(?<=\basp)|(?<=\bado)|(?<=\bvb))\.net(?!\w)"
+"""Pattern for a name with a sign that is part of it, folded: "c++", "f#", ".net"."""
+_RUNS = re.compile(f"{SIGNED}|[{_UNSPACED}]+|(?:[^\\W_{_UNSPACED}]|[{_MARKS}])+")
 
 STOP_WORDS = frozenset(
     "a about after all also an and any are as at be because been before being between both but by can could did do "

@@ -97,8 +97,8 @@ def test_counts_ends_and_clashes_are_computed() -> None:
     most = computed("most", *two, by="day", outcomes=[outcome(4, counts=days)])
     assert most.startswith("Sunday 5 May has the most: 3 sessions; Saturday 4 May 1.")
     assert computed("longest", hit(SOURDOUGH, 1.0)).startswith("The longest:")
-    assert computed("clash", *two).startswith("Yes, they overlap:")
-    assert computed("clash", hit(SOURDOUGH, 1.0), hit(SUNDAY, 1.0)).startswith("No, they do not clash")
+    assert computed("clash", *two).startswith("They overlap:")
+    assert computed("clash", hit(SOURDOUGH, 1.0), hit(SUNDAY, 1.0)).startswith("They do not clash")
     known = Known(limit=1, outcomes=[outcome(1, [each]) for each in two])
     whole = asked().model_copy(update={"operation": "clash", "parts": (asked(), asked())})
     assert set(list_answer(whole, {"sessions": two}, known).referenced_ids) == {"sessions:17", "sessions:23"}

@@ -13,6 +13,7 @@ from assistant_answers import INFO, session
 from conferences import sample_services, search
 
 from loopwright.retrieval.stores import open_store
+from loopwright.workflows.assistant.config import AssistantConfig
 from loopwright.workflows.assistant.question.names import names_of
 from loopwright.workflows.assistant.question.understanding import understand
 from loopwright.workflows.assistant.schemas import ChatResult, Profile, Question, Slot, Table, Turn
@@ -133,6 +134,39 @@ def test_names_that_mislead(text: str, slot: Slot, values: list[tuple[object, ..
     assert asked(question, slot) == values
     assert not asked(understand("and after that?", misleading(), history=turns("Rust", "sessions:3")), "room")
     assert len(question.notes) == (slot == "language") + 2 * (values == [("none",)])
+
+
+PROGRAMME = {
+    "Registration": "08:00-09:00 Foyer", "Opening Ceremony": "09:00-09:30 Hall A", "Scaling Postgres": "10:00-10:45 Hall A", "A tour of C++": "10:30-11:15 Hall B",
+    "C for ASP.NET": "12:00-12:30 Hall B", "Q&A": "13:00-13:30 Hall B", "Machine Learning": "14:00-14:30 Hall B", "Learning of a machine": "14:30-15:00 Hall A", "Closing Bread Days": "16:00-16:30 Hall A", "After-party": "19:00-23:00 Bar",
+}  # fmt: skip
+
+
+@cache
+def one_day() -> Services:
+    store = open_store("memory")
+    talks = (session(title, title, time=told[:11], room=told[12:]) for title, told in PROGRAMME.items())
+    store.put([info_contribution(INFO), *map(contribution_of, talks)])
+    return Services.of(AssistantConfig(), store)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("When is the Opening Ceremony?", {"Opening Ceremony"}), ("When is the opening?", {"Opening Ceremony"}), ("the first session", {"Registration"}),
+        ("how long until the closing?", {"Closing Bread Days"}), ("What is after the closing?", {"After-party"}), ("When is the After-party?", {"After-party"}),
+        ("Who gives Scaling Postgres?", {"Scaling Postgres"}), ("talks about machine learning", {"Machine Learning", "Learning of a machine"}), ("When is the Q&A?", {"Q&A"}),
+        ("talks about C++", {"A tour of C++"}), ("talks about C", {"C for ASP.NET"}), ("what is there on .NET?", {"C for ASP.NET"}),
+        ("what ends at 10:45?", {"Scaling Postgres"}), ("I leave when it ends at 11:15, what is on in Hall A before?", "in Hall A ending before 11:15"),
+        ("which talks overlap?", {"Scaling Postgres", "A tour of C++"}), ("Which talks overlap in the morning?", {"Scaling Postgres", "A tour of C++"}),
+        ("Plan my day without overlaps", "I make no plan: what I list may overlap."), ("which rooms are there?", "The rooms are: Bar, Foyer, Hall A, Hall B."),
+        ("Which rooms are free at 10:40?", "without a session (at 10:40) are: Bar, Foyer."), ("how many rooms are free at 10:40?", "There are 2 rooms without a session"),
+        ("any free rooms between 11:00 and 12:00?", "11:00 and 12:00) are: Bar, Foyer, Hall A."), ("which rooms are empty now?", "(today, now) are: Bar, Hall A, Hall B."),
+    ],
+)  # fmt: skip
+def test_a_days_sessions_are_told_by_their_titles_and_computed_from(text: str, told: set[str] | str) -> None:
+    result = chat(text, user_context={"now": "2024-05-04T08:30:00"}, services=one_day())
+    assert told in result.answer if isinstance(told, str) else {each[9:] for each in result.referenced_ids} == told
 
 
 def test_what_is_not_wanted_may_be_named_before_and_after() -> None:

@@ -116,6 +116,9 @@ def test_a_session_of_several_days_is_on_until_it_ends_and_starts_once():
     for slot, day, least, held in (("on", 1, 540, True), ("on", 2, 1100, False), ("start", 1, 0, False)):
         assert holds(camp, condition(slot, least=least, most=least + 720), days[day : day + 1]) is held
     assert [(each.values, each.least) for each in around(camp, "after")] == [(days[-1:], None), ((), 1080)]
+    night = session("n", "Clock", *map(datetime.fromisoformat, ("2026-03-28T23:30+01:00", "2026-03-29T04:00+02:00")))
+    for slot, least, most in (("on", 1630, 1631), ("minutes", 210, 210), ("end", 1679, 1680)):
+        assert holds(night, condition(slot, least=least, most=most))
 
 
 def test_what_goes_by_the_same_name_is_all_found():

@@ -117,6 +117,17 @@ def test_ical(tmp_path):
     assert told == [(True, False), (False, True)]
 
 
+def test_who_gives_a_session_of_ical_is_no_room_and_no_office_and_windows_zones_are_known(tmp_path):
+    zone = "BEGIN:VTIMEZONE\nTZID:W. Europe Standard Time\nBEGIN:STANDARD\nDTSTART:16011028T030000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nEND:STANDARD\nEND:VTIMEZONE\nBEGIN:VEVENT"
+    invited = "ATTENDEE;CN=Oven;CUTYPE=RESOURCE:mailto:oven@x\nORGANIZER;CN=Office:mailto:y@x\nUID:"
+    text = ICAL.replace("X-WR-TIMEZONE:Europe/Lisbon\nBEGIN:VEVENT", zone).replace("UID:", invited)
+    own = text.replace("Office:mailto:y@x\nUID:2", "Cy Ma:mailto:y@x\nUID:2")
+    for content, night in ((text, ()), (own, ("Cy Ma",))):
+        schedule = read_schedule(written(tmp_path, "bread.ics", content))
+        assert schedule.info.time_zone == "Europe/Berlin"
+        assert [of(schedule, f"sessions:{key}").values("speaker") for key in "12"] == [("Ana Só",), night]
+
+
 def test_a_property_of_an_event_that_cannot_be_parsed_costs_only_itself(tmp_path):
     broken = ICAL.replace("20260508T100000", "soon").replace("DURATION:PT30M", "DURATION:-PT30M")
     schedule = read_schedule(written(tmp_path, "bread.ics", broken))
@@ -130,7 +141,7 @@ def test_a_property_of_an_event_that_cannot_be_parsed_costs_only_itself(tmp_path
     assert any("no property here" in problem for problem in odd.problems)
 
 
-def test_a_time_zone_that_the_file_does_not_name_is_the_callers_or_that_of_its_times(tmp_path):
+def test_a_time_zone_that_the_file_does_not_name_is_the_callers_or_that_of_its_times(tmp_path, caplog):
     path = written(tmp_path, "schedule.xml", PENTABARF.replace("Europe/Lisbon", "CEST"))
     assert read_schedule(path).info.time_zone == "Etc/GMT-1"
     assert read_schedule(path, time_zone="Europe/Paris").info.time_zone == "Europe/Paris"
@@ -143,6 +154,11 @@ def test_a_time_zone_that_the_file_does_not_name_is_the_callers_or_that_of_its_t
         read = read_schedule(written(tmp_path, "talks.json", json.dumps({**about, "talks": rows})))
         assert [each.start.isoformat() for each in read.records] == at
         assert not about or read.records[0].end == datetime.fromisoformat("2026-03-29T08:00+02:00")
+    for at, zone in (("2026-03-28T21:00:00+01:00", "Etc/GMT-1"), ("2026-03-28T20:00:00Z", "UTC")):
+        assert "read as UTC" not in caplog.text
+        rows = [{"title": title, "start": start} for title, start in (("Rye", at), ("Oats", "2026-03-28T22:00:00Z"))]
+        assert read_schedule(written(tmp_path, "z.json", json.dumps(rows))).info.time_zone == zone
+    assert "read as UTC" in caplog.text
 
 
 def test_a_file_that_is_cut_off_is_refused_with_its_line(tmp_path):

@@ -100,6 +100,21 @@ def test_a_session_is_the_same_from_every_shape_of_a_table(tmp_path, name, conte
     assert name != "b.json" or others[0].title == "Rye"  # of the other day
 
 
+def test_persons_whose_family_is_named_first_throughout_are_turned(tmp_path):
+    for cells in (("Só, Ana", "Li, Bo; van Ma, Cy"), ("Ana Só, Bo Li", "Cy van Ma")):
+        rows = "".join(f'Talk {place},2026-05-08,"{cell}"\n' for place, cell in enumerate(cells))
+        read = read_schedule(written(tmp_path, "a.csv", f"title,date,speakers\n{rows}"))
+        assert [name for each in read.records for name in each.values("speaker")] == ["Ana Só", "Bo Li", "Cy van Ma"]
+
+
+def test_what_is_off_is_left_out_however_it_is_said(tmp_path):
+    off = ({"status": "Cancelled (ill)"}, {"state": "abgesagt"}, {"Cancelled": "yes"}, {"cancelled": True})
+    for status in (*off, {"cancelled": False}, {"status": "not cancelled"}):
+        rows = [{"title": "Rye", "start": "2026-05-08T10:00Z", **more} for more in (status, {})]
+        read = read_schedule(written(tmp_path, "a.json", json.dumps(rows)))
+        assert (len(read.records), len(read.problems)) == ((1, 1) if status in off else (2, 0))
+
+
 def test_columns_whose_names_say_nothing_are_told_by_what_they_hold(tmp_path, caplog):
     head, *rows = csv.reader(NORTH.read_text(encoding="utf-8").splitlines())
     nameless = tmp_path / "nameless.csv"

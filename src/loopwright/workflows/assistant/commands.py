@@ -189,7 +189,7 @@ async def _told(question: str, context: UserContext, services: Services) -> int:
                 aside("(that broke off, and the answer begins anew)")
         elif isinstance(event, told.PipelineSummary):
             summary = event
-        elif isinstance(event, told.Done):
+        elif isinstance(event, told.Done) and summary:
             aside("; ".join(_end_of(event, summary)))
         elif isinstance(event, told.Failed):
             code = 2 if event.error_type == InputError.__name__ else 1
@@ -197,11 +197,9 @@ async def _told(question: str, context: UserContext, services: Services) -> int:
     return code
 
 
-def _end_of(done: Done, summary: PipelineSummary | None) -> list[str]:
+def _end_of(done: Done, summary: PipelineSummary) -> list[str]:
     """How a run ended: how honestly, at which bound, and what it took."""
     parts = [done.status.replace("_", " "), *stops_said(done.stop_reason)]
-    if summary is None:
-        return parts
     if summary.retry_count:
         parts.append(f"searched again{f' {summary.retry_count} times' if summary.retry_count > 1 else ''}")
     if summary.model_calls:

@@ -19,8 +19,6 @@ from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, ChatInput
 from loopwright.workflows.runtime import compiled
 
-NAME = "ConferenceAssistant"
-
 _RETRIES = {
     "reflection": ("reflect", names.REFLECT_AND_REPLAN, names.EXECUTE_QUERIES),
     "mechanical": ("relax", names.RELAX_AND_RETRY, names.CHECK_RESULTS),
@@ -112,7 +110,7 @@ def build_graph(
         builder.add_edge(retry, behind)
     builder.add_edge(names.GENERATE_RESPONSE, names.EVALUATE)
     builder.add_edge(names.EVALUATE, END)
-    compile_options.setdefault("name", NAME)
+    compile_options.setdefault("name", "ConferenceAssistant")
     return compiled(builder, loops_of(config), config, **compile_options)
 
 

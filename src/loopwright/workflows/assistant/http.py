@@ -95,7 +95,7 @@ class Conversation(BaseModel):
     """The last of its turns, oldest first."""
 
 
-@remembered.get("/profiles/{user_id}", operation_id="get_profile")
+@remembered.get("/profiles/{user_id:path}", operation_id="get_profile")
 async def profile(user_id: Name, context: Here) -> Profile:
     """What is known of a person."""
     found = await memory_of(context).profile(user_id)
@@ -104,7 +104,7 @@ async def profile(user_id: Name, context: Here) -> Profile:
     return found
 
 
-@remembered.put("/profiles/{user_id}", operation_id="keep_profile")
+@remembered.put("/profiles/{user_id:path}", operation_id="keep_profile")
 async def keep_profile(user_id: Name, fields: ProfileInput, context: Here) -> Profile:
     """Keep what is known of a person, in place of what was known before."""
     kept = Profile(user_id=user_id, **fields.model_dump(), updated_at=datetime.now(UTC))
@@ -112,14 +112,14 @@ async def keep_profile(user_id: Name, fields: ProfileInput, context: Here) -> Pr
     return kept
 
 
-@remembered.delete("/profiles/{user_id}", status_code=204, operation_id="delete_profile")
+@remembered.delete("/profiles/{user_id:path}", status_code=204, operation_id="delete_profile")
 async def delete_profile(user_id: Name, context: Here) -> Response:
     """Forget a person, with all of the person's conversations."""
     await memory_of(context).delete_profile(user_id)
     return Response(status_code=204)
 
 
-@remembered.get("/conversations/{conversation_id}", operation_id="get_conversation")
+@remembered.get("/conversations/{conversation_id:path}", operation_id="get_conversation")
 async def conversation(
     conversation_id: Name, context: Here, user_id: Name | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Conversation:
@@ -131,7 +131,7 @@ async def conversation(
     return Conversation(conversation_id=conversation_id, turns=tuple(turns))
 
 
-@remembered.delete("/conversations/{conversation_id}", status_code=204, operation_id="delete_conversation")
+@remembered.delete("/conversations/{conversation_id:path}", status_code=204, operation_id="delete_conversation")
 async def delete_conversation(conversation_id: Name, context: Here, user_id: Name | None = None) -> Response:
     """Forget a conversation."""
     await memory_of(context).delete_conversation(conversation_id, user_id=user_id)

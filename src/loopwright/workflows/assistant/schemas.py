@@ -194,7 +194,7 @@ class Question(Frozen):
     filters: Filters = Filters()
     """What is asked of time, place, kind and persons, and what is not wanted."""
     by: str = ""
-    """What is counted where the operation is ``most`` or ``count``: a field or a table; empty for records."""
+    """What is counted where the operation is ``most`` or ``count``: a field, ``free room`` or a table; else records."""
     wanted: int = 0
     """How many records are asked for, as in "three talks about Rust"; 0 without a number."""
     notes: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ from loopwright.workflows.assistant.events import (
     told_of,
 )
 from loopwright.workflows.assistant.graph import build_graph
-from loopwright.workflows.assistant.nodes import DECLARATIONS
+from loopwright.workflows.assistant.nodes import NODES
 from loopwright.workflows.assistant.nodes.fetching import MOST_ENTRIES
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.understanding import understand
@@ -140,7 +140,7 @@ class AssistantWorkflow(Workflow[Services]):
             prompt=node.name if node.has_llm else None,
             description=(node.work.__doc__ or "").partition("\n")[0],
         )
-        for node in DECLARATIONS
+        for node in NODES.values()
     }
     state_schema = AssistantState
     examples = tuple(Example(**each) for each in shipped(Services.package, "data/workflow.yaml")["examples"])
@@ -290,8 +290,13 @@ class _AssistantRun(Run):
         answered = self.result(result)
         await self._remember(answered)
         outcome, _events = await super().ended(result)
-        summary = answered.model_dump(mode="json", include={*Summary.model_fields})
-        return outcome.model_copy(update={"details": {**brief(answered), "summary": summary}}), last_events(answered)
+        summary = PipelineSummary(**{name: getattr(answered, name) for name in Summary.model_fields})
+        details = {**brief(answered), "summary": summary.model_dump(mode="json", exclude={"event"})}
+        last: ChatEvent = Done(**{name: getattr(answered, name) for name in Ending.model_fields})
+        if answered.status == "failed":
+            error = answered.error or "the run ended before an answer was written"
+            last = Failed(error=error, error_type="NoAnswer", can_retry=True)
+        return outcome.model_copy(update={"details": details}), (summary, last)
 
     def result(self, result: RunResult) -> ChatResult:
         """The outcome as Python has it."""
@@ -402,16 +407,14 @@ def _begun(
 ) -> tuple[_AssistantRun, AsyncIterator[RunEvent | RunResult]]:
     """A run, and what happens in it."""
     workflow = services.opened.once("workflow", lambda: AssistantWorkflow(services))
-    given: dict[str, Any] = {"message": message, **({"user_context": _plain(context)} if context else {})}
+    given: dict[str, Any] = {"message": message}
+    if context:  # in plain JSON: a profile may be given as an object
+        fields = {*ProfileInput.model_fields}
+        objects = {key: value for key, value in context.items() if isinstance(value, BaseModel)}
+        plain = {key: value.model_dump(mode="json", include=fields) for key, value in objects.items()}
+        given["user_context"] = {**context, **plain}
     run = _AssistantRun(workflow, given, run_id or uuid.uuid4().hex[:16])
     return run, workflow.follow(run)
-
-
-def _plain(context: UserContext) -> dict[str, Any]:
-    """The context in plain JSON; a profile may be given as an object."""
-    fields = {*ProfileInput.model_fields}
-    objects = {key: value for key, value in context.items() if isinstance(value, BaseModel)}
-    return {**context, **{key: value.model_dump(mode="json", include=fields) for key, value in objects.items()}}
 
 
 def visualize_graph(graph: BoundedGraph | None = None) -> str:
@@ -419,31 +422,16 @@ def visualize_graph(graph: BoundedGraph | None = None) -> str:
     return mermaid((graph or build_graph()).topology())
 
 
-def last_events(result: ChatResult) -> tuple[ChatEvent, ...]:
-    """What a client sees when a run has ended by itself or at a bound."""
-    summary = PipelineSummary(**{name: getattr(result, name) for name in Summary.model_fields})
-    if result.status == "failed":
-        error = result.error or "the run ended before an answer was written"
-        return summary, Failed(error=error, error_type="NoAnswer", can_retry=True)
-    return summary, Done(**{name: getattr(result, name) for name in Ending.model_fields})
-
-
 def failure_of(error: LoopwrightError) -> Failed:
-    """What a client sees when a run has ended with an exception."""
-    cause = cause_of(error)
+    """What a client sees when a run has ended with an exception; a node's input is for the log."""
+    cause, told = cause_of(error), str(error)
+    if isinstance(cause, NodeFailed):
+        told = cause.told
+    elif isinstance(error, NodeFailed):
+        told = f"node {error.node!r} failed: {told_of(type(cause).__name__, str(cause))}"
     if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
         logger.error("a run failed", exc_info=error)
-    return Failed(error=_told(error), error_type=type(cause).__name__, can_retry=is_transient(cause))
-
-
-def _told(error: LoopwrightError) -> str:
-    """What went wrong, as clients may know it; a node's input is for the log."""
-    if not isinstance(error, NodeFailed):
-        return str(error)
-    cause = cause_of(error)
-    if isinstance(cause, NodeFailed):
-        return cause.told
-    return f"node {error.node!r} failed: {told_of(type(cause).__name__, str(cause))}"
+    return Failed(error=told, error_type=type(cause).__name__, can_retry=is_transient(cause))
 
 
 def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: float | None) -> ChatResult:

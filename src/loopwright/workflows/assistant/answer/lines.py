@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loopwright.retrieval.text import query_terms, terms
 from loopwright.workflows.assistant.answer.references import mark
-from loopwright.workflows.assistant.answer.wording import joined, plain, shortened, when
+from loopwright.workflows.assistant.answer.wording import joined, plain, several, shortened, when
 from loopwright.workflows.assistant.schemas import Filters, Found, Record, Slot, Table
 from loopwright.workflows.assistant.sources.catalogue import unmet
 
@@ -72,9 +72,7 @@ def titled(record: Record, most: int = _LONG_TITLE) -> str:
 def _facts(record: Record) -> str:
     if record.table is not Table.SESSIONS:
         return _place(record)
-    persons = record.values("speaker")
-    more = [f"{len(persons) - _MOST_PERSONS} more"] if len(persons) > _MOST_PERSONS + 1 else []
-    named = joined([*(persons[:_MOST_PERSONS] if more else persons), *more])
+    named = several(record.values("speaker"), "and", _MOST_PERSONS)
     place = ", ".join(part for part in (_place(record), f"with {plain(named)}" if named else "") if part)
     track = plain(joined(record.values("track")))
     return " ".join(part for part in (sentence(place) if place else "", f"Track: {track}" if track else "") if part)

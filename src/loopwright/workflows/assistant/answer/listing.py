@@ -82,7 +82,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     """
     if not question.searches:
         return _without_search(question, known)
-    if question.operation == "most":
+    if question.operation in ("most", "clash"):
         best = partial(operating.leading, question, known.outcomes)
         query_results = {table: best(found) for table, found in query_results.items()}
     hits = offered(query_results, known.limit)

@@ -36,7 +36,11 @@ def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> s
 
 
 def leading(question: Question, outcomes: Sequence[SearchOutcome], found: Sequence[Found]) -> list[Found]:
-    """Those of what was found that are of what has the most."""
+    """Those of what was found that are of what has the most; of one side that may clash with itself, those that do."""
+    if question.operation == "clash":
+        timed = [each for each in sessions_in(found) if each.start and each.end and len(question.parts) == 1]
+        at_once = {each.id for pair in combinations(timed, 2) if _overlap(*pair) for each in pair}
+        return [each for each in found if each.record.id in at_once] or [*found]
     field, values = _by_field(question, outcomes)
     best = max(values.values(), default=0)
     return [each for each in found if any(values.get(value) == best for value in each.record.values(field))]
@@ -64,9 +68,9 @@ def clashing(sides: Sequence[Sequence[Record]]) -> str:
     times = "; ".join(f"{titled(known[id])} is on {when(known[id])}" for id in [*shown][:_MOST_COMPARED])
     more = f"; and {len(shown) - _MOST_COMPARED} more" if len(shown) > _MOST_COMPARED else ""
     if at_once:
-        return f"Yes, {'they' if len(pairs) == 1 else 'some of them'} overlap: {times}{more}."
+        return f"{'They' if len(pairs) == 1 else 'Some of them'} overlap: {times}{more}."
     apart = all({*one.values("day")}.isdisjoint(other.values("day")) for one, other in pairs)
-    return f"No, they do not clash{', they are on different days' if apart else ''}: {times}{more}."
+    return f"They do not clash{', they are on different days' if apart else ''}: {times}{more}."
 
 
 def _overlap(*pair: Record) -> bool:

@@ -57,11 +57,9 @@ def joined(items: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
-def several(items: Sequence[str]) -> str:
+def several(items: Sequence[str], word: str = "or", most: int = _MOST_NAMED) -> str:
     """A few of many items: ``a, b, c or 4 more``."""
-    if len(items) <= _MOST_NAMED + 1:
-        return joined(items, "or")
-    return f"{', '.join(items[:_MOST_NAMED])} or {len(items) - _MOST_NAMED} more"
+    return joined(items if len(items) <= most + 1 else [*items[:most], f"{len(items) - most} more"], word)
 
 
 def described(filters: Filters) -> str:

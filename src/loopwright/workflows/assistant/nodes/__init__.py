@@ -48,7 +48,7 @@ def _unknown(state: AssistantState, services: Services) -> dict[str, Any]:
     return {**fetching.fresh_state(), "profile": given_profile(state), "history": history}
 
 
-DECLARATIONS: tuple[NodeDeclaration, ...] = (
+_DECLARED = (
     NodeDeclaration(
         work=fetching.fetch_data, label="Fetch data", icon="📥",
         without=(names.GENERATE_ACKNOWLEDGMENT, _unknown),
@@ -85,14 +85,12 @@ DECLARATIONS: tuple[NodeDeclaration, ...] = (
         without=("__end__", answering.judged_by_rules),
     ),
 )  # fmt: skip
-"""Every node, in the order in which a question meets them."""
-
-NODES: dict[str, NodeDeclaration] = {node.name: node for node in DECLARATIONS}
-"""Every node by its name."""
+NODES: dict[str, NodeDeclaration] = {node.name: node for node in _DECLARED}
+"""Every node by its name, in the order in which a question meets them."""
 
 # The tables that the requirement names, each read from the declarations.
 _PIPELINE_NODES: set[str] = set(NODES)
-_LLM_NODES: set[str] = {node.name for node in DECLARATIONS if node.has_llm}
+_LLM_NODES: set[str] = {name for name, node in NODES.items() if node.has_llm}
 _NODE_PROMPT_KEYS: dict[str, str] = {node: node for node in _LLM_NODES}
-PROGRESS_MESSAGES: dict[str, str | None] = {node.name: node.progress for node in DECLARATIONS}
+PROGRESS_MESSAGES: dict[str, str | None] = {name: node.progress for name, node in NODES.items()}
 """Node -> what the person is told while it runs; None tells nothing, or is told by another event (thinking)."""

@@ -43,12 +43,9 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     Raises:
         ModelError: If the model writes nothing.
     """
-    found: dict[str, list[Found]] = state.get("query_results") or {}
-    chat = services.chat(GENERATE_RESPONSE)
-    computed = asked_of(state).operation in COMPUTED
-    if chat is None or computed or not any(found.values()):
+    chat, shown = services.chat(GENERATE_RESPONSE), _offered(state, services)
+    if chat is None or asked_of(state).operation in COMPUTED or not shown:
         return written_by_rules(state, services)
-    shown = _offered(state, services)
     prompt = services.prompts().get(GENERATE_RESPONSE)
     text = prompt.render(
         question=untrusted_line(question_of(state)),

@@ -50,7 +50,10 @@ async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any
         history = await services.memory.turns(conversation, most, user_id=user)
     else:
         history = await asyncio.to_thread(said_in, state, services, most)
-    needed = forgets_all(question_of(state)) or _says_of_itself(question_of(state), services)
+    question, spoken = question_of(state), words("time", "person")
+    # Who speaks of themselves is read by a chat model alone.
+    told = any(each.word in spoken for each in Sentence.of(question).tokens)
+    needed = forgets_all(question) or (told and services.chat(UPDATE_PROFILE) is not None)
     return {**fresh_state(), "profile": profile, "profile_needs_update": needed, "history": history}
 
 
@@ -72,12 +75,6 @@ def said_in(state: AssistantState, services: Services, most: int) -> list[Turn]:
 
 _BRACKETS = frozenset("[【")
 _SPEAKERS: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
-
-
-def _says_of_itself(text: str, services: Services) -> bool:
-    """Whether somebody speaks of themselves and there is a chat model that can read what they say."""
-    spoken = words("time", "person")
-    return services.chat(UPDATE_PROFILE) is not None and any(each.word in spoken for each in Sentence.of(text).tokens)
 
 
 MOST_ENTRIES = 20
@@ -152,22 +149,16 @@ async def generate_acknowledgment(state: AssistantState, services: Services) -> 
 
     Reads ``messages`` and ``profile``; gives ``acknowledgment``.
     """
-    by_rules = acknowledged_by_rules(state, services)
-    # Where nothing is searched, there is nothing to say first.
-    if services.chat(GENERATE_ACKNOWLEDGMENT) is None or not by_rules["acknowledgment"]:
-        return by_rules
-    reply = await services.reply(GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question_of(state))
-    return {"acknowledgment": reply.message}
-
-
-def acknowledged_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
-    """The same without a model, and without a promise to find anything; empty where nothing is searched."""
     question, info, profile = question_of(state), current(services.store).info, state.get("profile")
     sentence = Sentence.of(question)
     near = nearest(sentence, 0, len(sentence))
     small = near.operation in (*SMALLTALK, "outside") and near.likeness >= _SURE
-    if not len(sentence) or small or forgets_all(question):
+    if not len(sentence) or small or forgets_all(question):  # nothing is searched
         return {"acknowledgment": ""}
+    if services.chat(GENERATE_ACKNOWLEDGMENT) is not None:
+        reply = await services.reply(GENERATE_ACKNOWLEDGMENT, AcknowledgmentReply, question=question)
+        return {"acknowledgment": reply.message}
+    # Without a promise to find anything.
     name = f"{plain(profile.name)}, l" if profile and profile.name else "L"
     conference = f" of {plain(info.title)}" if info and info.title else ""
     return {"acknowledgment": f"{name}et me look through the programme{conference}."}

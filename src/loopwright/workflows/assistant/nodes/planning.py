@@ -14,7 +14,7 @@ from loopwright.workflows.assistant.question.personal import forgets_all, forgot
 from loopwright.workflows.assistant.question.plan import plan
 from loopwright.workflows.assistant.question.reading import Reader
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, QueryMode, Question, Table, Turn
+from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, QueryMode, Question, Table
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.state import AssistantState, asked_at, question_of
 
@@ -111,16 +111,17 @@ async def plan_queries(state: AssistantState, services: Services) -> dict[str, A
     # Smalltalk asks for no search, and what is asked of the conference itself is answered from its own data.
     asks = question.operation in ("find", "recommend", "outside") or (question.searches and question.topic)
     if services.chat(PLAN_QUERIES) is not None and asks:
+        history = state.get("history") or []
         reply = await services.reply(
             PLAN_QUERIES,
             PlanReply,
             question=question_of(state),
-            history=_shown(state.get("history") or []),
+            history="\n".join(f"- {turn.role}: {untrusted_line(turn.text[:500])}" for turn in history) or "none",
             tables=", ".join(present),
         )
         # What the model makes of the conversation is read by the rules again: for names, times and places. Without a
         # conversation the question stands alone as it is.
-        if state.get("history") and reply.standalone.strip():
+        if history and reply.standalone.strip():
             question = _read(state, services, reply.standalone)
         if question.searches or question.operation == "outside":
             reader = Reader(services.search, asked_at(state))
@@ -152,7 +153,3 @@ def _planned(question: Question, state: AssistantState, services: Services) -> d
         "planned_queries": queries,
         "original_planned_queries": queries,
     }
-
-
-def _shown(history: list[Turn]) -> str:
-    return "\n".join(f"- {turn.role}: {untrusted_line(turn.text[:500])}" for turn in history) or "none"

@@ -19,7 +19,7 @@ def facts_of(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
     if question.filters.without or question.filters.values("person"):
         return ()
     counted = question.operation == "count"
-    if question.by in _FIELDS:
+    if question.by.removeprefix("free ") in _FIELDS:
         return _listed(question, catalogue, counted=counted)
     if question.by in tuple(Table):
         table = Table(question.by)
@@ -33,11 +33,18 @@ def facts_of(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def _listed(question: Question, catalogue: Catalogue, *, counted: bool) -> tuple[str, ...]:
-    field, filters = question.by, question.filters
-    found = catalogue.filtered(Table.SESSIONS, filters)
+    field, filters = question.by.removeprefix("free "), question.filters
+    free = field != question.by
+    asked = f" ({', '.join(each.said for each in filters.include if each.said)})" if filters.include else ""
+    found = catalogue.filtered(Table.SESSIONS, filters.but("start", "on", "end") if free else filters)
     values = dict.fromkeys(value for record in found for value in record.values(field))
+    if free:  # what is on at a time takes a room, whenever it began
+        on = tuple(each.model_copy(update={"slot": "on"}) if each.slot == "start" else each for each in filters.include)
+        taken = catalogue.filtered(Table.SESSIONS, filters.model_copy(update={"include": on}))
+        values = {each: None for each in values if not any(each in record.values(field) for record in taken)}
+        asked = f" without a session{asked}"
     if not values:
-        return (f"The schedule names no {_FIELDS[field]}.",) if filters.empty else ()
+        return (f"The schedule names no {_FIELDS[field]}{asked}.",) if filters.empty or free else ()
     if field == "day":
         named = [_day(date.fromisoformat(day)) for day in sorted(values)]
     elif field == "language":
@@ -45,7 +52,6 @@ def _listed(question: Question, catalogue: Catalogue, *, counted: bool) -> tuple
     else:
         named = sorted(values)
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
-    asked = f" ({', '.join(each.said for each in filters.include if each.said)})" if filters.include else ""
     listed = f"The {_FIELDS[field]}{asked} are: {', '.join(named[:_MOST])}{more}."
     return (f"There are {len(named)} {_FIELDS[field]}{asked}.", listed) if counted else (listed,)
 

@@ -431,12 +431,14 @@ def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
         said = f"{'from' if later else 'until'} {clock_said(at[0])}"
         sentence.ask(place, at[2] + 2, "start", **bounds, said=said)
         return at[2] + 2
+    ends = sentence.is_any(place - 1, words("time", "ends") - {"run", "runs"})
     begins = [other for other, token in enumerate(sentence.tokens) if token.word in words("grammar", "starts")]
     for other in begins:
         if not sentence.word(other).startswith("open"):  # "open source at ten"
             sentence.take(other, other + 1, "start")
-    slot: Slot = "start" if begins and at[0] == at[1] else "on"
-    sentence.ask(place, at[2], slot, least=at[0], most=max(at[1], at[0] + 1), said=f"at {clock_said(at[0])}")
+    slot: Slot = "end" if ends else "start" if begins and at[0] == at[1] else "on"
+    most, said = at[1] if ends else max(at[1], at[0] + 1), f"{'ending ' * ends}at {clock_said(at[0])}"
+    sentence.ask(place, at[2], slot, least=at[0] - ends, most=most, said=said)
     return at[2]
 
 

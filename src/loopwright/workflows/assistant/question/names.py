@@ -33,7 +33,7 @@ _USUAL, _OWN = 3e-5, 1e-6
 _LONGEST_ROOM = 5
 _ANY_KIND = ("talk", "session", "devroom", "event")
 _LONGEST_NAME, _SHORTEST_NAME, _PARTICLE = 4, 4, 3
-_LONGEST_TITLE, _SHORTEST_TITLE = 30, 2
+_LONGEST_TITLE = 30
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
 
 
@@ -83,8 +83,7 @@ class Names:
             self.otherwise.update(n for n in written if not any(whole[p] <= told for p in self.persons.get(n, ())))
         titled = Counter(term for record in catalogue.of_table(Table.EXHIBITORS) for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
-        self._titled = [frozenset(terms(record.title)) for record in sessions]
-        self._sessions = sessions
+        self._titled = [(frozenset(terms(record.title)), record) for record in sessions]
         self.titles = grouped((_squashed(record.title), record) for record in sessions)
         """Session's title, squashed -> the sessions that have it."""
 
@@ -124,24 +123,30 @@ class Names:
         both = {*terms(sentence.word(place - 1)), *terms(sentence.word(place))}
         if len(both) < 2 or not sentence.free(place - 1, place):
             return False
-        titled = zip(self._titled, self._sessions, strict=True)
         own = {*self.types[kind]}
-        return any(both <= title and own.isdisjoint(record.values("type")) for title, record in titled)
+        return any(both <= title and own.isdisjoint(record.values("type")) for title, record in self._titled)
 
     def tells(self, word: str) -> bool:
         """Whether a folded word, of letters or not, stands in a session."""
-        return any(word in fold(" ".join((each.title, *each.texts.values()))) for each in self._sessions)
+        return any(word in fold(" ".join((each.title, *each.texts.values()))) for _, each in self._titled)
 
     def titled(self, text: str) -> int:
         """How many sessions have all words of a text in their titles; 0 for a text without words."""
         wanted = set(terms(text))
-        return sum(wanted <= title for title in self._titled) if wanted else 0
+        return sum(wanted <= title for title, _ in self._titled) if wanted else 0
 
     def records(self, quoted: str) -> tuple[Record, ...]:
         """The sessions whose title is quoted, or begins so."""
         wanted = _squashed(quoted)
         begun = (found for title, found in self.titles.items() if len(wanted) > 11 and title.startswith(wanted))
         return self.titles.get(wanted) or next(begun, ())
+
+    def framing(self, word: str) -> tuple[Record, ...]:
+        """The sessions called "Opening" or "Closing", but for the conference's own name; else with one word more."""
+        told = (([n for n in WORD.findall(fold(each.title)) if n not in STOP_WORDS], each) for _, each in self._titled)
+        own = (([n for n in named if not self.own.issuperset(terms(n))], each) for named, each in told if word in named)
+        found = grouped((str(len(named)), each) for named, each in own)
+        return found.get("1") or found.get("2", ())
 
     def track_of(self, wanted: list[str]) -> tuple[str, frozenset[str]] | None:
         """The track whose name some terms cover best, and the terms of it that they have."""
@@ -167,18 +172,21 @@ def read_titles(sentence: Sentence, names: Names) -> list[Record]:
         quoted = match[1] or match[2]
         wanted = [token.word for token in Sentence.of(quoted).tokens]
         free = (n for n in range(len(sentence)) if sentence.free(n, n + len(wanted)))
-        first = next((place for place in free if sentence.match(place, wanted)), None)
-        if first is None:
-            continue
-        if records := names.records(quoted):
+        first, records = next((n for n in free if sentence.match(n, wanted)), None), names.records(quoted)
+        if first is not None and (records or len(wanted) > 1):
             found += records
-            sentence.take(first, first + len(wanted), "record")
-        elif len(wanted) > 1:
-            sentence.take(first, first + len(wanted), "title")
+            sentence.take(first, first + len(wanted), "record" if records else "title")
     for first in range(len(sentence)):
-        for last in range(min(len(sentence), first + _LONGEST_TITLE), first + _SHORTEST_TITLE, -1):
-            if sentence.free(first, last) and (records := names.titles.get(_squashed(sentence.raw(first, last)))):
-                found += records
+        named = sentence.is_any(first, ("opening", "closing")) and sentence.says(first - 1, "framed")
+        alone = named and (sentence.begins(first + 1) or sentence.says(first + 1, "ends"))  # "the closing?"
+        for last in range(min(len(sentence), first + _LONGEST_TITLE), first + 1 - alone, -1):
+            called = _squashed(sentence.raw(first, last))
+            # Two words may be a kind or a subject, too: "machine learning talks".
+            told = sentence.says(first - 1, "about") or sentence.is_any(last, words("things", "sessions"))
+            other = last - first == 2 and (told or called in names.types)
+            known = names.framing(called) if last - first == 1 else names.titles.get(called)
+            if sentence.free(first, last) and not other and known:
+                found += known
                 sentence.take(first, last, "record")
                 break
     return found

@@ -49,7 +49,9 @@ def denied(sentence: Sentence, weight: Callable[[int], float]) -> tuple[list[Spa
                 behind = place + length
                 when = sentence.is_any(behind, (words("time", "before after during", "en") - OPENING) | {"at"})
                 when &= sentence.is_any(behind + 1, words("grammar", "determiners") - {"all"})
-                topics += [] if when else subjects
+                planned = [each for each in subjects if each.lower() in words("grammar", "at_once")]
+                sentence.notes += ["I make no plan: what I list may overlap"] if planned else []
+                topics += [each for each in subjects if not (when or each in planned)]
                 end = max(ends if when and subjects else end, place + length)
                 sentence.take(place, end, "negation")
                 place = end

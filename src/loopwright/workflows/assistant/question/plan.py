@@ -22,12 +22,10 @@ def plan(question: Question, config: AssistantSection, profile: Profile | None =
     What suits a person is searched aspect by aspect: one query for each of the newest wishes. The most important query
     stands first; there is none where nothing is searched.
     """
-    if not question.searches:
+    alone = question.operation in ("clash", "compare")
+    if not question.searches or (alone and not question.parts):
         return []
     parts = question.parts or (question,)
-    alone = question.operation in ("clash", "compare")
-    if alone and not question.parts:
-        return []
     queries: list[PlannedQuery] = []
     for part in parts:
         limit = ceil(config.search.limit / len(parts))

@@ -187,6 +187,7 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, first: int, *,
 
 def _limit(asked: Condition, said: str) -> Condition:
     """When something may be on, of somebody who comes or leaves then."""
+    asked = asked.model_copy(update={"least": asked.most}) if (asked.slot, _mark(asked)) == ("end", "AT") else asked
     first = asked.least if asked.least is not None or asked.slot == "end" else asked.most
     if said == "come":
         return Condition(slot="start", least=first, said=f"from {clock_said(first or 0)}")

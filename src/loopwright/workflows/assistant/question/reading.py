@@ -186,16 +186,19 @@ class Reader:
         if operation in ("now", "next", "previous"):  # of the moment and a room anybody may ask in many words
             topic = " ".join(sentence.tokens[place].raw for place in self._subjects(sentence, excluded))
         whole = operation == "find" and topic == sentence.raw(0, len(sentence))
-        unclear = operation == "find" or (operation == "most" and near.likeness < ALONE)
+        now = operation == "now"
+        unclear = now or operation == "find" or (operation == "most" and near.likeness < ALONE)
         if unclear and (whole or not topic) and (listed := self._listed(sentence)):
             operation, by, topic, whole = "about", listed, "", False
+        by = "free room" if by == "room" and words("things", "free") & said else by
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
         known = self.search.vocabulary
         spelled = (n for n in sentence.rest() if known.knows(sentence.word(n)) or known.others(sentence.word(n)))
         plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in spelled)
         doubted |= whole and not plain and not any(marked)
-        filters = self._filters(sentence, operation, spans, excluded)
+        now |= by == "free room" and not sentence.asks("day")
+        filters = self._filters(sentence, "now" if now else operation, spans, excluded)
         include, barred = filters.include, [span.condition for span in spans]
         unwanted = [said for each in barred for said in (*each.values, each.said) if said]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
@@ -546,14 +549,14 @@ class Reader:
 
     def _listed(self, sentence: Sentence) -> str:
         """What is to be listed, as "which rooms", if not records."""
-        asking = words("things", "any", "en") | {"which", "what", "list", "the"}
+        asking = words("things", "any free", "en") | {"which", "what", "list", "the"}
         said = (each.word for place, each in enumerate(sentence.tokens) if sentence.is_any(place - 1, asking))
         listed = (_COUNTED.get(word.removesuffix("s"), "") for word in said if word.endswith("s"))
         return next((each for each in listed if each not in ("", *Table)), "")
 
     def _by(self, sentence: Sentence, operation: Operation) -> str:
         """What is counted, if not records."""
-        if operation == "until" and any(token.word in words("things", "last") for token in sentence.tokens):
+        if operation == "until" and any(sentence.is_any(place, words("things", "last")) for place in sentence.rest()):
             return "last"
         if operation not in ("most", "count", "about"):
             return ""
@@ -606,8 +609,8 @@ def _without_reasons(sentence: Sentence) -> None:
     for place in range(1, len(sentence)):
         apart = bool(sentence.tokens[place].gap.strip()) or sentence.is_any(place + 1, words("time", "person"))
         # "On Saturday as well as on Sunday" and "was ist denn am Sonntag" give no reason.
-        idle = sentence.match(place, ("as", "well")) or (sentence.says(place, "doubtful") and not apart)
-        if not idle and sentence.is_any(place, words("negation", "reason", sentence.language)):
+        sure = not sentence.match(place, ("as", "well")) and (apart or not sentence.says(place, "doubtful"))
+        if sure and sentence.is_any(place, words("negation", "reason", sentence.language)):
             end = next((other for other in range(place + 1, len(sentence)) if sentence.begins(other)), len(sentence))
             if any(span.last <= place for span in sentence.spans):
                 sentence.spans = [span for span in sentence.spans if not place < span.first < end]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from loopwright.retrieval.text import LETTER, fold, terms
+from loopwright.retrieval.text import LETTER, SIGNED, fold, terms
 from loopwright.retrieval.web.cleaning import INVISIBLE
 from loopwright.workflows.assistant.schemas import Condition, Slot
 from loopwright.workflows.assistant.searching.lexicon import language_of, words
@@ -19,7 +19,8 @@ _TOKEN = re.compile(
     r"|[^\W\d_]+\d*\.\d[\w.]*\w"  # K.1.105, UB2.252A
     r"|\d+(?=[aApP]\.?[mM]\b)|(?<=\d)[aApP]\.?[mM]\b"
     r"|apr[eèé]s[- ]midi|\b(?:[cdjlmnst]|qu)['’](?=[^\W\d_]{2})"  # l'IA
-    rf"|{LETTER}+(?:['’]{LETTER}+)*"
+    r"|(?<![^\W_])[a-z]&[a-z](?![^\W_])"  # Q&A
+    rf"|{SIGNED}|{LETTER}+(?:['’]{LETTER}+)*"
 )
 _SENTENCE = re.compile(r"[?!;\n]|[.:].*\s")  # no dot of "Node.js"
 _PART = re.compile(r"[,()–-] |[,()]")

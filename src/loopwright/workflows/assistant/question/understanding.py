@@ -73,10 +73,11 @@ def understand(
             return question.model_copy(update={"operation": "about", "notes": facts})
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
     pointed = any(map(is_around, question.filters.include))
-    if question.operation in ("find", "recommend", "next", "now", "clash") and not pointed:
-        sides = [*_compared(question, reader)] if question.operation == "clash" else []
+    asked = question.operation
+    if asked in ("find", "recommend", "next", "now", "clash", "compare") and not pointed:
+        sides = [*_compared(question, reader)] if asked in ("clash", "compare") else []
         question = (len(sides) < 2 and _beside_session(question, reader)) or question
-        alone = len(sides) == 1 and (sides[0].topic or sides[0].filters.values("record"))
+        alone = asked == "clash" and len(sides) == 1 and (sides[0].topic or sides[0].filters.values("record"))
         if alone and not {"both", "two"} & {*question.text.lower().split()}:  # of it and another, not of what is meant
             whole = question.model_copy(update={"operation": "find", "topic": "", "filters": Filters()})
             question = _beside(question, sides[0], whole, "during", reader) or question
@@ -281,4 +282,6 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
             titled = place < len(sentence) and sentence.tokens[place].taken == "record"
         elif quoted or (not sentence.tokens[place].taken and reader.is_subject(sentence, place)):
             run.append(place)
+    if not parts and question.operation == "clash":  # "which talks overlap?" is asked of all
+        parts = [question.model_copy(update={**shared, "topic": ""})]
     return tuple(parts)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from loopwright.retrieval.english import share
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.text import LETTER, STOP_WORDS, fold, terms
+from loopwright.retrieval.text import LETTER, SIGNED, STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.schemas import Record
 from loopwright.workflows.assistant.searching.lexicon import synonyms
 
@@ -34,7 +34,7 @@ _PLAIN = 0.6
 _OTHER, _APART, _STRANGE = 0.8, 0.3, 4.0
 COMMON = 8e-4
 """A word with a larger share of English names no subject."""
-_WORD = re.compile(rf"{LETTER}+(?:['’]{LETTER}+)?")
+_WORD = re.compile(rf"(?i){SIGNED}|{LETTER}+(?:['’]{LETTER}+)?")
 _PLURAL = re.compile(r"[A-Z][A-Z0-9]+s")
 SHORTHAND = 4
 """So short, an unknown word beside a known subject is the shorthand of messages, as "abt" or "any1"."""

@@ -12,10 +12,10 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from loopwright.retrieval.english import english_words
-from loopwright.retrieval.text import LETTER, STOP_WORDS, fold, terms
+from loopwright.retrieval.text import LETTER, SIGNED, STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.schemas import Record
 
-WORD = re.compile(rf"(?:(?!\d){LETTER}){{2,}}")
+WORD = re.compile(rf"{SIGNED}|(?:(?!\d){LETTER}){{2,}}")
 """A word of any script."""
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,6})\)")
 _BEFORE = 60

@@ -33,7 +33,7 @@ class Catalogue:
         """The conference, or None if the store holds none."""
         self.revision = revision
         """The revision of the store that this was made from."""
-        ordered = sorted(records, key=_order)
+        ordered = sorted(records, key=lambda each: (each.table, each.start or _NEVER, each.title.casefold(), each.id))
         self.records: dict[str, Record] = {record.id: record for record in ordered}
         """Id -> record: those with a time in its order, the others after them by title."""
         self._tables = {table: tuple(record for record in ordered if record.table == table) for table in Table}
@@ -107,10 +107,6 @@ _made: WeakKeyDictionary[KnowledgeStore, Catalogue] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def _order(record: Record) -> tuple[Table, datetime, str, str]:
-    return record.table, record.start or _NEVER, record.title.casefold(), record.id
-
-
 def clock_of(moment: datetime) -> int:
     """The minutes of a moment's own clock, from midnight; the small hours count on from 24:00."""
     minutes = moment.hour * 60 + moment.minute
@@ -121,8 +117,9 @@ def span_of(record: Record) -> tuple[int, int]:
     """When a record begins and ends by the clock of its first day; both the same without an end."""
     if record.start is None:
         return 0, _DAY
-    begins, length = clock_of(record.start), (record.end or record.start) - record.start
-    return begins, begins + int(length.total_seconds()) // 60
+    # By the clock, also in a night in which that is changed.
+    begins, shown = clock_of(record.start), (record.end or record.start).replace(tzinfo=None)
+    return begins, begins + int((shown - record.start.replace(tzinfo=None)).total_seconds()) // 60
 
 
 def holds(record: Record, asked: Condition, days: Sequence[str] = ()) -> bool | None:
@@ -142,7 +139,7 @@ def holds(record: Record, asked: Condition, days: Sequence[str] = ()) -> bool | 
     begins, ends = span_of(record)
     least, most = -inf if asked.least is None else asked.least, inf if asked.most is None else asked.most
     if asked.slot == "minutes":
-        return record.end is not None and least <= ends - begins <= most
+        return record.end is not None and least <= (record.end - record.start).total_seconds() // 60 <= most
     own = record.values("day")
     if asked.values and not set(asked.values) & set(own):
         return False

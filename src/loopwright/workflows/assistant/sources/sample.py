@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 from loopwright.retrieval.stores import open_store
@@ -12,7 +11,7 @@ from loopwright.workflows.assistant.sources.ingesting import ingest
 
 def sample_folder() -> Path:
     """The folder with its ``schedule.xml``, ``exhibitors.json`` and ``attendees.csv``."""
-    return Path(str(resources.files("loopwright.workflows.assistant"))) / "data" / "sample"
+    return Path(__file__).parents[1] / "data" / "sample"
 
 
 def sample_store() -> KnowledgeStore:

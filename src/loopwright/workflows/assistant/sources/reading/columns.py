@@ -37,7 +37,7 @@ _SAID_BY = {"end": "duration", "description": "abstract"}
 """What need not be told where another field says it."""
 _FEW = 3
 """So many values at least tell what a column holds."""
-_MOST = 0.9
+MOST = 0.9
 """Of so many values at least must hold what is said of a column: organisers slip, too."""
 _LONGEST = timedelta(hours=6)
 """A session hardly takes longer; what begins earlier in the day is hardly one."""
@@ -103,14 +103,14 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
         at = [*zip(*(columns[name] for name, field in held.items() if field in ("day", "start")), strict=True)]
         beside = Counter(at)
         several = [(moment, value) for moment, value in zip(at, values, strict=False) if value and beside[moment] > 1]
-        alone = len({*several}) >= _MOST * len(several) and len(several) > _FEW
+        alone = len({*several}) >= MOST * len(several) and len(several) > _FEW
         return _repeats(values, least=1) if alone else 0
 
     def ends(values: Column) -> float:
         start = next((columns[name] for name, field in held.items() if field == "start"), values)
         both = [(_time(one), _time(other)) for one, other in zip(start, values, strict=True) if one and other]
         later = [one < other for one, other in both if type(one) is type(other) and one and other]
-        return _share(values, _time) if sum(later) >= _MOST * len(both) else 0
+        return _share(values, _time) if sum(later) >= MOST * len(both) else 0
 
     return {
         "day": lambda values: _share(values, _is_date),
@@ -137,10 +137,10 @@ _LANGUAGES = {*languages.NAMES, *languages.CODES} - {"no"}
 def _share(values: Column, holds: Callable[[str], object]) -> float:
     """Of how many of the values it holds, if of nearly all; the others are soon known, since reading dates is slow."""
     given = [value for value in values if value]
-    most = int((1 - _MOST) * len(given)) + 2  # one too many, however the product is rounded
+    most = int((1 - MOST) * len(given)) + 2  # one too many, however the product is rounded
     others = len([*islice((value for value in given if not holds(value)), most)])
     share = (len(given) - others) / len(given) if len(given) >= _FEW else 0
-    return share if share >= _MOST else 0
+    return share if share >= MOST else 0
 
 
 def _is_date(value: str) -> bool:
@@ -178,7 +178,7 @@ def names_in(text: str) -> list[str]:
 
 def _titles(values: Column) -> bool:
     several = 2 * sum(" " in value for value in values) > len(values)
-    return several and int(_length(values)) in _TITLE and len({*values}) >= _MOST * len(values)
+    return several and int(_length(values)) in _TITLE and len({*values}) >= MOST * len(values)
 
 
 def _repeats(values: Column, least: int = 3) -> int:

@@ -13,7 +13,7 @@ from loopwright.workflows.assistant.sources.reading.markup import plain_line
 from loopwright.workflows.assistant.sources.reading.times import YEARS, clock_of, moment_or_none
 from loopwright.workflows.files import Source
 
-_EVENT = ("title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration")
+_EVENT = ("title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration", "status")
 _FIELDS = {"track": "tracks", "type": "types", "language": "languages"}
 
 
@@ -124,13 +124,14 @@ def pretalx(value: object) -> Sheet:
 
 
 def ical(source: Source) -> Sheet:
-    """The ``.ics`` export of nearly every calendar: each VEVENT is a session, its attendees are who gives it.
+    """The ``.ics`` export of nearly every calendar: a VEVENT is a session, given by its attendees or its organizer.
 
     Raises:
         DocumentError: If it is no iCal, or damaged.
     """
     calendar, named = _calendar(source, read_text(source)), source.path.name
     sheet = Sheet([], {"title": _text(calendar, "X-WR-CALNAME") or _text(calendar, "NAME")}, _zone_name(calendar))
+    hosts = {name for event in calendar.walk("VEVENT") for name in _named(event, "ORGANIZER")}
     for event in calendar.walk("VEVENT"):
         title, key = plain_line(_text(event, "SUMMARY")), _text(event, "UID")
         unread = (str(said) for name, said in event.errors if name is None)
@@ -139,13 +140,13 @@ def ical(source: Source) -> Sheet:
             sheet.problems.append(f"{named}: {title!r} repeats; only its first time was read")
         start, end = _value(event, "DTSTART"), _value(event, "DTEND")
         timed = isinstance(start, datetime) and start.year in YEARS
-        addresses = [*_properties(event, "ATTENDEE"), *_properties(event, "ORGANIZER")]
+        host = _named(event, "ORGANIZER") if len(hosts) > 1 else []  # who sends all invitations gives no session
         groups = (getattr(group, "cats", ()) for group in _properties(event, "CATEGORIES"))
         values = {
             "key": key.partition("@")[0],
             "title": title,
             "abstract": _text(event, "DESCRIPTION"),
-            "speakers": [{"name": str(address.params.get("CN", ""))} for address in addresses],
+            "speakers": [{"name": name} for name in _named(event, "ATTENDEE") or host],
             "rooms": _text(event, "LOCATION"),
             "tracks": [str(category) for group in groups for category in group],
             "languages": next((str(each.params.get("LANGUAGE", "")) for each in _properties(event, "SUMMARY")), ""),
@@ -180,10 +181,18 @@ def _calendar(source: Source, text: str) -> Any:
 
 def _zone_name(calendar: Any) -> str:
     """The zone that the calendar names itself, or that of its only time zone component."""
+    from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
+
     for name in (_text(calendar, "X-WR-TIMEZONE"), *(_text(part, "TZID") for part in calendar.walk("VTIMEZONE"))):
-        with suppress(ValueError):  # a name of its own, such as "W. Europe Standard Time"; its rules stand in the file
-            return zone_of(name).key
+        with suppress(ValueError):  # a name of its own, whose rules stand in the file
+            return zone_of(WINDOWS_TO_OLSON.get(name, name)).key
     return ""
+
+
+def _named(event: Any, name: str) -> list[str]:
+    """Who is named by a property, but for rooms that are invited."""
+    people = (each.params for each in _properties(event, name) if each.params.get("CUTYPE") not in ("ROOM", "RESOURCE"))
+    return [*filter(None, (str(each.get("CN", "")) for each in people))]
 
 
 def _properties(component: Any, name: str) -> list[Any]:

@@ -30,8 +30,10 @@ _MOST_KEY = 200
 _NOT_A_WORD = re.compile(r"[\W_]+")
 # What would end or split the mark that cites a record.
 _NOT_IN_KEYS = str.maketrans("[]【】", "()()")
-_OFF = frozenset("cancelled canceled rejected declined withdrawn deleted".split())
-"""What the status of a session is that does not take place."""
+_OFF = re.compile(r"\W*(cancell?ed|cancelad|abgesagt|ann?ul|geannul|afgelast|rejected|declined|withdrawn|deleted)")
+"""How the status of a session begins that does not take place."""
+_FAMILY_FIRST = re.compile(r"^\s*([^,()]+?)\s*,\s*([^\s,()]+(?: \w\.?)*)\s*$")
+"""A person whose family is named first: "Lovelace, Ada"."""
 _TEXTS: dict[Table, tuple[str, ...]] = {
     Table.EXHIBITORS: ("description", "offering", "seeking", "news"),
     Table.ATTENDEES: ("about", "interests", "seeking", "offering"),
@@ -86,10 +88,11 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     """
     sheet = _sheet(path, Table.SESSIONS)
     given = [values.get("start") for _, values in sheet.rows]
-    starts = (each if isinstance(each, datetime) else times.moment_or_none(files.as_text(each)) for each in given)
+    # A time that ends in "Z" is one of any zone, while "+00:00" is London's in winter.
+    starts = (at if isinstance(at, datetime) else times.moment_or_none(files.as_text(at).rstrip("zZ ")) for at in given)
     try:
         stated = sheet.time_zone if sheet.time_zone in available_timezones() else ""  # "CEST" is none
-        named = stated or time_zone or times.zone_for(moment for moment in starts if moment)
+        named = stated or time_zone or times.zone_for(at for at in starts if at and at.tzinfo != zone_of("UTC"))
         if not named:
             logger.warning("%s: nothing names a time zone that is known; its times are read as UTC", path.name)
         zone = zone_of(named or "UTC")
@@ -186,6 +189,12 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
         held = "start" if values.get("start") else "day"
         if "end" not in values and (both := times.range_of(files.as_text(values.get(held)))):
             values[held], values["end"] = both
+    cells = [(each, _SEPARATORS.split(text)) for _, each in given if isinstance(text := each.get("speakers"), str)]
+    people = [name for _, names in cells for name in names if name.strip()]
+    # Where nearly all persons are "Lovelace, Ada", no cell has two of them.
+    if 0 < columns.MOST * len(people) <= sum(map(bool, map(_FAMILY_FIRST.match, people))):
+        for each, names in cells:
+            each["speakers"] = "; ".join(_FAMILY_FIRST.sub(r"\2 \1", name) for name in names)
     dates = times.with_years_first(files.as_text(values.get(name)) for _, values in given for name in columns.WHEN)
     for _, values in given:
         values |= {name: dates[text] for name in columns.WHEN if (text := files.as_text(values.get(name))) in dates}
@@ -228,8 +237,9 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     title = _title(values, place, read.problems)
     if not title:
         return None
-    if (status := fold(_line(values, "status"))) in _OFF:
-        read.problems.append(f"{place}: {title!r} is {status} and was left out")
+    status, off = (fold(str(values.get(name, ""))) for name in ("status", "cancelled"))
+    if (told := next(filter(_OFF.match, (status, off)), "")) or off in ("yes", "true", "1", "x"):
+        read.problems.append(f"{place}: {title!r} is {told or 'cancelled'} and was left out")
         return None
     day, start, end = times.date_or_none(files.as_text(values.get("day")).strip()[:10]), None, None
     try:
