@@ -213,10 +213,10 @@ def _is_persons(message: BaseMessage) -> bool:
 def calls_not_run(messages: Sequence[BaseMessage]) -> list[ToolCall]:
     """The tool calls in messages that were not carried out: nobody answered them, or a bound did."""
     refused: list[ToolCall] = []
-    asked: dict[str | None, ToolCall] = {}  # by the ids of one message: some models begin with the first one each time
+    asked: dict[str | None, ToolCall] = {}  # the last of each id: some models begin with the first one each time
     for message in messages:
         if isinstance(message, AIMessage):
-            asked = {call["id"]: call for call in calls_of([message])}
+            asked |= {call["id"]: call for call in calls_of([message])}
         elif isinstance(message, ToolMessage) and message.status == "error" and message.text.startswith(NOT_RUN):
             refused += [asked[message.tool_call_id]] if message.tool_call_id in asked else []
     return [*refused, *open_calls(messages)]
@@ -240,7 +240,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, BaseMessage):
         return str(value.text)
     if isinstance(value, BaseModel | Mapping | list | tuple | set):
-        plain = to_jsonable_python(value, fallback=str, inf_nan_mode="strings", bytes_mode="base64")
+        plain = to_jsonable_python(value, fallback=str, by_alias=False, inf_nan_mode="null", bytes_mode="base64")
         return json.dumps(plain, ensure_ascii=False)
     return "" if value is None else str(value)
 

@@ -80,6 +80,8 @@ def test_a_run_that_is_cut_off_leaves_no_tool_call_open(options: dict[str, Any])
         final = app.invoke(ASK, {"configurable": {"thread_id": "one"}, **step})
         assert final["stop_reason"]
         assert unanswered(final["messages"]) == set()
+        kept = app.get_state({"configurable": {"thread_id": "one"}}).values if app.checkpointer else final
+        assert [message.id for message in kept["messages"]] == [message.id for message in final["messages"]]
 
 
 def think(n: int) -> str:

@@ -64,11 +64,13 @@ class LastValues:
 
     def closing(self, stop: StopReason) -> Iterator[Any]:
         """The last chunks of a run that ends with what it has."""
-        payloads: dict[str, Any] = {"updates": {stop["loop"]: {STOP_REASON: stop}}}
+        values = {self._keys: self.values} if isinstance(self._keys, str) else self.values
+        payloads: dict[str, Any] = {"updates": {stop["loop"]: {**calls_closed(values, stop), STOP_REASON: stop}}}
+        values = {**values, **calls_closed(values, stop, whole=True)}
         if not isinstance(self._keys, str):
-            payloads["values"] = {**self.values, **calls_closed(self.values, stop, whole=True), STOP_REASON: stop}
+            payloads["values"] = {**values, STOP_REASON: stop}
         elif self.values is not None:  # the value of the one key that the caller asked for
-            payloads["values"] = self.values
+            payloads["values"] = values[self._keys]
         yield from self.chunks(payloads)
 
     def chunks(self, payloads: Mapping[str, Any]) -> Iterator[Any]:

@@ -60,7 +60,7 @@ def calls_of(messages: Sequence[BaseMessage]) -> Iterator[ToolCall]:
     for message in messages:
         if isinstance(message, AIMessage):
             yield from message.tool_calls
-            yield from cast("list[ToolCall]", message.invalid_tool_calls)
+            yield from (cast("ToolCall", call) for call in message.invalid_tool_calls if call["id"])
 
 
 def open_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
@@ -81,10 +81,14 @@ def close_tool_calls(messages: Sequence[BaseMessage], stop_reason: Any = None) -
         stop_reason: The state's ``stop_reason``, which the answers name.
     """
     why = bound_reached(stop_reason) or "the run came to its end"
+    asked = next((message.id for message in reversed(messages) if isinstance(message, AIMessage)), None)
     return [
-        ToolMessage(f"{NOT_RUN}{why}", tool_call_id=call["id"] or "", name=call["name"], status="error")
+        ToolMessage(
+            f"{NOT_RUN}{why}", tool_call_id=call["id"] or "", name=call["name"], status="error",
+            id=f"{asked}: {call['id']}" if asked else None,  # the same one for who is told of it and for what is kept
+        )
         for call in open_calls(messages)
-    ]
+    ]  # fmt: skip
 
 
 def calls_closed(state: Mapping[str, Any], stop_reason: Any, *, whole: bool = False) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langgraph.channels import LastValue
 from langgraph.graph import END
 
@@ -31,9 +31,11 @@ class Stopped(TypedDict, total=False):
 
 def last_word(state: Stopped) -> dict[str, Any]:
     """The fallback of an agent inside a graph: whoever calls it takes its last message for its answer."""
-    said = [*(state.get(MESSAGES) or ())]
+    said: Any = state.get(MESSAGES)
+    if not isinstance(said, list) or not said:
+        return {}
     closed = close_tool_calls(said, state.get("stop_reason"))
-    if not closed and not (said and isinstance(said[-1], ToolMessage)):
+    if not closed and isinstance(said[-1], AIMessage):
         return {}  # it ends with what it wrote itself
     text = f"I stopped before I had an answer: {bound_reached(state.get('stop_reason'))}."
     return {MESSAGES: [*closed, AIMessage(text)]}

@@ -79,7 +79,8 @@ def loop_name(target: str, graph: str | None, taken: Collection[str] = ()) -> st
     called = re.sub(r"[:|\s]+", " ", graph if graph and graph != "LangGraph" else "").strip(" ").lstrip(". ")
     if own or target in _MODELS:
         target = called or ("agent" if own else target)
-    name = "run again" if target == "run" else target  # a loop's scope of that name is the whole run
+    # A loop's scope of the first name is the whole run, and the second one is LangGraph's own limit.
+    name = f"{target} again" if target in ("run", "recursion_limit") else target
     return next(one for one in chain([name], (f"{name} {n}" for n in count(2))) if one not in taken)
 
 
