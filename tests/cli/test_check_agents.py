@@ -75,6 +75,7 @@ UNBOUNDED = [
     "create_deep_agent()",
     'create_deep_agent("m", middleware=[ModelCallLimitMiddleware(run_limit=3)])',
     'create_react_agent("m", [search])',
+    'create_react_agent("m", [search], **given)',
     'create_supervisor([create_agent("m", name="a")], model="m").compile()',
     'create_swarm([create_react_agent("m", [create_handoff_tool(agent_name="b")], name="a"),'
     ' create_react_agent("m", [create_handoff_tool(agent_name="a")], name="b")], default_active_agent="a").compile()',
@@ -208,7 +209,7 @@ COUNTERS = {
     "a number of the state's items": ("", "if sum(1 for m in state['tries'] if m) >= 3: return END", "limit=4"),
     "an attribute of its class": ("class Most: MOST = 6", "if state['tries'] >= Most.MOST: return END", "limit=7"),
     "something of the configuration": ("", "if state['tries'] >= given['most']: return END", "limit=..."),
-    "a limit in the state": ("", "if state['tries'] >= state['most']: return END", "limit=StateLimit(key='most', default=3, ceiling=10)"),
+    "a limit in the state": ("", "if state['tries'] >= state['most']: return END", "limit=StateLimit(key='most', default=..., ceiling=...)"),
 }  # fmt: skip
 
 
@@ -216,6 +217,7 @@ HELD_ELSEWHERE = {
     "in a helper": "def much(s): return s['tries'] > 3\ndef route(state):\n    if much(state): return END",
     "and counted by a helper": "def more(s): return {'again': up(s['again'])}\ndef up(n): return n + 1\ndef work(s): return more(s)\ndef route(state):\n    if state['again'] > 3: return END",
     "in a variable": "def route(state):\n    n = len(state['tries'])\n    if n >= 3: return END",
+    "under a name for its key": "class K: N = 'n'\ndef work(s): return {K.N: s.get(K.N, 0) + 1}\ndef route(state):\n    if state[K.N] > 3: return END",
     "LangGraph's own": "def route(state):\n    if state['remaining_steps'] < 2: return END",
     "against the state's own limit": "def route(state):\n    most = state.get('most', 2)\n    if len(state['tries']) >= most: return END",
     "in a method of the state": "class Kept:\n    def much(self): return self.tries > 3\ndef route(state: Kept):\n    if state.much(): return END",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -243,6 +244,13 @@ MAY_JUMP = {
     "a name of a pattern": (
         "def jump(state):\n    match state:\n        case {'next': c}: pass\n        case _: c = {}\n    return c"
     ),
+    "a list that another function fills": "def jump(state):\n    c = state['n'] and [] or []\n    c[0:] = [go(state)]\n    return c",
+    "a table that a function inside replaces": (
+        "def jump(state):\n    c = {}\n    def f():\n        nonlocal c\n        c = go(state)\n    f()\n    return c"
+    ),
+    "an argument that may be replaced": (
+        "def pick(state, c):\n    if state: c = {}\n    return c\ndef jump(state): return pick(state, go(state))"
+    ),
     "a default": "def jump(state, back=go): return back(state)",
     "a function by type": (
         "@functools.singledispatch\ndef jump(state): return {}\n@jump.register(dict)\ndef _(state): return go(state)"
@@ -398,6 +406,7 @@ ELSEWHERE = {
     "a factory that is handed on": {"a": f"{IMPORTS}{MADE}app = make(False)\n", "b": "import pool\nfrom a import make\npool.submit(make, True)\n"},
     "an object's attributes": {"a": "from b import s\nfor k in {}: setattr(s, k, 'a')\n", "b": f"from langgraph.graph import END\n{IMPORTS}class S: to = END\ns = S()\ndef route(_): return s.to\n" + BACK_IF.replace("if {}: g.add_edge('a', 'a')", "g.add_conditional_edges('a', route)")},
     "a module that one of a package hides": {"p/c": "BACK = True\n", "p/q/__init__": "", "p/q/c": "BACK = False\n", "p/q/b": f"{IMPORTS}from c import BACK\n" + BACK_IF.format("BACK")},
+    "a maker with an option that no file gives": {"a": f"from c import make\n{IMPORTS}app = make()\n", "c": f"{IMPORTS}{MADE.replace('True', 'False')}"},
     "a package of another project": {"x/setup": "", "x/src/p/__init__": "def wire(g): g.add_edge('a', 'a')\n", "y/b": f"{IMPORTS}from p import wire\n" + BACK_IF.format("wire(g)")},
     "a module that is not there": {"src/p/__init__": "", "src/p/b": f"{IMPORTS}from p.c import jump\n" + BACK_IF.replace("print", "jump").format("False")},
     "a class": {"c": "class C: BACK = False\n", "a": "from c import C\nC.BACK = 1\n", "b": f"{IMPORTS}from c import C\n" + BACK_IF.format("C.BACK")},
@@ -697,6 +706,46 @@ def test_from_wherever_a_file_is_checked_it_is_read_the_same(
         assert graph.place.file.is_absolute() == Path(place).is_absolute()
 
 
+@pytest.mark.parametrize("made", ["list(TABLE)", "[*TABLE][:1] + ['c']", "[name for name in TABLE]"])
+def test_a_list_that_a_module_makes_of_another_is_known_elsewhere(made: str, tmp_path: Path) -> None:
+    (tmp_path / "c.py").write_text(f"TABLE = {{'b': 1, 'c': 2}}\nMADE = {made}\n")
+    source = "from c import MADE\ng = StateGraph(State).add_node('a', work).add_edge(START, 'a')\nfor name in ('b', 'c'):\n    "
+    source += "g.add_node(name, check)\ng.add_conditional_edges('a', lambda s: MADE[s['n']])\napp = g.compile()\n"
+    assert checked(tmp_path, source)["app"].verdict == "bounded"
+
+
+OPTIONS = {
+    "a yes or no": "def make(back=False):{}\nmake()",
+    "none": "def make(back=None):{}\nmake()",
+    "a word": "def make(mode='plain'):{mode == 'back'}\nmake()",
+    "a number, behind another argument": "def make(name, rounds=0):{rounds > 0}\nmake('a')",
+    "words": "def make(parts=()):{'back' in parts}\nmake()",
+    "called before it is defined": "def main(): make()\ndef make(back=False):{}",
+    "given in so many words": "def make(back=False):{}\nmake(back=False)",
+    "handed on under another name": "def make(back):{}\ndef outer(again=False): return make(again)\nouter()",
+    "a method's": "class M:\n  def __init__(self): self.make()\n  def make(self, back=False):{}\nM()",
+    "an object's": "class M:\n  def __init__(self, back=False): self.back = back\n  def make(self):{self.back}\nM().make()",
+    "an object's, of its base": "class B:\n  def __init__(self, back=False): self.made = self.make(back)\n  def make(self, back):{}\nclass M(B): pass\nM()",
+    "a dataclass's": "class M:\n  back: bool = False\n  def make(self):{self.back}\nM().make()",
+    "a function's in a function": "def outer():\n  def make(back=False):{}\n  return make()\nouter()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_options_that_a_call_leaves_out_may_be_anything(case: str, tmp_path: Path) -> None:
+    before, asked, after = re.split(r"{(.*)}", OPTIONS[case])
+    source = before + textwrap.indent(f"\n{BACK_IF.format(asked or 'back')}return app\n", "    ") + after
+    assert "unbounded" in [graph.verdict for graph in checked(tmp_path, source.replace("print", "work")).values()]
+
+
+def test_an_option_without_other_ways_is_told_once(tmp_path: Path) -> None:
+    source = (
+        "def make(saver=None):\n    g = StateGraph(dict).add_node('a', work).add_edge(START, 'a').add_edge('a', 'a')\n"
+    )
+    source += "    return g.compile(saver) if saver else g.compile()\napp = make()\n"
+    assert [graph.verdict for graph in checked(tmp_path, source).values()] == ["unbounded"]
+
+
 BOUNDED = {
     "what only a type checker reads": "from typing import TYPE_CHECKING\nend = END\nif TYPE_CHECKING: end = 'work'\ng.add_edge('jump', end)",
     "names of a loop as defaults": "for one, to in (('work', 'jump'), ('jump', END)): g.add_conditional_edges(one, lambda s, to=to: to)",
@@ -708,6 +757,8 @@ BOUNDED = {
     "defaults of nodes": "g.set_node_defaults(retry_policy=None)",
     "texts put together": "def told(s): return f'{s}' + ', '.join(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "an annotated table": "def told(s):\n    found: dict[str, Any] = {}\n    found['n'] = 1\n    return found\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "a copy that is changed": "def more(s): return {'m': 1}\ndef told(s):\n    s = more(s)\n    s['n'] = 1\n    new = s.copy()\n    new['n'] = 2\n    return new\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "a node by its decorator": "@g.add_node\ndef told(s): return {}\ng.add_edge('jump', 'told')",
     "names that are put in": "def chosen(s) -> Command[Literal[*['told'], '__end__']]: ...\ng.add_node('told', work)\ng.add_node('chosen', chosen)\ng.add_edge('jump', 'chosen')",
 }  # fmt: skip
 

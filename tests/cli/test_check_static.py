@@ -411,6 +411,23 @@ HIDDEN_AWAY = {
         g.add_edge("work", "work")
         return g
     """,
+    "a class that keeps it and compiles it elsewhere": """
+    class Flow:
+        def __init__(self):
+            self.workflow = self.begun()
+        def finish(self):
+            self.app = self.workflow.compile()
+        def begun(self):
+            return StateGraph(State).add_node("work", work).add_edge(START, "work").add_edge("work", "work")
+    """,
+    "ways beside one that is not known": """
+    def build(names):
+        g = StateGraph(State).add_node("work", work).add_edge(START, "work")
+        ways = {name: name for name in names}
+        ways["again"] = "work"
+        g.add_conditional_edges("work", lambda s: s["n"], ways)
+        return g.compile()
+    """,
     "a function in a function that nobody calls here": """
     async def register(config):
         from langgraph.graph import StateGraph as Maker

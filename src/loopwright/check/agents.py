@@ -72,10 +72,10 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     tools, middleware = given.take(1, "tools"), given.take(None, "middleware", ())
     graph.nodes[model] = FoundNode(given.place)
     graph.edges.append((Edge(START, model, "static"), given.place))
-    known = _known_middleware(middleware) if given.complete else None
+    known = [] if react else _known_middleware(middleware) if given.complete else None  # react has none
     answers = not react and (given.take(None, "response_format") is not None or not given.complete)
     hooks = any(name.endswith("_hook") for name in given.named)
-    graph.made = deep or answers or known is None or bool(known) or hooks
+    graph.made = deep or answers or known is None or bool(known) or hooks or not given.complete
     brings = known is None or any(name not in _QUIET for name, _ in known)
     bare = not deep and not brings and given.complete and _no_tools(tools)
     if bare and not answers:

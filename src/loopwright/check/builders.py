@@ -85,7 +85,8 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     node = _node(action, given, graph, name)
     parts = ((each, part) for each in node.functions for part in source.every(each.node))
     named = (each.around(part) for each, part in parts if isinstance(part, ast.Name | ast.Attribute))
-    if inside := len({id(value.graph) for value in named if isinstance(value, GraphValue)}):
+    graphs = {id(value.graph) for value in named if isinstance(value, GraphValue) and value.graph is not graph}
+    if inside := len(graphs):
         graph.assumptions[f"{name} calls {inside} graph(s) inside; their steps and passes are not counted here"] = None
     if (destinations := given.take(None, "destinations")) is not None:
         names = iterated(destinations)
@@ -269,9 +270,9 @@ def _route(graph: FoundGraph, given: Arguments, source_and_path: Sequence[Any], 
     else:
         known = [*path_map.values()] if isinstance(path_map, dict) else path_map
         listed = isinstance(known, list) and not isinstance(known, SetValue)
-        if not listed or not all(text_of(target) is not None for target in known):
-            return graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
-        targets, declared = tuple(map(str, known)), True
+        targets, declared = tuple(str(each) for each in known if text_of(each) is not None) if listed else (), True
+        if not listed or len(targets) < len(known):  # what is known of it is a way all the same
+            graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
     graph.routes.append(FoundRoute(given.place, start, targets, declared, sent, functions))
 
 

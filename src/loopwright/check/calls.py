@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
@@ -30,6 +30,7 @@ from loopwright.check.values import (
     OneOf,
     builders_in,
     changes_builder,
+    is_option,
     member,
     named_in,
     same,
@@ -72,6 +73,8 @@ class Calls(ABC):
         """The functions that were called; of methods, with the class of their object, too."""
         self.told: set[Path] = set()
         """The files whose graphs are told, in full; none: any. What another one calls is told where it is made."""
+        self.opened: dict[ast.AST, tuple[FunctionValue, Mapping[str, Any], InstanceValue | None] | None] = {}
+        """Those that have options: what they were given, with anything for these, and the object; None: read so."""
         self.handed = set[ast.AST]()
         """The functions that were handed to what may call them with other arguments."""
         self.classes: dict[ast.AST, ClassValue] = {}
@@ -251,6 +254,9 @@ class Calls(ABC):
             made.names |= {} if given.complete and of.is_plain else dict.fromkeys(fields, UNKNOWN)
             made.names |= zip(fields, given.given if given.complete else (), strict=False)
             made.names |= given.named
+            held = ((name, made.names.get(name, of.find(name))) for name in fields)
+            options = {name: UNKNOWN for name, value in held if is_option(name, value, of.frame)}
+            made.opened = made.names | options if options else None
             for hook in ("__post_init__", "__attrs_post_init__", "model_post_init"):
                 if isinstance(method := member(made, hook), FunctionValue):
                     self._inline(method, None)
@@ -395,17 +401,23 @@ class Calls(ABC):
         if given and given.starred:
             for graph in builders_in(*given.given, *given.named.values()):
                 graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
-        if not self.told or whole(self.file) in self.told:
-            self.called.add(node)
-            if isinstance(function.bound, InstanceValue):
-                self.called.add((function.bound.of.node, node))
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values)
+        me = function.bound if isinstance(function.bound, InstanceValue) else None
+        options = {name: UNKNOWN for name, value in function.defaults if is_option(name, value, function.frame)}
+        its = {**frame.names, **options}
+        if not self.told or whole(self.file) in self.told:
+            self.called |= {node, (me.of.node, node)} if me else {node}
+            held = [*its.values(), *named_in(replace(function, bound=None))]
+            if (options or (me and me.opened)) and node not in self.opened and not builders_in(*held):
+                self.opened[node] = function, its, me and replace(me, names={**me.names})
         self._following.append(node)
         try:
             return evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
         finally:
             self._following.pop()
+            if me and options and function.name == "__init__":
+                me.opened = its
 
     def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame) -> None:
         """Note what changes the nodes and edges of builders past their methods, or by one that is not known."""

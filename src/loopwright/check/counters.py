@@ -31,8 +31,11 @@ _SAYING = frozenset({"critical", "debug", "echo", "error", "exception", "info", 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
-def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | None:
-    """What may bound a cycle of a graph: what to say of it, and the limit of a `Loop` in its stead, as source code."""
+def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) -> tuple[str, str] | None:
+    """What may bound a cycle of a graph: what to say of it, and the limit of a `Loop` in its stead, as source code.
+
+    `read`: what its comparisons are of, kept for the next cycle of the graph.
+    """
     nodes = [graph.nodes[name] for name in cycle if name in graph.nodes]
     working = _with_helpers(each for node in nodes for each in _functions(node))
     # What a tool compares makes its answer, and the model may ask again.
@@ -59,14 +62,16 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph) -> tuple[str, str] | Non
     moved = {k for k, by, at in new if by is None or isinstance(by, ast.BinOp) or k not in _keys(by, at, of=[at.state])}
     for function in (deciding | noting).values():
         for one, other in _compared(function, late.get(function.node) if function.node not in noting else None):
-            limit, length = _limit(other, function), _is_length(one, function)
-            of = {*_keys(other, function, of=[function.state])} if _is_length(other, function) else set[str]()
+            if (pair := (one, other, id(function.bound), id(function.given))) not in read:
+                of = {*_keys(other, function, of=[function.state])} if _is_length(other, function) else set[str]()
+                read[pair] = _limit(other, function), _is_length(one, function), of, [*_keys(one, function)]
+            limit, length, of, keys = read[pair]
             if limit in moved or of & moved or (length and function.node not in deciding):
                 continue
             length = length and limit not in filled and (limit is not None or bool(of - filled))
-            for key in _keys(one, function):
-                far = bool(of) or isinstance(limit, str) or (limit or 0) > _index(key, function)
-                long = length and key in filled and far
+            for key in keys:
+                far = bool(of) or isinstance(limit, str)
+                long = length and key in filled and (far or int(limit or 0) > _index(key, function))
                 if long if length else key in (counted if function.node in deciding else steps):
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
@@ -242,7 +247,7 @@ def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
     if key in _STEPS:  # it says what is left, and not how many passes that is
         return "..."
     if isinstance(limit, str):
-        return f"StateLimit(key={limit!r}, default=3, ceiling=10)"
+        return f"StateLimit(key={limit!r}, default=..., ceiling=...)"
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
         functions = [function for node in graph.nodes.values() for function in node.functions]
         given = [value for name, value, _ in _given(functions) if name == key]
@@ -418,10 +423,10 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
     """The keys whose number an expression is, straight or by variables of the function's own; of some objects alone."""
     match expression:
         case (
-            ast.Subscript(value=owner, slice=ast.Constant(value=str(key)))
-            | ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant(value=str(key)), *_])
-            | ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(key)), *_])
-        ) if not of or (isinstance(owner, ast.Name) and owner.id in of):
+            ast.Subscript(value=owner, slice=place)
+            | ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[place, *_])
+            | ast.Call(func=ast.Name(id="getattr"), args=[owner, place, *_])
+        ) if (key := _word(place, function)) and (not of or (isinstance(owner, ast.Name) and owner.id in of)):
             yield key
         case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or source.parameters(function.node)):
             yield key
@@ -488,8 +493,8 @@ def _given(functions: Iterable[FunctionValue], outside: bool = False) -> Iterato
             ) if _is_outside(held, function) or not (
                 outside or isinstance(held, ast.Name) or (isinstance(node, ast.Call) and not _of_state(held, function))
             ):
-                key = getattr(held, "id", getattr(held, "attr", getattr(getattr(held, "slice", None), "value", None)))
-                if isinstance(held, ast.Subscript) and not isinstance(held.slice, ast.Constant):  # a table of counters
+                key = identifier(held) or _word(getattr(held, "slice", held), function)
+                if isinstance(held, ast.Subscript) and not key:  # a table of counters
                     fixed = isinstance(node, ast.Assign) or _number(getattr(node, "value", None))
                     key = next(_keys(held.value, function), None) if fixed else None
                 value = node.value if isinstance(node, ast.Assign) else None
@@ -500,8 +505,8 @@ def _given(functions: Iterable[FunctionValue], outside: bool = False) -> Iterato
                 yield from ((word.arg, word.value, function) for word in words if word.arg)
             case ast.Dict(keys=keys, values=values):
                 for name, value in zip(keys, values, strict=True):
-                    if isinstance(name, ast.Constant):
-                        yield str(name.value), value, function
+                    if name and (key := _word(name, function)):
+                        yield key, value, function
             case _:
                 pass
 
@@ -545,6 +550,11 @@ def _bare(value: ast.expr) -> ast.expr:
             return more
         case _:
             return value
+
+
+def _word(place: ast.expr, function: FunctionValue) -> str | None:
+    """The text of a key, written out or by a name that stands for it alone."""
+    return text_of(place.value if isinstance(place, ast.Constant) else function.around(place))
 
 
 def _number(value: ast.AST | None) -> int | float | None:

@@ -262,7 +262,8 @@ def _comprehension(
         if all(kept):
             made.append(tuple(evaluate(part, inner, call) for part in parts))
     if items is None:
-        return unknown(*made, *(evaluate(part, inner, call) for part in parts))
+        held = unknown(*made, *(evaluate(part, inner, call) for part in parts))
+        return {MORE: held} if isinstance(node, ast.DictComp) else held
     return builtin("dict", [made], {}) if isinstance(node, ast.DictComp) else [value for (value,) in made]
 
 

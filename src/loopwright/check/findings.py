@@ -14,8 +14,8 @@ from typing import Any
 
 from loopwright.check.calls import WORK
 from loopwright.check.found import FUNCTIONAL, FoundGraph, Place
-from loopwright.check.project import Project
-from loopwright.check.proving import Finding, Verdict, prove
+from loopwright.check.project import Project, whole
+from loopwright.check.proving import Finding, Verdict, prove, rings
 from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import MAKERS, ClassValue, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
 from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, every, reassigned_inside
@@ -23,7 +23,7 @@ from loopwright.errors import GraphError
 
 _BUILDING = re.compile(
     rf"\b({'|'.join(MAKERS)}|bounded|entrypoint|create_\w*(agent|graph|supervisor|swarm|codeact|executor)"
-    r"|add_(node|edge|conditional_edges|sequence)|set_(entry|finish)_point)\b"
+    r"|add_(node|edge|conditional_edges|sequence)|set_(entry|finish)_point|(?<!re\.)compile)\b"
 )
 """What a line says that may make a graph; functions without such a line, or a call of one with it, are not followed."""
 
@@ -66,6 +66,7 @@ class Checker:
         self._reported: dict[tuple[Path, int, int], list[Any]] = {}
         self._kept: list[tuple[FoundGraph, str]] = []
         self._instances: dict[ast.AST, InstanceValue] = {}
+        self._done = set[Path]()
         self.check = cache(self._check)
         self._building: dict[Path, tuple[list[int], set[str]]] = {}
 
@@ -100,10 +101,30 @@ class Checker:
         # What a function makes that another one calls and bounds is told there.
         bounded, called = {graph.origin.site for graph in self.reader.graphs if graph.origin}, self.reader.called
         named = [(name, graph) for node, name, graph in read if graph.site not in bounded or node not in called]
+        self._done.add(whole(path))
+        opened = [*self._opened()]
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
-        return [*dict.fromkeys(checked for name, graph in named if (checked := self._checked(name, graph, path)))]
+        found = [self._checked(*each, path) for each in named]
+        found += (self._checked(*each, opened=True) for each in opened if each[1].site not in bounded)
+        return [*dict.fromkeys(filter(None, found))]
+
+    def _opened(self) -> Iterator[tuple[str, FoundGraph, Path]]:
+        """Read what was called and has options once more, with anything for them, as far as the work of a file goes."""
+        calls = self.reader.opened
+        while due := [each for each in calls.values() if each and whole(each[0].frame.file) in self._done]:
+            function, its, me = min(due, key=lambda each: not self._builds(each[0].node, each[0].frame.file))
+            calls[function.node], makers = None, (function, *(me.of.order() if me else ()))
+            with suppress(GraphError):
+                if me and me.opened is not None:
+                    me = replace(me, names={**me.opened})
+                    if isinstance(begin := me.of.find("__init__"), FunctionValue):
+                        self.reader.function(begin.node, begin.frame, me, me.opened or {})
+                if any(self._builds(each.node, each.frame.file) for each in makers):
+                    made = [*self._root(function.node, function.frame, me, its)]
+                    inside = {node.graph for each in self.reader.graphs for node in each.nodes.values()}
+                    yield from ((*each, function.frame.file) for each in made if each[1] not in inside)
 
     def _builders(self, path: Path) -> tuple[list[int], set[str]]:
         """The lines of a file that may make a graph, or call what has such lines, and its names for that."""
@@ -165,8 +186,8 @@ class Checker:
         if node not in self.reader.called or node in self.reader.handed:
             yield from self._root(node, scope, bound)
 
-    def _root(self, node: ast.AST, around: Frame, bound: Any) -> Iterator[tuple[str, FoundGraph]]:
-        inner, returned = self.reader.function(node, around, bound)
+    def _root(self, node: ast.AST, around: Frame, bound: Any, its: Any = ()) -> Iterator[tuple[str, FoundGraph]]:
+        inner, returned = self.reader.function(node, around, bound, dict(its))
         return self._named(inner, f"{inner.name}.", returned)
 
     def _living(self, around: Frame, frame: Frame) -> Frame:
@@ -220,7 +241,11 @@ class Checker:
                 continue
             yield names[graph][1] if graph in names else f"{prefix}{graph.place.line}", graph
 
-    def _checked(self, name: str, graph: FoundGraph, path: Path) -> CheckedGraph | None:
+    def _checked(self, name: str, graph: FoundGraph, path: Path, opened: bool = False) -> CheckedGraph | None:
+        """A graph as it is told, unless it was; of what was `opened`, only what has cycles that the others have not."""
+        told = {cycle for *_, seen in self._reported.get(graph.site, ()) for cycle, _ in seen[3:]}
+        if opened and not (graph.origin or any(node.graph for node in graph.nodes.values())) and rings(graph) <= told:
+            return None  # without a look at its counters
         proof = prove(graph)
         if not (graph.nodes or graph.compiled_as or graph.origin or proof.problem):
             return None  # a builder that is still empty: who fills it is looked at
@@ -229,6 +254,8 @@ class Checker:
         inner = name.startswith(f"{graph.place.file}:")  # a call made it that keeps it under no name here
         if any(other == seen and (inner or (at, owner) != (path, graph.owner)) for at, owner, other in known):
             return None  # the same graph again, as another function or file makes it
+        if opened and all(cycle.cycle in told for cycle in proof.cycles):
+            return None
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
         exact = graph.owner.name == "" and path.suffix == ".py" and graph.problem != (graph.place, FUNCTIONAL)

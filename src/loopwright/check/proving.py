@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from loopwright.check.counters import counter_of
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
@@ -168,6 +168,12 @@ def _misfit(
     return None
 
 
+def rings(graph: FoundGraph) -> set[tuple[str, ...]]:
+    """The cycles of a graph, whatever bounds them, but for those of graphs inside."""
+    follow = _ways(graph, graph.all_edges())
+    return {*cycles_of(choose(follow), follow)}
+
+
 def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> list[tuple[Edge, Place]]:
     """The edges with gates in the loops' ways, without those that a gate grants: a gate grants a counted number."""
     for loop in loops:
@@ -206,7 +212,8 @@ def _cycles(
     follow = _ways(graph, edges)
     places = {(edge.source, edge.target): place for edge, place in reversed(edges)}
     choices = choose(follow)
-    counters = {cycle: counter_of(cycle, graph) for cycle in cycles_of(choices, follow)}
+    read = dict[Any, Any]()
+    counters = {cycle: counter_of(cycle, graph, read) for cycle in cycles_of(choices, follow)}
     hopes = "; ".join(graph.hopes) or None
     limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}
     suggestions = suggested(choices, [*counters], [edge for edge, _ in edges], graph.compiled_as, taken, limits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial, reduce
@@ -110,15 +110,17 @@ class Reader(Calls):
             raise self.failed[key]
         return self.modules[key]
 
-    def function(self, node: ast.AST, around: Frame, bound: Any = None) -> tuple[Frame, Any]:
-        """Read a function whose arguments are unknown, or the part of a module that only its direct run reaches.
+    def function(
+        self, node: ast.AST, around: Frame, bound: Any = None, its: Mapping[str, Any] = {}
+    ) -> tuple[Frame, Any]:
+        """Read a function whose arguments are unknown but for `its`, or what only a direct run of a module reaches.
 
         Its names, and what it returns; `around` is the scope that it is in, `bound` the object whose method it is.
         """
         frame = Frame(node, around.file, f"{around.name}.{getattr(node, 'name', '__main__')}".lstrip("."), around)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = parameters(node)
-            frame.names |= dict.fromkeys(names, UNKNOWN)
+            frame.names |= dict.fromkeys(names, UNKNOWN) | {**its}
             static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
             if bound is not None and names and not static:
                 frame.names[names[0]] = bound
@@ -379,6 +381,11 @@ class Reader(Calls):
                     continue
             if not isinstance(value, FunctionValue):
                 return UNKNOWN
+            if isinstance(known, Grip) and known.method:  # ``@builder.add_node``, which returns the builder
+                frame.names[node.name] = value
+                call = ast.copy_location(ast.Call(decorator, [ast.Name(node.name, ast.Load())], []), decorator)
+                value = self(ast.fix_missing_locations(call), frame)
+                continue
             if isinstance(known, GraphValue):  # of the functional API
                 value = known
                 continue

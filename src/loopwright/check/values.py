@@ -289,6 +289,8 @@ class InstanceValue:
     """Its own attributes; `keep` changes them."""
     bound: InstanceValue | None = None
     """If it is what ``super()`` returns, the object that the methods are given."""
+    opened: Mapping[str, Any] | None = None
+    """If it was made with options, what it would be made of with anything for them."""
 
     def keep(self, name: str, value: Any) -> None:
         """Give an attribute a value; in a branch that does not, it has that of its class."""
@@ -439,6 +441,21 @@ def same(values: Sequence[Any]) -> Any:
         return unknown(*values)
     each = [part for at, part in enumerate(parts) if not any(_alike(part, other) for other in parts[:at])]
     return OneOf(tuple(each)) if len(each) <= 10 and not builders_in(*each) else unknown(*values)
+
+
+def is_option(name: str, value: Any, frame: Frame) -> bool:
+    """Whether a default decides a condition, so that another value may make another graph."""
+    asked = {name, f"_{name}"} & _asked_in([*frame.scopes()][-1].node)
+    return isinstance(value, bool | (int | float | str | list | tuple | dict | None if asked else bool))
+
+
+@lru_cache(maxsize=4096)
+def _asked_in(tree: ast.AST) -> frozenset[str]:
+    """The names and attributes that the conditions of a file ask."""
+    kinds = (ast.If, ast.IfExp, ast.While, ast.BoolOp, ast.comprehension)
+    asking = (node for node in source.every(tree) if isinstance(node, kinds))
+    tests = (getattr(node, "test", ast.Tuple(getattr(node, "values", getattr(node, "ifs", [])))) for node in asking)
+    return frozenset(source.identifier(part) for test in tests for part in ast.walk(test))
 
 
 def _alike(one: Any, other: Any) -> bool:

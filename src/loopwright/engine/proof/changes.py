@@ -166,5 +166,9 @@ def _looked_at(node: ast.AST) -> list[ast.expr]:
             return [left, *others]
         case ast.Call(func=called, args=args, keywords=keywords):
             return [*args, *(keyword.value for keyword in keywords)] if identifier(called) in LOOKING else []
+        case ast.Assign(value=value) | ast.AnnAssign(value=value):  # what is made anew there belongs to nobody else
+            new = identifier(getattr(value, "func", ast.Name(""))) in ("list", "dict", "tuple", "sorted")
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            return [*targets] if new or isinstance(value, ast.ListComp | ast.DictComp | ast.BinOp) else []
         case _:
             return []

@@ -404,9 +404,9 @@ class _Reading:
         """What a call returns, if it calls a helper; or the words of ``table.get(key, default)``."""
         helper = self.helper(call.func)
         if helper is None:
-            if part is _Reading.gotos:
+            if part in _GOING:
                 if isinstance(call.func, ast.Attribute) and call.func.attr in ("copy", "model_copy") and not call.args:
-                    return self.gotos(call.func.value)
+                    return part(self, call.func.value)
                 plain = identifier(call.func) in ("dict", "asdict", "model_dump")
                 return set() if plain or self.values(call.func) == Jump(NOWHERE) else self.doubt(call)
             if part is _Reading.words and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
@@ -442,7 +442,7 @@ class _Reading:
     def named(self, name: ast.Name | ast.Attribute, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values that a name can have."""
         value = self.values(name)
-        router = part is not _Reading.gotos
+        router = part not in _GOING
         if isinstance(value, Jump):
             if value.words is None:
                 raise Unreadable
@@ -462,28 +462,51 @@ class _Reading:
             return set()
         if name in parameters(self.function) and bindings(self.function)[name] == 1:
             changed = (getattr(filled(node, _FILLING), "id", "") for node in own_nodes(self.function))
-            if self.around and name in self.around[1] and (part is _Reading.gotos or name not in changed):
+            if self.around and name in self.around[1] and (part in _GOING or name not in changed):
                 return part(self.around[0], self.around[1][name])
-            if part is _Reading.gotos and self.doubts is not None:
+            if part in _GOING and self.doubts is not None and not (self.around and part is _Reading.tables):
                 return set()  # a state that is handed on
             raise Unreadable
         found = values_given(self.function, name)
         hidden = name in parameters(self.function) or name in reassigned_inside(self.function)
-        if found is None and (part is not _Reading.gotos or (hidden and self.doubts is None)):
+        if found is None and (part not in _GOING or (hidden and self.doubts is None)):
             raise Unreadable
-        if found is None:
-            statements = (node for node in own_nodes(self.function) if isinstance(node, ast.stmt))
-            pairs = (pair for node in statements if name in _stored_in(node) for pair in ast.iter_fields(node))
-            for field, inner in pairs:  # whatever is done to a table, it becomes no Command
-                told = field in ("target", "annotation") or isinstance(inner, ast.Dict | ast.DictComp | ast.Constant)
-                if isinstance(inner, ast.expr) and not told:
-                    self.doubt(inner)
-            return set()
         self.following.add((name, part))
         try:
-            return self.all_of(found, part)
+            return self.filled(name, part) if found is None else self.all_of(found, part)
         finally:
             self.following.discard((name, part))
+
+    def filled(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
+        """What is read of the values of a name of the function's own to which more is done than to give it those."""
+        statements = (node for node in own_nodes(self.function) if isinstance(node, ast.stmt))
+        pairs = (pair for node in statements if name in _stored_in(node) for pair in ast.iter_fields(node))
+        words = set[str]()
+        own = name not in reassigned_inside(self.function)
+        for field, value in (pair for pair in pairs if isinstance(pair[1], ast.expr) and pair[0] not in _TOLD):
+            try:
+                words |= self.tables(value) if own and field == "value" else self.doubt(value)
+            except Unreadable:
+                self.doubt(value)
+        outer, given = self.around or (None, dict[str, ast.expr]())
+        return words | part(outer, given[name]) if outer and name in given else words
+
+    def tables(self, value: ast.expr) -> set[str]:
+        """As `gotos`, of what is changed: a table or a copy of the state becomes no Command, but a list may get one."""
+        match value:
+            case ast.Dict() | ast.DictComp() | ast.Constant():
+                return set()
+            case ast.Call():
+                return self.called(value, _Reading.tables)
+            case ast.Name() if not isinstance(self.values(value), list | tuple):
+                return self.named(value, _Reading.tables)
+            case ast.Await() | ast.IfExp():
+                return self.parts(value, _Reading.tables)
+            case _:
+                raise Unreadable
+
+
+_GOING, _TOLD = (_Reading.gotos, _Reading.tables), ("target", "annotation")
 
 
 def _is_list(node: ast.expr | None) -> bool:
