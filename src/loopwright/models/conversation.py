@@ -225,8 +225,13 @@ class Conversation(Generic[T]):
         self.bad_replies += 1
         logger.info(
             "node %r: the reply of %s is not a valid %s, asking again (%d/%d): %s",
-            self.node, self.model, self.schema.__name__, self.bad_replies, self.repairs, "; ".join(problems),
-        )  # fmt: skip
+            self.node,
+            self.model,
+            self.schema.__name__,
+            self.bad_replies,
+            self.repairs,
+            "; ".join(problems),
+        )
         self.prompt = [
             *self.first,
             AIMessage(text[:_SHOWN_BACK] or "(empty reply)"),
@@ -306,9 +311,14 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
 
 
 async def awritten(
-    model: BaseChatModel, prompt: str, *, usage: UsageRecorder, node: str, tell: Callable[[str], None] | None,
+    model: BaseChatModel,
+    prompt: str,
+    *,
+    usage: UsageRecorder,
+    node: str,
+    tell: Callable[[str], None] | None,
     **options: Any,
-) -> str:  # fmt: skip
+) -> str:
     """Let a model write a text, and tell each piece as it comes; a fallback takes its place unless it has begun.
 
     What it thought before, up to ``</think>``, is no part of it. Each call is counted under the name of the model that
@@ -336,8 +346,12 @@ async def awritten(
 
 def _without_thoughts(text: str) -> str:
     """What a model wrote once it had thought; nothing while it may still be thinking."""
-    _, thought, said = text.rpartition("</think>")
-    return said.lstrip() if thought else "" if "<think>".startswith(text.lstrip()[:7]) else text
+    thinks = "<think>".startswith(text.lstrip()[:7])
+    thoughts, ended, said = text.partition("</think>")
+    # Some templates begin the thought themselves; an answer may also tell of the tags, or have them in code.
+    if ended and (thinks or not ("<think>" in thoughts or "`" in thoughts)):
+        return said.lstrip()
+    return "" if thinks else text
 
 
 # One JSON object in what a model wrote

@@ -123,6 +123,8 @@ def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
         given["async_client_kwargs"] = {**limits, **spec.options.get("async_client_kwargs", {})}
     named = {known.renamed.get(name, name): value for name, value in given.items()}
     arguments = {**known.defaults, **spec.options, **named}
+    if known.defaults.get("default_headers") and isinstance(spec.options.get("default_headers"), Mapping):
+        arguments["default_headers"] = {**known.defaults["default_headers"], **spec.options["default_headers"]}
     key = _key(spec, where)
     if key is not None:
         arguments["api_key"] = key

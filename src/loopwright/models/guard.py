@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from json import JSONDecodeError
+from traceback import walk_tb
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
@@ -59,6 +60,8 @@ def require_model_requests(what: str) -> None:
 _STUMBLES = (AttributeError, JSONDecodeError, LookupError, TypeError)
 """What the clients raise where a server answers, but not as their protocol says."""
 _OURS = re.compile("unexpected keyword|not JSON serializable")
+_ASKING = {"_get_request_payload", "_chat_params", "_prepare_request"}
+"""Where the clients write the request: what they stumble over there is the caller's."""
 
 
 class RequestGuard(BaseCallbackHandler):
@@ -94,10 +97,12 @@ class RequestGuard(BaseCallbackHandler):
         """Called by LangChain just before it raises what a request ended with: it is to say which model that was."""
         said, *others = error.args or ("",)
         if isinstance(error, Exception) and isinstance(said, str) and self._asked not in said:
-            stumbles = isinstance(error, _STUMBLES) and not _OURS.search(said)
+            frames = (frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__))
+            stumbles = isinstance(error, _STUMBLES) and not _OURS.search(said) and _ASKING.isdisjoint(frames)
             if stumbles or said.startswith("No generation"):
                 said = f"the reply is not what the protocol says, is base_url right? {said}"
-                cast("Any", error).type = "server_error"
+                with suppress(AttributeError):  # a class may let nobody set it
+                    cast("Any", error).type = "server_error"
             error.args = (f"{said}{self._asked}", *others)
         redact_error(error, self._secrets)
 

@@ -1,7 +1,5 @@
 """The real embedding models and the reranker: where their files are looked for, and what they find close."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Downloading from a real HTTP server: whole files only, with the known hash."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tomllib

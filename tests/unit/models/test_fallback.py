@@ -1,7 +1,5 @@
 """A model that fails for good is replaced by the next one, and everybody is told."""
 
-from __future__ import annotations
-
 from typing import Any, TypedDict
 
 import pytest
@@ -88,7 +86,13 @@ async def test_other_bindings_go_to_the_next_model() -> None:
 
 
 async def test_what_a_model_thinks_is_no_part_of_its_text() -> None:
-    for said, text in (("<think>\nIs it 7? </think>\n\nIt is 5 m.", "It is 5 m."), ("<think> It is", "")):
+    tells = "It is `<think>`, then `</think>`."
+    for said, text in (
+        ("<think>\nIs it 7? </think>\n\nIt is 5 m.", "It is 5 m."),
+        ("<think> It is", ""),
+        (tells, tells),
+        (f"<think>Well.</think>{tells}", tells),
+    ):
         told: list[str] = []
         assert await awritten(model("m", said), "q", usage=UsageRecorder(), node="n", tell=told.append) == text
         assert "".join(told) == text

@@ -1,7 +1,5 @@
 """Fallbacks, cut-off and streamed replies through the real client of OpenAI and a real HTTP server on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The chat model inside the process: llama.cpp itself, on a model with random weights that is written here."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

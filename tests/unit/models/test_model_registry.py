@@ -1,9 +1,8 @@
 """One model per node: lazy, changeable, blocked when told, clear about what is wrong, silent about secrets; and its price."""
 
-from __future__ import annotations
-
 import sys
 import traceback
+from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -18,6 +17,7 @@ from loopwright.models import (
     model_requests_allowed,
 )
 from loopwright.models.factory import NO_KEY, secrets_of
+from loopwright.models.guard import RequestGuard
 from loopwright.models.prices import kept_prices
 from loopwright.testing import always
 
@@ -165,6 +165,8 @@ def test_a_model_that_takes_no_temperature_is_sent_none_unless_it_was_asked_for(
     models = {"a": "openai:o3", "b": {"model": "openai:o3", "temperature": 0}, "c": "openai:gpt-4.1"}
     assert [ModelRegistry(models).chat(node).temperature for node in "abc"] == [None, 0, 0]
     assert secrets_of(ModelSpec(model="openai:o3")) == []
+    model = ModelRegistry({"a": {"model": "openai:x", "options": {"default_headers": {"X-Org": "1"}}}}).chat("a")
+    assert model.default_headers == {"Connection": "close", "X-Org": "1"}
 
 
 @pytest.mark.parametrize(
@@ -180,6 +182,24 @@ def test_bad_options_are_explained_without_secrets(openai, monkeypatch, options,
     with pytest.raises(ModelError, match=problem) as caught:
         ModelRegistry({"planner": {"model": "openai:x", "options": options}}).chat("planner")
     assert SECRET not in everything_said(caught.value)
+
+
+def test_only_a_reply_that_is_not_of_the_protocol_is_the_servers_fault():
+    class Own(TypeError):
+        type = property(lambda self: "own")
+
+    def _get_request_payload():
+        raise KeyError("image_url")
+
+    def reply():
+        raise Own("no list")
+
+    for call, servers, kind in ((_get_request_payload, False, None), (reply, True, "own")):
+        with pytest.raises((KeyError, Own)) as caught:
+            call()
+        RequestGuard("m").on_llm_error(caught.value, run_id=UUID(int=0))
+        assert ("is base_url right?" in str(caught.value)) is servers
+        assert getattr(caught.value, "type", None) == kind
 
 
 def test_a_setting_that_the_class_ignores_is_refused(allowed, monkeypatch):

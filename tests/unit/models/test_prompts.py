@@ -1,7 +1,5 @@
 """Prompts are versioned files; values go in as they are, and wrong ones are named."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Replies of models: found in prose, validated, repaired, never guessed; exceptions; and what stands for an image."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

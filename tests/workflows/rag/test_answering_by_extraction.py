@@ -1,7 +1,5 @@
 """The embedded reader and the graders."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace
@@ -72,6 +70,7 @@ PAINTERS = [
         ),
         ("<pre>curl <port> &lt;host&gt; &mdash; <br/>x</pre>", "curl <port> <host> — x"),
         ("<p>| 3<br>10 | 2<sup>16</sup> m<SUP>2</sup> <b>x</b> <td>1</td><td>2</td>", "| 3 10 | 2^16 m2 x 1 2"),
+        ("Array<b> or `<p>` and <i>, x<sup>2</sup> <em>x</em>", "Array<b> or `<p>` and <i>, x2 x"),
         ("`__init__` is __not meant__ for `a[i](x)`", "`__init__` is not meant for `a[i](x)`"),
     ],
 )

@@ -1,7 +1,5 @@
 """Sentence splitting, quote verification and the citations of a draft; all rules end on long input."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,6 +95,13 @@ def test_a_quote_excuses_no_other_check(draft: str) -> None:
         ("No, the shop is closed on Sundays", "The shop is closed on Sundays.", True),
         ("Pets are forbidden in the office", "Pets are not allowed in the office.", True),
         ("Overtime is compensated with time off", "Overtime is not paid, but compensated with time off.", True),
+        ("Parking is free", "Parking is not free.", False),
+        ("Das Museum ist montags nicht geöffnet", "Das Museum ist dienstags geöffnet, montags geschlossen.", True),
+        ("If no file is given, the tool reads standard input", "The tool reads standard input; a file is given.", True),
+        ("Do not store the drug above 25 degrees", "Store the drug below 25 degrees.", True),
+        ("The tower has 12 floors without the basement", "The tower has 12 floors plus a basement.", True),
+        ("The town has no airport; the nearest airport is Hill", "The nearest airport to the town is Hill.", True),
+        ("The bridge is no longer open to cars", "The bridge was open to cars from 1890 to 1990.", True),
     ],
 )
 def test_a_sentence_may_not_say_the_opposite_of_its_source(draft: str, source: str, holds: bool) -> None:
@@ -110,6 +115,25 @@ def test_lists_code_and_ranges_of_a_draft_stay_as_they_are() -> None:
     answer = cite(f"Run dnf install widget [1-3]:\n\n{code}\n\n{listed}\nNobody said so.", found)
     assert answer.text == f"Run dnf install widget: [1]\n\n{code}\n\n[1]\n\n{listed}"
     assert answer.left_out == ("Nobody said so.",) and answer.removed_citations == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("```sh\ndnf widget\n``` ", "```sh\ndnf widget\n```"),
+        ("```sh\r\ndnf widget\r\n```\r", "```sh\r\ndnf widget\r\n```"),
+        ("````\ndnf widget\n````", "````\ndnf widget\n````"),
+        ("  ```\n  dnf widget\n  ```", "  ```\n  dnf widget\n  ```"),
+        ("- ```\n  dnf widget\n  ```", "- ```\n  dnf widget\n  ```"),
+        ("```dnf``` widget [1].", "```dnf``` widget."),
+    ],
+)
+def test_code_ends_where_its_fence_does(code: str, shown: str) -> None:
+    found = [Evidence(id="a", title="", text="Run dnf widget.")]
+    answer = cite(f"Run dnf widget [1]:\n{code}\nRun widget [1].", found)
+    assert [each.text for each in answer.sentences] == ["Run dnf widget:", shown, "Run widget."]
+    assert cite("Run dnf widget [1]:\n```\ndnf widget", found).sentences[1].text == "```\ndnf widget\n```"
+    assert cite("Run dnf widget [1-999].", found).removed_citations == 1
 
 
 def test_a_draft_that_answers_does_not_abstain() -> None:

@@ -1,7 +1,5 @@
 """Asking in other words, stand-alone questions and complexity, on any text; routes and direct answers, in six languages."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Documents made up on the spot, in every format: the right sentence is quoted, and every quote stands in its source."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

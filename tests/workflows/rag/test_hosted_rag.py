@@ -1,7 +1,5 @@
 """Question answering under a host: quotes, honest ends, what is told meanwhile, and runs that are apart."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

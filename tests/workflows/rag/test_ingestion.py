@@ -1,7 +1,5 @@
 """Ingesting: what is stored, skipped, replaced, deleted and reported; and the vectors that follow the documents."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The whole workflow with a local chat model as the default."""
 
-from __future__ import annotations
-
 import pytest
 from knowledge import BRIDGES, kept
 from weights import local_chat

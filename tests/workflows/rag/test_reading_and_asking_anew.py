@@ -1,7 +1,5 @@
 """What titles, tables, rows, chats and numbers mean, where a first reading of them took them for something else."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Passages: exact spans, structure, size."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finding files; damaged ones: documents or a DocumentError that names the file, never another exception."""
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Markdown, plain text and HTML."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 import pytest
 from documents import CHINESE, THAI, refusal, written
 
+from loopwright.errors import DocumentError
 from loopwright.workflows.rag.sources.reading import ReadDocument, ReadingLimits, ReadingProblem, read_source
 
 
@@ -39,7 +38,8 @@ def test_markdown_structure(tmp_path: Path):
 
 def test_scripts_styles_and_comments_are_blank_but_in_code(tmp_path: Path):
     gone = "<!-- a\n# b -->\n\n<script>\nvar c = 4;\n</script>\n  <STYLE type='x'>d{}</style >\n"
-    kept = f"`<!-- e -->` f\n```\n{gone}```\n\n    <!-- g -->\n\nEnd <!-- of it"
+    nested = "```x``` y\n> ```\n> <!-- h -->\n> ```\n- ```\n  <!-- i -->\n  ```\n\n`` `<!--` `` \\<!-- j -->\n"
+    kept = f"`<!-- e -->` f\n```\n{gone}```\n\n{nested}    <!-- g -->\n\nEnd <!-- of it"
     document = read(tmp_path / "a.md", gone + kept)
     assert document.text.endswith(kept) and not document.text.removesuffix(kept).strip()
     assert len(document.text) == len(gone + kept)
@@ -108,22 +108,36 @@ Heron  10 EUR
        a day
 =====  ======
 
+Either |of| or `|of|`, ``a |of| b``.
+
+|of|k|
+
+.. csv-table:: Long
+
+   "LONG"
+
 The end.
 """
 
 
 def test_restructured_text_is_read_as_markdown(tmp_path: Path):
-    document = read(tmp_path / "a.rst", RST)
+    document = read(tmp_path / "a.rst", RST.replace("LONG", "x" * 140_000))
     assert document.title == "Title"
     assert headings(document) == [("Title",), ("Title", "Part"), ("Title", "Part", "Small"), ("Title", "Other")]
     for told in (
         "See the end, `a.B`, `lit` and [here](https://x.y). So:\n\n```\nno = \"heading\"\n=====\n```\n",
-        "Note: Never\ntwice.\n\n\n```console\n$ run\n```\n", "\n| a | b |\n", "| Heron | 10 EUR a day |", "Fig. 7",
+        "Note: Never\ntwice.\n\n\n```console\n$ run\n```\n", "\n| a | b |\n", "| Heron | 10 EUR a day |", "Fig. 7", "x" * 140_000,
+        "Either of the pier or `|of|`, `a |of| b`.\n\n|of|k|\n",
         "Fees\n\n| Who | Sum |\n| --- | --- |\n| Child | 4, in all |", "| Gear | of the pier |\n| --- | --- |\n| First |  |", "```python\n>>> 1 + 1\n2\n```\n", "The end.",
     ):  # fmt: skip
         assert told in document.text
     for gone in (":linenos:", "comment", "of two lines", "x.png", ":alt:", "_start", "---+", "~~~", ".. "):
         assert gone not in document.text
+
+
+def test_numbers_of_two_bytes_are_no_text(tmp_path: Path):
+    with pytest.raises(DocumentError, match="NUL bytes"):
+        read(tmp_path / "n.txt", b"\x01\x00\x02\x00\x07\x00" * 10)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +170,9 @@ ENGLISH = "It’s £400, at 5°C – or €8"
     ("encoding", "text"),
     [*((each, THAI) for each in ("utf-8", "utf-8-sig", "utf-16", "utf-32", "cp874")), ("cp1251", "Контакт: Иванов")]
     + [("cp1252", each) for each in (ENGLISH, f"{ENGLISH * 40}\nniño", "£400")]
-    + [(each, ENGLISH) for each in ("utf-16-le", "utf-16-be")],
+    + [(each, ENGLISH) for each in ("utf-16-le", "utf-16-be")]
+    + [("shift_jis", "Press ソフト, then ボタン."), ("big5", "Report on the city 台北 and 高雄, with 功能 and 許可.")]
+    + [("cp1250", "Cena Ł1 to 5 zł. Żółta łódź płynie do Gdańska."), ("cp1252", "TÉLÉPHONE: 5 ÉTÉ, très £5 cher")],
 )
 def test_text_encodings(tmp_path: Path, encoding: str, text: str):
     data = (text + "\r\nnext").encode(encoding)

@@ -1,7 +1,5 @@
 """PDF and DOCX: pages, structure, metadata, and what is refused, zip bombs and XML bombs too."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 from datetime import UTC, datetime, timedelta
@@ -117,6 +115,12 @@ def test_controls_insertions_and_deletions(tmp_path: Path):
     added = {links: member(path, links).replace(b"</Relationships>", link), "word/notes.xml": notes}
     (document,) = read_source(repack(path, {MAIN: changed, **added}))
     assert document.text.startswith("10^6\ttwo added\n\ncontrol\n\n10^6\ttwo added")
+    for broken in (
+        {"word/notes.xml": b"<broken"},
+        {links: added[links].replace(b'"notes.xml"', b'"x:y" TargetMode="External"')},
+    ):
+        (document,) = read_source(repack(path, {MAIN: changed, **added, **broken}))
+        assert document.text.startswith("10^6\ttwo added\n\ncontrol")
 
 
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):

@@ -1,7 +1,5 @@
 """JSONL, JSON and CSV: records, triples, and what is broken in them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from datetime import UTC, datetime

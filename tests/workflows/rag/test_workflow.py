@@ -1,7 +1,5 @@
 """The whole graph: loops, honest ends, failures, concurrency, streaming."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -15,6 +15,10 @@ _OPTION = re.compile(r" +:[\w-]+:.*")
 _CODE = ("code", "code-block", "sourcecode", "parsed-literal", "prompt", "doctest", "testcode", "literal")
 _STEERS = ("contents", "currentmodule", "highlight", "image", "include", "index", "meta", "raw", "toctree")
 _REPLACED = re.compile(r"^ *\.\. +\|([^|\n]+)\| +replace:: *(.+)", re.MULTILINE)
+# A name that stands for a text: not within code, nor where its bars are those of a table.
+_NAMED = re.compile(
+    r"^```[^`\n]*$.*?(?:^```$|\Z)|``?[^`\n]+``?|(?<![\w|])\|(?!\s)([^|\n]+)(?<!\s)\|_{0,2}(?![\w|])", re.M | re.DOTALL
+)
 # A role or a link with a text of its own, one without, and a literal; each as Markdown has it.
 _INLINE = re.compile(
     r":(?:[\w+.-]{1,40}:){1,3}`(?P<said>[^`<]+)<[^`>]*>`|:(?:[\w+.-]{1,40}:){1,3}`[~!]?(?P<role>[^`]+)`|``(?P<code>.+?)``(?!`)"
@@ -68,7 +72,7 @@ def as_markdown(text: str) -> str:
         else:
             told.append(_inline(line.strip()))
     replaced = dict(_REPLACED.findall(text))
-    return re.sub(r"\|(?!\s)([^|\n]+)(?<!\s)\|_{0,2}", lambda match: replaced.get(match[1], match[0]), "\n".join(told))
+    return _NAMED.sub(lambda match: replaced.get(match[1], match[0]), "\n".join(told))
 
 
 def _end(lines: list[str], begin: int, indent: int) -> int:
@@ -109,8 +113,12 @@ def _block(kind: str, title: str, options: Sequence[str], lines: Sequence[str]) 
     if kind not in ("csv-table", "list-table"):
         return None
     ruled = [option.partition(":header:")[2] for option in options if ":header" in option]
-    rows = [*csv.reader(filter(str.strip, [*ruled, *lines]), skipinitialspace=True)]
-    if kind == "list-table":
+    if kind == "csv-table":
+        try:
+            rows = [*csv.reader(filter(str.strip, [*ruled, *lines]), skipinitialspace=True)]
+        except csv.Error:  # such as a cell that is too long for its reader
+            return ["", _inline(title), "", *(_inline(line.strip()) for line in [*ruled, *lines])]
+    else:
         listed = re.split(r"^\* ", textwrap.dedent("\n".join(lines)), flags=re.MULTILINE)[1:]
         rows = [[" ".join(cell.split()) for cell in re.split(r"^ *- ?", row, flags=re.MULTILINE)[1:]] for row in listed]
     ruler = [["---"] * len(row) for row in rows[:1] if ruled]

@@ -24,6 +24,7 @@ _CANDIDATES = [
 _WESTERN = "cp1252"
 _LATIN = [_WESTERN, "cp1250", "cp1254", "cp1258"]
 _FEW = 0.4
+_PRINTABLE = 0.95
 _SAMPLE_BYTES = 64 * 1024
 
 
@@ -74,7 +75,9 @@ def _encoding(source: Source, head: bytes, lines: Iterable[bytes]) -> str:
             return name
     for high, low, name in ((head[1::2], head[::2], "utf-16-le"), (head[::2], head[1::2], "utf-16-be")):
         if len(head) > 15 and high.count(0) > len(high) / 2 and 0 not in low:
-            return name
+            text = head.decode(name, errors="ignore")
+            if sum(each.isprintable() or each.isspace() for each in text) > _PRINTABLE * len(text):  # else numbers
+                return name
     if has_nul:
         raise source.error("is not text: it has NUL bytes; check what kind of file it is")
     sample, valid, broken = b"", 0, 0
@@ -90,12 +93,15 @@ def _encoding(source: Source, head: bytes, lines: Iterable[bytes]) -> str:
 def _guess(sample: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    # Words of other scripts are runs of such bytes; a pound sign or an accent would pass for half a Chinese character.
-    beyond, runs = (b"".join(re.findall(pattern, sample)) for pattern in (rb"[\x80-\xff]", rb"[\x80-\xff]{3,}"))
-    latin = len(beyond) < _FEW * len(sample) and len(runs) < len(beyond) / 2
+    # Words of other scripts are runs of such bytes, or of some that are no Western letters and any other in turn; a
+    # pound sign or an accent would pass for half a Chinese character.
+    runs = b"".join(re.findall(rb"[\x80-\xff]{3,}|(?:[\x80-\xbf][\x40-\xff]){2,}", sample))
+    beyond, within = (sum(byte > 127 for byte in each) for each in (sample, runs))
+    latin = beyond < _FEW * len(sample) and within < beyond / 2
     matches = from_bytes(sample, cp_isolation=_LATIN if latin else _CANDIDATES)
     best = matches.best()
-    if best is None or (latin and re.search(rb"[\xa3\xa5]\d", sample)):  # pounds and yen; elsewhere Ł and Ą
+    # Pounds and yen, elsewhere Ł and Ą; what has these has ł, ą or ż too.
+    if best is None or (latin and re.search(rb"[\xa3\xa5]\d", sample) and not re.search(rb"[\xb3\xb9\xbf]", sample)):
         return _WESTERN
     # Short French or German fits Central European just as well, and is far more frequent.
     western = next((match for match in matches if match.encoding == _WESTERN), None)

@@ -222,9 +222,12 @@ class RagWorkflow(Workflow[Services]):
     def start(self, given: RagInput, uploads: Mapping[str, Path], run_id: str) -> QuestionInput:
         """What the graph is run with."""
         return QuestionInput(
-            question=given.question, history=given.history, where=given.where.filter(), retry_count=0,
+            question=given.question,
+            history=given.history,
+            where=given.where.filter(),
+            retry_count=0,
             max_retry_count=given.max_retry_count,
-        )  # fmt: skip
+        )
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run."""
@@ -242,9 +245,13 @@ class RagWorkflow(Workflow[Services]):
         if answer.confidence:
             scores["confidence"] = answer.confidence
         return Outcome(
-            answer=answer.text, status=_status_of(state), citations=tuple(map(_citation, answer.citations)),
-            quality=quality, scores=scores, error=state.get("error"),
-        )  # fmt: skip
+            answer=answer.text,
+            status=_status_of(state),
+            citations=tuple(map(_citation, answer.citations)),
+            quality=quality,
+            scores=scores,
+            error=state.get("error"),
+        )
 
 
 class _RagRun(Run):
@@ -280,12 +287,20 @@ class _RagRun(Run):
         searches = (event.update.get("retrieved") for event in result.events if isinstance(event, NodeFinished))
         found: Iterable[Evidence] = chain.from_iterable(each or () for each in searches)
         return RagResult(
-            question=self.graph_input["question"], answer=_answer_of(state), status=_status_of(state),
-            stop_reason=state.get("stop_reason"), queries=tuple(state.get("queries") or ()),
-            found=tuple(dict.fromkeys(_file_name(each.document_id) for each in found)), path=tuple(result.path),
-            retries=_retries_of(result.events), model_calls=usage.calls, tokens=usage.total_tokens,
-            cost=self.usage.cost(), seconds=result.seconds, error=state.get("error"),
-        )  # fmt: skip
+            question=self.graph_input["question"],
+            answer=_answer_of(state),
+            status=_status_of(state),
+            stop_reason=state.get("stop_reason"),
+            queries=tuple(state.get("queries") or ()),
+            found=tuple(dict.fromkeys(_file_name(each.document_id) for each in found)),
+            path=tuple(result.path),
+            retries=_retries_of(result.events),
+            model_calls=usage.calls,
+            tokens=usage.total_tokens,
+            cost=self.usage.cost(),
+            seconds=result.seconds,
+            error=state.get("error"),
+        )
 
 
 def _told_of(node: str, update: Mapping[str, Any]) -> Iterable[Told]:
@@ -298,8 +313,12 @@ def _told_of(node: str, update: Mapping[str, Any]) -> Iterable[Told]:
             kind="thinking",
             node=node,
             message=f"{reason[:1].upper()}{reason[1:].rstrip('.')}. Let me ask in other words: {queries[-1]}",
-            data={"reason": reason, "old_query": queries[-2], "new_query": queries[-1]}
-            | {"retry_count": update["retry_count"]},
+            data={
+                "reason": reason,
+                "old_query": queries[-2],
+                "new_query": queries[-1],
+                "retry_count": update["retry_count"],
+            },
         )
 
 
@@ -307,9 +326,12 @@ def _citation(quoted: Quoted) -> Citation:
     details = {"page": quoted.page, "heading": quoted.heading, "document": _file_name(quoted.document_id)}
     web = quoted.origin == "web" and quoted.evidence_id.startswith(("http://", "https://"))
     return Citation(
-        mark=str(quoted.number), title=quoted.title, quote=quoted.quote, url=quoted.evidence_id if web else None,
+        mark=str(quoted.number),
+        title=quoted.title,
+        quote=quoted.quote,
+        url=quoted.evidence_id if web else None,
         details={"origin": quoted.origin, **{name: value for name, value in details.items() if value}},
-    )  # fmt: skip
+    )
 
 
 def _without_folders(value: Any) -> Any:

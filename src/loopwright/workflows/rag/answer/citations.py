@@ -16,7 +16,10 @@ from loopwright.workflows.rag.schemas import Answer, Citation, Sentence
 
 _PLACES = r"\s*\d{1,3}(?:\s*[,;，、–-]\s*\d{1,3})*\s*"
 _MARK = rf"(?:\[{_PLACES}\]|【{_PLACES}】)"
-_FENCE = re.compile(r"^```.*?(?:^```$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,})[^`\n]*\n.*?(?:^[ \t>]*\1`*(?=[ \t]*\r?$)|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 _STOP = f"[.!?{STOPS}]"
 _MARKS = re.compile(rf"(?<!\s)\s*+{_MARK}(?:\s*{_MARK})*")
 _MARKS_AFTER = re.compile(rf"(?P<stop>(?<!{_STOP}){_STOP}++[\"”’」』]*+)(?P<marks>\s*+{_MARK}(?:\s*{_MARK})*)")
@@ -31,17 +34,20 @@ _NO_ANSWER = re.compile(
 )
 _QUOTE_AFTER = re.compile(rf"(?P<mark>{_MARK})(?P<stop>{_STOP}?)[\s:]*[\"“「](?P<quote>[^\"“”「」]{{2,600}})[\"”」]")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:([.,'’])\d{3}(?:\1\d{3})*)(?!\d)")
-# Of a folded text: what says no of the next word, and what else may mean a no.
+# Of a folded text: what says no of the next word; and what else may mean a no, or leaves it open.
 _NOT = re.compile(
-    r"(?:\b(?:not|never|no(?: longer)?(?!\.)|cannot|without|nicht|keine?[mnrs]?|nie|ohne|pas|jamais|aucune?|sans|nunca"
-    r"|ningun\w*|sin|non(?!-)|senza|nessun\w*)|n['’]t)\b(?! (?:only|just|nur|seulement|solo|(?:more|less|later) than))"
+    r"(?:\b(?<![,;(] )(?:not|never|no(?! longer| \d|[.-])|cannot|nicht|keine?[mnrs]?|nie|pas|jamais|aucune?|nunca"
+    r"|ningun\w*|non(?!-)|nessun\w*)|n['’]t)\b(?! (?:only|just|nur|seulement|solo|doubt|(?:more|less|later) than))"
     r"(?![^,.;\n]{0,60}\b(?:until|before|bis|avant)\b)"
 )
 _DENIES = re.compile(
-    rf"{_NOT.pattern}|\b(?:no(?:ne|thing|body|r)?\b|forbid|prohib|banned|refus|deni|exclu|excep|unless|only|unable|fail|lack"
-    r"|close|free|verbot|untersagt|interdi|vietat)"
+    rf"{_NOT.pattern}|\b(?:not?(?:ne|thing|body|r)?\b|without|ohne|sans|sin\b|senza|forbid|prohib|banned|refus|deni|exclu|excep"
+    r"|un(?:less|able|til)|only|fail|lack|clos|shut|free|avoid|below|under\b|less|zero|instead|geschlossen|ferme|cerrad|cierra"
+    r"|chius|verbot|untersagt|interdi|vietat)|[✕✗✘❌]"
 )
-_SAYS_NO = re.compile(r"^\W{0,9}(?:no|nein|non)\b(?=\s*[,.:;!–—-])")
+_SOMETIMES = re.compile(r"\b(?:if|when(?:ever)?|wenn|falls|sofern|si|se non|quand|cuando|quando)\b")
+_YES_OR_NO = re.compile(r"^\W{0,9}(?:yes|no|ja|nein|oui|non|si)\s*[,.:;!–—-]\s*")
+_NEARLY = 0.8
 _HOLDS_ALONE = 0.5
 _HOLDS_TOGETHER = 0.25
 _LEAST_INNER = 4
@@ -68,10 +74,17 @@ class CitationList:
                 return citation.number
         number = len(self.citations) + 1
         cited = Citation(
-            number=number, evidence_id=evidence.id, quote=evidence.text[start:end], start=start, end=end,
-            title=evidence.title, document_id=evidence.document_id, heading=evidence.heading, page=evidence.page,
+            number=number,
+            evidence_id=evidence.id,
+            quote=evidence.text[start:end],
+            start=start,
+            end=end,
+            title=evidence.title,
+            document_id=evidence.document_id,
+            heading=evidence.heading,
+            page=evidence.page,
             origin=evidence.origin,
-        )  # fmt: skip
+        )
         self.citations.append(cited)
         return number
 
@@ -82,8 +95,8 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
     After each ``[n]`` the draft may quote passage n: ``[1] "designed by Horace Jones"``. The quote must stand there, in
     whole words; without one the sentence of the passage that says most of the same is quoted. A mark without a
     passage, with another quote, or whose passage has not the sentence's names, numbers and half of its words, or says
-    the opposite, is no citation: it is taken out and counted. A sentence without a citation that holds is taken out
-    too. Code in its fence is cited as the sentence before it.
+    plainly the opposite, is no citation: it is taken out and counted. A sentence without a citation that holds is taken
+    out too. Code in its fence is cited as the sentence before it.
 
     Returns:
         The answer, its citations numbered anew from 1, and in ``left_out`` what nothing bears out; it abstains if the
@@ -100,7 +113,9 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
     item = r"^\d{1,3}[.)]\s+" if len(items) > 1 and items == [*range(1, len(items) + 1)] else "^"
     for start, end in _claims(draft):
         text, numbers = draft[start:end], before
-        if not (code := text.startswith("```")):
+        if code := _FENCE.match(text):
+            text += "" if text.endswith(code[1]) and "\n" in text[code.end(1) :] else f"\n{code[1]}"
+        else:
             before = numbers = [*dict.fromkeys(_numbers(text))]
             text = re.sub(rf"(?<!\s)\s++([.!?,;:，{STOPS}])", r"\1", _MARKS.sub("", text)).strip()
         if not any(map(str.isalnum, text)):
@@ -181,25 +196,39 @@ def _claims(draft: str) -> Iterator[tuple[int, int]]:
 
 def _numbers(sentence: str) -> list[int]:
     parts = re.findall(r"(\d+)(?:\s*[–-]\s*(\d+))?", "".join(re.findall(_MARK, sentence)))
-    return [number for first, last in parts for number in range(int(first), int(last or first) + 1)]
+    spans = [(int(first), int(last or first)) for first, last in parts]
+    # Nobody cites so many passages at once: of such a range, or one that goes down, its ends.
+    return [n for first, last in spans for n in (range(first, last + 1) if 0 <= last - first < 20 else (first, last))]
 
 
 def _contradicts(said: str, source: str) -> bool:
-    """Whether one of two sentences says no of a word that the other has, which has nothing that may mean a no."""
-    both = _SAYS_NO.sub("", fold(said)), fold(source)
-    return any(_denied(one) & {*terms(other)} and not _DENIES.search(other) for one, other in (both, both[::-1]))
+    """Whether one of two sentences says no of a word of the other, and all else that they say is nearly the same."""
+    both = _YES_OR_NO.sub("", fold(said)), fold(source)
+    mine, theirs = ({*informative_terms(_NOT.sub(" ", text))} for text in both)
+    theirs = {term for term in theirs if term in mine or not term.isdigit()}  # a year more changes little
+    if any(map(_SOMETIMES.search, both)) or len(mine & theirs) < _NEARLY * max(len(mine), len(theirs)):
+        return False
+    for one, other in (both, both[::-1]):
+        said_no = _NOT.search(other) or {*_DENIES.findall(other)} - {*_DENIES.findall(one)}
+        if not said_no and _denied(one) & {*terms(other)}:
+            return True
+    return False
 
 
 def _denied(text: str) -> set[str]:
     after = (text[match.end() : match.end() + 60] for match in _NOT.finditer(text))
     clauses = (re.split(r"[,.;:!?()–—]", part, maxsplit=1)[0] for part in after)
-    return {term for clause in clauses for term in informative_terms(clause)[:1]}
+    # What is said twice may be denied once: "no airport; the nearest airport is".
+    return {term for clause in clauses for term in informative_terms(clause)[:1] if terms(text).count(term) < 2}
 
 
 def _bound(
-    text: str, numbers: Sequence[int], evidence: Sequence[Evidence], quotes: Sequence[tuple[int, str]],
+    text: str,
+    numbers: Sequence[int],
+    evidence: Sequence[Evidence],
+    quotes: Sequence[tuple[int, str]],
     listed: CitationList,
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """The new numbers of the citations that hold."""
     several = len(set(numbers)) > 1
     cited = [(number, evidence[number - 1]) for number in numbers if 1 <= number <= len(evidence)]

@@ -92,9 +92,13 @@ class _Quote:
 
 
 def extract_answer(
-    question: str, evidence: Sequence[Evidence], *, lexicon: Lexicon | None = None,
-    logits: Sequence[float] | None = None, trust: float = 1.0,
-) -> Answer:  # fmt: skip
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    lexicon: Lexicon | None = None,
+    logits: Sequence[float] | None = None,
+    trust: float = 1.0,
+) -> Answer:
     """Quote the passages that answer a question best.
 
     Nothing is written that no passage says: what a passage tells its reader to do is at most quoted. The lexicon is of

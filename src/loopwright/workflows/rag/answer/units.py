@@ -28,14 +28,14 @@ _MARKUP = re.compile(
 # Of emphasis and links what cannot be code: "**kwargs", "__init__" and "[OPTIONS]" stay.
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([^_\n]*\s[^_\n]*)__(?!\w)")
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
-# Of tags only what is hardly a placeholder, as "<port>" is.
+# Of tags only what is hardly a placeholder, as "<port>" is, or "<p>" without its end within a line; none in code.
 _TAGS = re.compile(
-    r"<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<[bh]r\s*/?>"
-    r"|<(?:[bip]|center|code|d[dlt]|details|div|em|figure|h[1-6]|kbd|li|[ou]l|pre|small|span|strong|su[bp]|summary"
-    r"|t[dhr]|t(?:able|body|foot|head))>|<!--.*?-->", re.IGNORECASE | re.DOTALL,
+    r"(?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))|(?P<power>(?<=\d)<sup>(?=\d))"
+    r"|(?P<cell> ?(?:</?(?:br|t[dh])\b[^<>]*> *)+)|<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<hr\s*/?>|<!--.*?-->"
+    r"|(?:(?P<line>^ *)|(?<!\w)|(?!<(?:[bip]|code)>))<(?P<tag>[bip]|center|code|d[dlt]|details|div|em|figure|h[1-6]|kbd"
+    r"|li|[ou]l|pre|small|span|strong|su[bp]|summary|tr|t(?:able|body|foot|head))>"
+    r"(?(line)(?! )|(?=.{0,999}</(?P=tag)>))", re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )  # fmt: skip
-_POWER = re.compile(r"(?<=\d)<sup>(?=\d)", re.IGNORECASE)
-_CELL = re.compile(r" ?(?:</?(?:br|t[dh])\b[^<>]*> *)+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,8 @@ def shown(text: str, units: Sequence[Unit]) -> str:
 
 def plain_text(text: str) -> str:
     """A text without the marks and tags of markup, but for those of code."""
-    marked = _MARKUP.sub("", _TAGS.sub("", _CELL.sub(" ", _POWER.sub("^", text))))
+    untagged = _TAGS.sub(lambda tag: tag["code"] or "^" * bool(tag["power"]) or " " * bool(tag["cell"]), text)
+    marked = _MARKUP.sub("", untagged)
     return unescape(_EMPHASIS.sub(lambda match: match[1] or match[2], _LINK.sub(r"\1", marked))).strip()
 
 

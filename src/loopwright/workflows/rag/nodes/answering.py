@@ -107,9 +107,14 @@ def evidence_for(state: GraphState) -> list[Evidence]:
 
 
 async def _written(
-    chat: BaseChatModel, state: GraphState, evidence: Sequence[Evidence], unsupported: Sequence[str],
-    services: Services, *, short: bool = False,
-) -> str:  # fmt: skip
+    chat: BaseChatModel,
+    state: GraphState,
+    evidence: Sequence[Evidence],
+    unsupported: Sequence[str],
+    services: Services,
+    *,
+    short: bool = False,
+) -> str:
     """A chat model's draft, told piece by piece as it comes, but for a short one that stands beside quotes."""
     question, passages = untrusted_line(asked_of(state)), numbered(evidence)
     text = services.prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))

@@ -14,6 +14,7 @@ from docx.document import Document
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.text.paragraph import Paragraph
+from lxml.etree import XMLSyntaxError
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.files.source import MEGABYTE
@@ -46,7 +47,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
         with ZipFile(BytesIO(data)) as archive:
             check_archive(source, archive, len(data))
         document = docx.Document(BytesIO(data))
-        text, sections, heading = _layout(document).finish()
+        text, sections, heading = _layout(source, document).finish()
         properties = document.core_properties
         date = source.date(properties.modified or properties.created)
         tags = tuple(filter(None, map(str.strip, re.split("[,;]", properties.keywords))))
@@ -58,7 +59,7 @@ def read(source: Source) -> Iterator[ReadDocument]:
     yield source.document(text, sections, title=properties.title.strip() or heading, raw=data, date=date, tags=tags)
 
 
-def _layout(document: Document) -> Layout:
+def _layout(source: Source, document: Document) -> Layout:
     layout = Layout()
     for number, block in enumerate(_blocks(document.element.body, {_PARAGRAPH, _TABLE})):
         if block.tag == _TABLE:
@@ -71,8 +72,13 @@ def _layout(document: Document) -> Layout:
         else:
             layout.heading(level, _text(block))
     for part in document.part.rels.values():
-        if part.reltype.endswith(("/footnotes", "/endnotes")):
-            for note in parse_xml(part.target_part.blob):
+        if part.reltype.endswith(("/footnotes", "/endnotes")) and not part.is_external:
+            try:
+                notes = parse_xml(part.target_part.blob)
+            except XMLSyntaxError as error:
+                source.ignored(source.error(f"has damaged notes, which are left out: {error}"))
+                continue
+            for note in notes:
                 layout.paragraph(_text(note))
     return layout
 

@@ -22,8 +22,9 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?
 _MOST_HEADING = 90
 # Code, which is seen, comes first; what does not end stays.
 _UNSEEN = re.compile(
-    r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|^(?: {4}|\t)[^\n]*|`[^`\n]+`"
-    r"|(?P<unseen><!--.*?-->|^ {0,3}<(script|style)\b.*?</\3\s*>)|<!--.*|^ {0,3}<(?:script|style)\b.*",
+    r"^(?:[> \t]|[-*+]|\d+[.)])*+(`{3,}(?=[^`\n]*\n)|~{3,}).*?(?:^[> \t]*\1[`~]*[ \t]*$|\Z)|^(?: {4}|\t)[^\n]*"
+    r"|(?<!`)(`+)(?!`)(?:[^\n]|\n(?![ \t]*\n))+?(?<!`)\2(?!`)"
+    r"|(?P<unseen>(?<!\\)<!--.*?-->|^ {0,3}<(script|style)\b.*?</\4\s*>)|(?<!\\)<!--.*|^ {0,3}<(?:script|style)\b.*",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 
