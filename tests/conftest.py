@@ -1,7 +1,5 @@
 """No test reaches a real model unless it says so, and none leaves its log levels to its neighbours; long files first."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os

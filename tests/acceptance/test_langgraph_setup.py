@@ -1,7 +1,5 @@
 """One test for every scenario of ``langgraph-setup.md``; the first line of a docstring is the scenario's title."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

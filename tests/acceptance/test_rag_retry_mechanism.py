@@ -1,7 +1,5 @@
 """One test for every part of ``rag-retry-mechanism.md``; the first line of a docstring is the part's title."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import get_type_hints

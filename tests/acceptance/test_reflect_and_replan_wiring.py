@@ -3,8 +3,6 @@
 The requirement's mocked searches are a real, empty conference here.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """One test for every scenario of ``replanning-logic.md``; the first line of a docstring is the scenario's title."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import get_args, get_type_hints

@@ -1,8 +1,6 @@
 """One test for every scenario of ``summarizer-state-models.md``; the first line of a docstring is the scenario's
 title."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, get_type_hints
 

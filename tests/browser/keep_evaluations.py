@@ -1,7 +1,5 @@
 """Keeps what two versions of the essay made of three questions, for the tests of the page: keep_evaluations.py DATA."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from functools import partial
 

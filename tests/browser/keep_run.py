@@ -1,7 +1,5 @@
 """A run for the tests of the page: ``keep_run.py DATA RUN`` prints a kept one, ``keep_run.py DATA`` keeps what it reads."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Workflows on which the tests of the run's page look at the mechanical retry, at failures and at long runs."""
 
-from __future__ import annotations
-
 import asyncio
 import operator
 from collections import Counter

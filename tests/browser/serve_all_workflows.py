@@ -4,8 +4,6 @@ Usage: serve_all_workflows.py DATA [--port PORT] [--more]; it prints the address
 its standard input. With --more it serves two graphs of serve_for_browser.py too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 Usage: serve_for_browser.py DATA [--port PORT] [--token TOKEN] [--runs ADDRESS]; it prints the address once clients can connect.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import operator

@@ -1,7 +1,5 @@
 """A PostgreSQL for the tests of the page, until standard input ends; it prints its address."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page in a real browser against a real server: each test of ``devtools/tests/browser`` by its name."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Its rows have real pictures and maps, and hostile texts wherever a text can be.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

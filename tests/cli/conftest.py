@@ -1,7 +1,5 @@
 """The program, called here."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``loopwright assistant`` on the conference that ships with the package."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """What ``loopwright check`` makes of agents, their middleware and their limits; of counters; of makers that it knows."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``loopwright check`` as a user runs it: targets, formats, exit codes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

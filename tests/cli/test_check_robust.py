@@ -1,7 +1,5 @@
 """``loopwright check`` never hangs and never dies: one bad file is one line, and all other results stay."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

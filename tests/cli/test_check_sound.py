@@ -1,7 +1,5 @@
 """``loopwright check`` never says "bounded" of what may go round, nor of what it did not read."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What ``loopwright check`` reads from source, against what importing the same file proves."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 from typing import Any

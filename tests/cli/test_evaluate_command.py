@@ -1,7 +1,5 @@
 """``loopwright evaluate``."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """``loopwright iqa batch`` and ``loopwright iqa compare``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

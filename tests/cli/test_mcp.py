@@ -1,7 +1,5 @@
 """``loopwright mcp`` with the official client, over standard input and output and over streamable HTTP."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

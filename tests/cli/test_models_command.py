@@ -1,7 +1,5 @@
 """``loopwright models`` on real files, and on a hub on loopback."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

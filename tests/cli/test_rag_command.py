@@ -1,7 +1,5 @@
 """``loopwright rag`` on real files."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

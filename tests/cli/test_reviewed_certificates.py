@@ -1,7 +1,5 @@
 """``loopwright check --certificate``: a deployed graph against the certificate that somebody reviewed."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``loopwright serve``: what it says and does before it answers."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

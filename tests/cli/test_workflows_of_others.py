@@ -1,7 +1,5 @@
 """Workflows of other people's packages: each is there whatever another one does, and any input can be said."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """What processes spend together of an allowance in a shared history never exceeds it, and nearly all of it is used."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

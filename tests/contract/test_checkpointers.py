@@ -1,7 +1,5 @@
 """Every checkpoint saver: LangGraph's own suite, real graphs, killed processes, our own states, attempts that are over."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """What holds of every engine of jobs: in this process, and Procrastinate on a real PostgreSQL."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """One contract for every run history."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """What holds of jobs that several processes share: leases, and who hears what."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """One contract for every knowledge store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two warm processes that fork for each attempt of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

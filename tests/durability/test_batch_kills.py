@@ -1,7 +1,5 @@
 """A batch that SIGKILL or Ctrl-C ends at any moment keeps its finished rows, and goes on to the same table."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

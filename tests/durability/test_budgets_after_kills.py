@@ -1,7 +1,5 @@
 """A killed run has what was left of its budget, and not a new one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

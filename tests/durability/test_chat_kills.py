@@ -1,7 +1,5 @@
 """A chat or a question that is killed in the middle goes on where it was: finished nodes do not run again, and counters hold."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

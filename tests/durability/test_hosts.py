@@ -1,7 +1,5 @@
 """Servers and workers on one PostgreSQL, as real processes and as compose.yaml starts them: killed, stopped, of two versions."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket

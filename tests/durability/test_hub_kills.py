@@ -1,7 +1,5 @@
 """SIGKILL of a real process that runs a hub: what a client saw is there afterwards, and the run goes on."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

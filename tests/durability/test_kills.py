@@ -1,7 +1,5 @@
 """SIGKILL of a run at every superstep, at random times, in asyncio, while a node is tried again; and another graph then."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A batch on Ray: the rows of the local engine, each once, whatever is killed with SIGKILL; needs scripts/setup_ray.sh."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

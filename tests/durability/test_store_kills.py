@@ -1,7 +1,5 @@
 """A knowledge store and an ingest outlive SIGKILL at any moment: whole documents, whole batches, and only what is missing after."""
 
-from __future__ import annotations
-
 import random
 import signal
 import sqlite3

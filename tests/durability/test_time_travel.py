@@ -1,7 +1,5 @@
 """Forks, replays, interrupts and new inputs: every branch keeps its own books."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

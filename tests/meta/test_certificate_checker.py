@@ -1,7 +1,5 @@
 """A certificate that is the graph's is accepted, and none that was changed by hand."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Callable

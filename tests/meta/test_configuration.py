@@ -1,7 +1,5 @@
 """One configuration file for all workflows: every key documented, read by code, and copied alone or with others."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """README.md and docs/ can be followed: every code block is run as it stands, and what it prints is what is shown."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What must hold for the repository as a whole, and what holds the workflows behind one door."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """What the tutorial and what-the-proof-means.md say in tables, and what coding agents are told, is what the program does."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import importlib

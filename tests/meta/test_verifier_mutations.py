@@ -4,8 +4,6 @@ The reader's output is spoiled, one kind of edge at a time. An example is wrong 
 LangGraph exceeds its certificate.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 from collections.abc import Callable, Sequence

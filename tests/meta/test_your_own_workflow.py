@@ -3,8 +3,6 @@
 The package is the one that ``docs/your-own-workflow.md`` builds; nothing of this repository names it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

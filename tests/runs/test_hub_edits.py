@@ -1,7 +1,5 @@
 """Forks with edited values: what comes next, and what people see only in part."""
 
-from __future__ import annotations
-
 import operator
 from pathlib import Path
 from typing import Annotated, Any

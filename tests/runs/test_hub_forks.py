@@ -1,7 +1,5 @@
 """Forks and counterfactuals: runs that begin at another one's checkpoint."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs that go on, after an error, a cancel, a question, a shutdown; runs that wait their turn; and streams that are left."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

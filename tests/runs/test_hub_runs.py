@@ -1,7 +1,5 @@
 """How runs start, what is kept of them, how and where they fail or end, and how much they may hold."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """What is recorded of runs: each attempt once, and values as plain data."""
 
-from __future__ import annotations
-
 import datetime
 import enum
 import json

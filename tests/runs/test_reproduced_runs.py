@@ -1,7 +1,5 @@
 """A run written out as a test: pytest runs it, and it says when the graph goes another way."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a hub makes of turns, and of runs that other servers begin, answer, cancel, delete or end, and that are left."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor

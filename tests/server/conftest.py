@@ -1,7 +1,5 @@
 """Real servers on loopback."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing

@@ -1,7 +1,5 @@
 """AG-UI with the protocol's own client, ``@ag-ui/client`` in Node, against a real server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """LangGraph's own clients, ``langgraph-sdk`` and ``RemoteGraph``, against what ``loopwright serve`` serves."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Who may ask, how much a request may bring, and what is said to whoever may not."""
 
-from __future__ import annotations
-
 import re
 
 import httpx

@@ -1,7 +1,5 @@
 """Runs of any workflow over HTTP, from the first look at the workflow to two runs side by side."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from functools import partial

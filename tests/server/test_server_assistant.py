@@ -1,7 +1,5 @@
 """The conference assistant itself over HTTP, on the sample conference; what is kept of people is each person's, and deletable."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import closing
 

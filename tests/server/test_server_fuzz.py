@@ -1,7 +1,5 @@
 """Whatever a client sends, as the description of the API allows it or not, the server foresaw it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A health light that is not always green, and files for which there is no room."""
 
-from __future__ import annotations
-
 import os
 import socket
 import tempfile

@@ -1,7 +1,5 @@
 """What a stranger sends on a bare connection, and what a page of another origin has a browser send."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

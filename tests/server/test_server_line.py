@@ -1,7 +1,5 @@
 """Two hundred runs at once, the same request twice, and a restart while runs wait: real servers on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess

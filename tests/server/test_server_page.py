@@ -1,7 +1,5 @@
 """The page: only what was built, with a policy that lets no script in; and HEAD, which answers as GET does."""
 
-from __future__ import annotations
-
 import gzip
 
 import httpx

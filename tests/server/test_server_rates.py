@@ -1,7 +1,5 @@
 """How often one client may ask, who counts as one, and what is counted."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families

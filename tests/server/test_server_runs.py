@@ -1,7 +1,5 @@
 """How runs end, how much they may hold, and how long they are kept."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

@@ -1,7 +1,5 @@
 """Keys and passwords: in no reply, event, figure or log, whatever goes wrong."""
 
-from __future__ import annotations
-
 import logging
 
 import httpx

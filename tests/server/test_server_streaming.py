@@ -1,7 +1,5 @@
 """Events over the wire: all of them, in order, once; to clients that are slow, take nothing, leave, and come back."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

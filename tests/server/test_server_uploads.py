@@ -1,7 +1,5 @@
 """Files that clients give: kept under the server's names, typed by their content, decoded where they can do no harm."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """Fallbacks answer from what is there, name the bound that was reached, and leave a history that providers accept."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from dataclasses import field as make_field
 from typing import Annotated, Any

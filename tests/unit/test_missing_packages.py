@@ -1,7 +1,5 @@
 """Whoever lacks the package of an extra is told which extra to install, in one line, and the rest works."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

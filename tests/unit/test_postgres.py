@@ -1,7 +1,5 @@
 """How every connection to PostgreSQL begins, and databases that are not as one would wish: poolers, encodings, rights."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

@@ -1,7 +1,5 @@
 """What is promised about LangGraph's versions, and that this run keeps to it."""
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import version
 from pathlib import Path

@@ -4,8 +4,6 @@ The sets and their ``score.py`` lie beside the project and are never part of it.
 2026-11-26, less what another machine and a change of wording may cost; they rise with what the workflows learn.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """LangChain's own limits count as bounds exactly where real agents with models that never end keep to them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import permutations
 from typing import Any

@@ -1,7 +1,5 @@
 """Deep agents, supervisors and swarms stop, with the agents inside, whatever their models want."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

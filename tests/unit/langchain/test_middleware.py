@@ -1,7 +1,5 @@
 """LoopMiddleware stops agents whose models never say yes, and leaves a history that providers accept; its stall rules."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from types import SimpleNamespace

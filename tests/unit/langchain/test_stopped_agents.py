@@ -1,7 +1,5 @@
 """An agent that is stopped tells so, ends as it would by itself, and leaves a history that models accept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Passages that answer together: every search, the names in texts, and the links between passages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path

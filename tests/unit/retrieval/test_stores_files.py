@@ -1,7 +1,5 @@
 """Opening a knowledge store by its name, and what is particular to one in an SQLite file or in PostgreSQL."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SearXNG and Tavily: what is sent, what comes back, every failure, plain results, safe fences, and no key ever shown."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

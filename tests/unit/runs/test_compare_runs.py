@@ -1,7 +1,5 @@
 """Two kept runs side by side, which came out better, and whether a loop helped."""
 
-from __future__ import annotations
-
 import pytest
 from run_records import BEGAN, Call, citation, counterfactual, loop_passes, path_events, run_record
 

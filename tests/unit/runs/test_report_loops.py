@@ -1,7 +1,5 @@
 """How the loops of a workflow served, by its kept runs."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

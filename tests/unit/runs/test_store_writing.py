@@ -1,7 +1,5 @@
 """Opening a run history and writing to it in groups, in order; what fails says what, and never a password."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import sqlite3

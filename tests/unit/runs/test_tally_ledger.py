@@ -1,7 +1,5 @@
 """The server's figures of a run and those of its page are held to the same ledgers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

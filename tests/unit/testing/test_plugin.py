@@ -1,7 +1,5 @@
 """What a user sees who runs pytest with the plug-in, and what `assert_bounded` says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The scripted fake behaves like a chat model, remembers its calls, and says when its script ends; and the clock."""
 
-from __future__ import annotations
-
 import json
 from typing import Literal, TypedDict
 

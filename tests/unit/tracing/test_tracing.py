@@ -1,7 +1,5 @@
 """Runs of bounded graphs as OpenTelemetry's own exporter sends them to a receiver on loopback."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
