@@ -1,7 +1,5 @@
 """Prompts, which take what the nodes give and show records as data under their ids, and what becomes of the replies."""
 
-from __future__ import annotations
-
 import json
 import re
 

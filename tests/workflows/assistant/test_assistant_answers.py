@@ -1,7 +1,5 @@
 """Answers without a chat model: what they cite, what they say was not found; whatever the records and models write."""
 
-from __future__ import annotations
-
 import pytest
 from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit, moment, other, session
 from chances import examples

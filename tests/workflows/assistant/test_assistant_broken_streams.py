@@ -1,7 +1,5 @@
 """The streaming contract where something fails or somebody leaves: which pieces are the answer can always be told."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

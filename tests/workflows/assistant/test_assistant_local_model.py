@@ -1,7 +1,5 @@
 """The whole assistant with a local chat model in every node that asks one."""
 
-from __future__ import annotations
-
 import pytest
 from weights import local_chat
 

@@ -1,7 +1,5 @@
 """Profiles and conversations: kept, apart from other people's, gone once deleted; and what a model notes."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Iterator

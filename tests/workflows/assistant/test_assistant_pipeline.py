@@ -1,7 +1,5 @@
 """One message answered, and many at the same time: what they share, and what holds where something fails or an input is bad."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import threading

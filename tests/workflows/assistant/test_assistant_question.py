@@ -1,7 +1,5 @@
 """What a question asks for: conditions, what is excluded, what is to be done, and what a later turn replaces."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from functools import cache
@@ -139,7 +137,9 @@ def test_names_that_mislead(text: str, slot: Slot, values: list[tuple[object, ..
 PROGRAMME = {
     "Registration": "08:00-09:00 Foyer", "Opening Ceremony": "09:00-09:30 Hall A", "Scaling Postgres": "10:00-10:45 Hall A", "A tour of C++": "10:30-11:15 Hall B",
     "C for ASP.NET": "12:00-12:30 Hall B", "Q&A": "13:00-13:30 Hall B", "Machine Learning": "14:00-14:30 Hall B", "Learning of a machine": "14:30-15:00 Hall A", "Closing Bread Days": "16:00-16:30 Hall A", "After-party": "19:00-23:00 Bar",
+    "Opening the flour": "11:30-12:00 Hall B", "Saturday evening": "18:30-19:00 Foyer", "Hall B": "18:00-18:30 Hall B", "A workshop of rye": "17:00-17:40 Hall A", "Workshop: oats": "17:30-18:00 Hall B",
 }  # fmt: skip
+LATE = {"A workshop of rye", "Workshop: oats", "Hall B", "Saturday evening", "After-party"}
 
 
 @cache
@@ -154,14 +154,18 @@ def one_day() -> Services:
     ("text", "told"),
     [
         ("When is the Opening Ceremony?", {"Opening Ceremony"}), ("When is the opening?", {"Opening Ceremony"}), ("the first session", {"Registration"}),
-        ("how long until the closing?", {"Closing Bread Days"}), ("What is after the closing?", {"After-party"}), ("When is the After-party?", {"After-party"}),
+        ("how long until the closing?", {"Closing Bread Days"}), ("What is after the closing?", LATE), ("When is the After-party?", {"After-party"}),
         ("Who gives Scaling Postgres?", {"Scaling Postgres"}), ("talks about machine learning", {"Machine Learning", "Learning of a machine"}), ("When is the Q&A?", {"Q&A"}),
         ("talks about C++", {"A tour of C++"}), ("talks about C", {"C for ASP.NET"}), ("what is there on .NET?", {"C for ASP.NET"}),
         ("what ends at 10:45?", {"Scaling Postgres"}), ("I leave when it ends at 11:15, what is on in Hall A before?", "in Hall A ending before 11:15"),
-        ("which talks overlap?", {"Scaling Postgres", "A tour of C++"}), ("Which talks overlap in the morning?", {"Scaling Postgres", "A tour of C++"}),
+        ("which talks overlap?", {"Scaling Postgres", "A tour of C++", "A workshop of rye", "Workshop: oats"}),
+        ("do the workshops overlap?", {"A workshop of rye", "Workshop: oats"}), ("do the tutorials overlap?", set[str]()), ("Which talks overlap in the morning?", {"Scaling Postgres", "A tour of C++"}),
         ("Plan my day without overlaps", "I make no plan: what I list may overlap."), ("which rooms are there?", "The rooms are: Bar, Foyer, Hall A, Hall B."),
         ("Which rooms are free at 10:40?", "without a session (at 10:40) are: Bar, Foyer."), ("how many rooms are free at 10:40?", "There are 2 rooms without a session"),
         ("any free rooms between 11:00 and 12:00?", "11:00 and 12:00) are: Bar, Foyer, Hall A."), ("which rooms are empty now?", "(today, now) are: Bar, Hall A, Hall B."),
+        ("which rooms are free all day?", "no rooms without a session."), ("which rooms are available?", "The rooms are: Bar, Foyer, Hall A, Hall B."),
+        ("what's on at 17:45 in Hall B?", {"Workshop: oats"}), ("Saturday evening", LATE), ("what ends at 10:45 on Saturday?", "What I found on Saturday"),
+        ("what ends on Saturday at 10:45?", {"Scaling Postgres"}), ("machine learning at 14:30", {"Learning of a machine"}), ("no machine learning, only Hall A after 14:00", {"Closing Bread Days", "A workshop of rye"}),
     ],
 )  # fmt: skip
 def test_a_days_sessions_are_told_by_their_titles_and_computed_from(text: str, told: set[str] | str) -> None:

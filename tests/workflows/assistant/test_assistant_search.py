@@ -1,7 +1,5 @@
 """Searching the sample conference, ranked and without what was excluded; when it is searched again, and what widens."""
 
-from __future__ import annotations
-
 import pytest
 from conferences import search
 

@@ -1,7 +1,5 @@
 """All records in memory: filters, values, one catalogue for each revision of a store; and as they lie in it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import date, datetime, timedelta
 from itertools import pairwise

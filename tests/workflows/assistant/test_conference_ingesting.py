@@ -1,7 +1,5 @@
 """Ingesting a conference: only what changed, all or nothing, and vectors afterwards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

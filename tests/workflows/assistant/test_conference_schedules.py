@@ -1,7 +1,5 @@
 """Schedules as organisers have them: Pentabarf XML, pretalx JSON, iCal."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -122,7 +120,8 @@ def test_who_gives_a_session_of_ical_is_no_room_and_no_office_and_windows_zones_
     invited = "ATTENDEE;CN=Oven;CUTYPE=RESOURCE:mailto:oven@x\nORGANIZER;CN=Office:mailto:y@x\nUID:"
     text = ICAL.replace("X-WR-TIMEZONE:Europe/Lisbon\nBEGIN:VEVENT", zone).replace("UID:", invited)
     own = text.replace("Office:mailto:y@x\nUID:2", "Cy Ma:mailto:y@x\nUID:2")
-    for content, night in ((text, ()), (own, ("Cy Ma",))):
+    alone = text.replace("ORGANIZER;CN=Office:mailto:y@x\nUID:1", "UID:1").replace("RESOURCE", "resource")
+    for content, night in ((text, ()), (own, ("Cy Ma",)), (alone, ("Office",))):
         schedule = read_schedule(written(tmp_path, "bread.ics", content))
         assert schedule.info.time_zone == "Europe/Berlin"
         assert [of(schedule, f"sessions:{key}").values("speaker") for key in "12"] == [("Ana Só",), night]

@@ -1,7 +1,5 @@
 """The assistant under a host: the same contract for its clients, the same answers, and runs that are apart."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """Names and numbers that the requirement fixes."""
 
-from __future__ import annotations
-
 FETCH_DATA = "fetch_data"
 UPDATE_PROFILE = "update_profile"
 GENERATE_ACKNOWLEDGMENT = "generate_acknowledgment"

@@ -1,7 +1,5 @@
 """What a client sees of a run: the events of the streaming contract, and how they come from the engine's."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The graph "ConferenceAssistant": wiring only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, cast

@@ -1,13 +1,11 @@
 """The assistant over HTTP: its clients' events, and what is kept of persons and conversations."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from loopwright.runs.schemas import RunRecord
@@ -33,7 +31,15 @@ FAILED = "error"
 """The last event of a run that ended without an answer."""
 
 chat = APIRouter(prefix="/api/chat", tags=["chat"])
-remembered = APIRouter(prefix="/api", tags=["memory"], responses={404: PROBLEM})
+
+
+def _ends_plainly(request: Request) -> None:
+    """Refuse a path that ends with a slash: nobody means "anna/" who writes it, and "%2F" is one of an id."""
+    if request.scope.get("raw_path", b"").partition(b"?")[0].endswith(b"/"):
+        raise Problem("no id ends with a slash that is not written %2F", "UnknownPath", status=404).exception
+
+
+remembered = APIRouter(prefix="/api", tags=["memory"], responses={404: PROBLEM}, dependencies=[Depends(_ends_plainly)])
 
 
 class ChatAnswer(Ending):

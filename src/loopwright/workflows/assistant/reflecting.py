@@ -1,7 +1,5 @@
 """Thinking again after a poor search: whether to, what to search next, and what of a chat model's plan is taken."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

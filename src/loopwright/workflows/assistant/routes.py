@@ -4,8 +4,6 @@
 reads.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from loopwright.workflows.assistant.state import AssistantState

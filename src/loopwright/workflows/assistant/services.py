@@ -1,7 +1,5 @@
 """What the nodes need besides the state."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from loopwright.workflows.assistant.config import AssistantConfig

@@ -1,7 +1,5 @@
 """The conference assistant: the only door to it, for Python, the command line, the server and the page."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import uuid

@@ -1,7 +1,5 @@
 """Judging an answer, by rules or by a chat model: what was asked, how sure the search was, what is borne out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel

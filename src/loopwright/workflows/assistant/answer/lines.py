@@ -1,7 +1,5 @@
 """One found record as a line of an answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The answer without a chat model: what was computed, a list that explains each hit, and plainly what was not found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What is computed from records instead of ranked: counts, clashes, comparisons, and how long until something."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """What is put before the writer of an answer, each record under its mark, ``[sessions:6196]``, and what is cited."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 

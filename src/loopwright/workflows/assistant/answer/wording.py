@@ -1,7 +1,5 @@
 """Times, places, counts and filters in plain English."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date

@@ -3,8 +3,6 @@
 What each is is declared here once; from it come the tracking tables, the prompts and the DevTools' labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any

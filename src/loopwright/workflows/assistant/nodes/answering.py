@@ -1,7 +1,5 @@
 """Writing the answer, telling it piece by piece so that the pieces together are the answer, and judging it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import chain

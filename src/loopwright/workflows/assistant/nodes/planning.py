@@ -1,7 +1,5 @@
 """What the question asks for, and where to look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal
 

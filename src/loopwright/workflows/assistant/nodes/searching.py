@@ -1,7 +1,5 @@
 """Searching the conference, judging what was found, and the retries: planned anew, or the mechanical one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Questions about the conference itself, answered from its own data: when, where, how many, which tracks and rooms."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from loopwright.workflows.assistant.question.moments import clock_said
@@ -36,7 +34,7 @@ def _listed(question: Question, catalogue: Catalogue, *, counted: bool) -> tuple
     field, filters = question.by.removeprefix("free "), question.filters
     free = field != question.by
     asked = f" ({', '.join(each.said for each in filters.include if each.said)})" if filters.include else ""
-    found = catalogue.filtered(Table.SESSIONS, filters.but("start", "on", "end") if free else filters)
+    found = catalogue.filtered(Table.SESSIONS, filters.but("start", "on", "end", "day") if free else filters)
     values = dict.fromkeys(value for record in found for value in record.values(field))
     if free:  # what is on at a time takes a room, whenever it began
         on = tuple(each.model_copy(update={"slot": "on"}) if each.slot == "start" else each for each in filters.include)

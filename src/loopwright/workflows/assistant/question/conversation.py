@@ -1,7 +1,5 @@
 """What a later turn means: it points at what was cited, asks on, or replaces what it corrects."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from operator import itemgetter

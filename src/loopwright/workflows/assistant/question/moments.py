@@ -431,7 +431,10 @@ def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
         said = f"{'from' if later else 'until'} {clock_said(at[0])}"
         sentence.ask(place, at[2] + 2, "start", **bounds, said=said)
         return at[2] + 2
-    ends = sentence.is_any(place - 1, words("time", "ends") - {"run", "runs"})
+    before = place - 1
+    while sentence.word(before) == "on" or (before > 0 and sentence.tokens[before].taken == "day"):
+        before -= 1  # "ends on Friday at 12:00"
+    ends = sentence.is_any(before, words("time", "ends") - {"run", "runs"})
     begins = [other for other, token in enumerate(sentence.tokens) if token.word in words("grammar", "starts")]
     for other in begins:
         if not sentence.word(other).startswith("open"):  # "open source at ten"

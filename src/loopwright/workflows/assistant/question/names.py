@@ -1,7 +1,5 @@
 """The names that a conference has, and where they stand in a question: rooms, buildings, tracks, kinds and persons."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,10 +11,11 @@ from rapidfuzz.distance import OSA
 from loopwright.retrieval.english import share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import COUNTS
+from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
-from loopwright.workflows.assistant.searching.lexicon import function_words, glossary, numbers, words
+from loopwright.workflows.assistant.searching.lexicon import days, function_words, glossary, numbers, words
 from loopwright.workflows.assistant.searching.vocabulary import WORD
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 from loopwright.workflows.assistant.sources.languages import CODES, NAMES, code_of
@@ -29,6 +28,7 @@ _BRACKETED = re.compile(r"\([^)]*\)")
 SPEAKING = words("grammar", "speaking")
 """Words beside which a person stands."""
 _PLACES = words("things", "room building")
+_TIMES = words("time", "today tomorrow morning afternoon evening noon now day") | {"next", "what's"}
 _USUAL, _OWN = 3e-5, 1e-6
 _LONGEST_ROOM = 5
 _ANY_KIND = ("talk", "session", "devroom", "event")
@@ -142,11 +142,22 @@ class Names:
         return self.titles.get(wanted) or next(begun, ())
 
     def framing(self, word: str) -> tuple[Record, ...]:
-        """The sessions called "Opening" or "Closing", but for the conference's own name; else with one word more."""
+        """The sessions called "Opening" or "Closing", but for what they are, a day and the conference's own name."""
+        more = words("grammar", "framing") | words("things", "sessions") | {word, *days(), *numbers()}
         told = (([n for n in WORD.findall(fold(each.title)) if n not in STOP_WORDS], each) for _, each in self._titled)
         own = (([n for n in named if not self.own.issuperset(terms(n))], each) for named, each in told if word in named)
-        found = grouped((str(len(named)), each) for named, each in own)
-        return found.get("1") or found.get("2", ())
+        found = grouped((str(len(own)), each) for own, each in own if all(n in more or n.isdigit() for n in own))
+        return next((found[length] for length in sorted(found)), ())
+
+    def else_named(self, sentence: Sentence, place: int) -> bool:
+        """Whether two words that are a title name something else too: a time, a person, a track, a room, a subject."""
+        both, said = (sentence.word(place), sentence.word(place + 1)), sentence.raw(place, place + 2)
+        if cue_at(sentence, place - 1) or all(n in STOP_WORDS | _TIMES or n in days() or n.isdigit() for n in both):
+            return True
+        person = self.persons.get(both[0], set()) & self.persons.get(both[1], set())
+        more = self.titled(said) > len(self.titles[_squashed(said)]) and not sentence.says(place - 1, "framed")
+        track = frozenset(terms(said)) in map(frozenset, self.tracks.values())
+        return bool(person) or both in self.rooms or more or track
 
     def track_of(self, wanted: list[str]) -> tuple[str, frozenset[str]] | None:
         """The track whose name some terms cover best, and the terms of it that they have."""
@@ -176,6 +187,9 @@ def read_titles(sentence: Sentence, names: Names) -> list[Record]:
         if first is not None and (records or len(wanted) > 1):
             found += records
             sentence.take(first, first + len(wanted), "record" if records else "title")
+    # "Machine learning or lightning talks": one that is no title here makes none of the other.
+    pairs = (n for n in range(len(sentence) - 1) if names.titles.get(_squashed(sentence.raw(n, n + 2))))
+    subject = any(names.else_named(sentence, n) for n in pairs)
     for first in range(len(sentence)):
         named = sentence.is_any(first, ("opening", "closing")) and sentence.says(first - 1, "framed")
         alone = named and (sentence.begins(first + 1) or sentence.says(first + 1, "ends"))  # "the closing?"
@@ -183,8 +197,8 @@ def read_titles(sentence: Sentence, names: Names) -> list[Record]:
             called = _squashed(sentence.raw(first, last))
             # Two words may be a kind or a subject, too: "machine learning talks".
             told = sentence.says(first - 1, "about") or sentence.is_any(last, words("things", "sessions"))
-            other = last - first == 2 and (told or called in names.types)
             known = names.framing(called) if last - first == 1 else names.titles.get(called)
+            other = last - first == 2 and (told or called in names.types or subject)
             if sentence.free(first, last) and not other and known:
                 found += known
                 sentence.take(first, last, "record")

@@ -4,8 +4,6 @@ A naive Bayes classifier over words and pairs of words; what was read as a condi
 every word that no example has as X, so that no subject speaks for an operation.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass

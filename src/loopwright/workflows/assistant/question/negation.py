@@ -1,7 +1,5 @@
 """What is not wanted: a cue denies the first thing behind it, condition or subject, and what is joined with that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from loopwright.workflows.assistant.question.nearest import refused

@@ -1,7 +1,5 @@
 """What a person asks of what is known of them: to see it, or to have it forgotten."""
 
-from __future__ import annotations
-
 import re
 
 from loopwright.workflows.assistant.schemas import Profile, UserContext

@@ -1,7 +1,5 @@
 """The first plan: which searches answer what was asked."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import get_args
 

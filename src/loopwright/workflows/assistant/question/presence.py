@@ -3,8 +3,6 @@
 Told from labelled examples (``data/times.yaml``), whatever the words: "Sunday is no good", "before ten is too early".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from math import inf

@@ -1,7 +1,5 @@
 """One question, read against a conference: conditions, what is excluded, what is to be done, and the rest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -171,7 +169,10 @@ class Reader:
             if telling or (operation == "until" and token.word in words("things", "last")):
                 token.taken = token.taken or "operation"
         # "Who spoke at ten?", and what has the most of something that nobody counts.
-        if (operation == "previous" and sentence.asks("start", "on", "end")) or (operation == "most" and not by):
+        past = operation == "previous" and sentence.asks("start", "on", "end")
+        ends = (each.condition for each in sentence.spans if each.condition.slot == "end")
+        exact = any(each.least and each.most for each in ends)  # the "ends" made it look like "last"
+        if past or (operation == "last" and exact) or (operation == "most" and not by):
             operation = "find"
         spans, excluded = denied(sentence, lambda place: self._deniable(sentence, place))
         excluded = self._in_other_words(sentence, excluded)
@@ -190,14 +191,14 @@ class Reader:
         unclear = now or operation == "find" or (operation == "most" and near.likeness < ALONE)
         if unclear and (whole or not topic) and (listed := self._listed(sentence)):
             operation, by, topic, whole = "about", listed, "", False
-        by = "free room" if by == "room" and words("things", "free") & said else by
+        by = "free room" if by == "room" and _asks_free(sentence) else by
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
         known = self.search.vocabulary
         spelled = (n for n in sentence.rest() if known.knows(sentence.word(n)) or known.others(sentence.word(n)))
         plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in spelled)
         doubted |= whole and not plain and not any(marked)
-        now |= by == "free room" and not sentence.asks("day")
+        now |= by == "free room" and not (sentence.asks("day") or ("day" in said and said & {"all", "whole"}))
         filters = self._filters(sentence, "now" if now else operation, spans, excluded)
         include, barred = filters.include, [span.condition for span in spans]
         unwanted = [said for each in barred for said in (*each.values, each.said) if said]
@@ -207,7 +208,7 @@ class Reader:
         notes = [*sentence.notes]
         if operation == "find":
             notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
-        unsaid = self._unread(sentence) if operation == "find" and not topic else []
+        unsaid = self.unread(sentence) if operation == "find" and not topic else []
         if unsaid and all(each.slot == "day" or not (each.said or each.values) for each in include):
             # Plain words are no clear subject, but all of a day is no answer to them.
             places = [place for place in sentence.rest() if place in unsaid or self._belongs(sentence, place, unsaid)]
@@ -497,7 +498,7 @@ class Reader:
                     break
         return list(dict.fromkeys(found))
 
-    def _unread(self, sentence: Sentence) -> list[int]:
+    def unread(self, sentence: Sentence) -> list[int]:
         """The words that say something, were read as nothing, and stand in no example of a search."""
         rest = sentence.rest() if sentence.language == "en" else []
         said = {place: sentence.word(place) for place in rest if not _is_filler(sentence.word(place))}
@@ -567,6 +568,15 @@ class Reader:
             if counted and (operation != "about" or token.word.endswith("s")):
                 return counted
         return "day" if operation == "most" and sentence.asks("day") else ""
+
+
+def _asks_free(sentence: Sentence) -> bool:
+    """Whether rooms are asked for that are free, which stands beside them or is said of them; no "free software"."""
+    timed = sentence.asks("start", "on", "end") or any(token.word in words("time", "now") for token in sentence.tokens)
+    said = [place for place in range(len(sentence)) if sentence.is_any(place, words("things", "free"))]
+    beside = {n for n in said if any(sentence.is_any(m, words("things", "room")) for m in (n - 1, n + 1))}
+    beside |= {n for n in said if sentence.says(n - 1, "be") or sentence.says(n - 2, "be")}
+    return any(timed or sentence.word(place) != "available" for place in beside)
 
 
 def _joined(spans: list[Span]) -> tuple[Condition, ...]:

@@ -1,14 +1,12 @@
 """What a question asks for, by rules: no chat model, and nothing that holds for one conference only."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import get_args
 
-from loopwright.retrieval.text import terms
+from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.constants import MAX_LIMIT, SURE
 from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in, is_around
@@ -174,9 +172,17 @@ def _personal(question: Question, profile: Profile | None) -> Question:
 
 def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
     """The parts of a question that asks for several things: what is compared, or one after the other."""
-    if question.operation in ("clash", "compare"):
-        return _compared(question, reader)
     sentence = reader.sentence(question.text)
+    if question.operation in ("clash", "compare"):
+        parts = _compared(question, reader)
+        if not parts and question.operation == "clash":  # "which talks overlap?" is asked of all, or all of a kind
+            rest = [n for n in sentence.rest() if not sentence.is_any(n, words("things", "sessions"))]
+            kinds = [n for n in rest if sentence.says(n + 1, "at_once") and sentence.word(n - 1) == "the"]
+            unread = reader.unread(sentence) or kinds
+            asked = question.topic or " ".join(sentence.tokens[place].raw for place in unread)
+            kept = (word for word in asked.split() if fold(word).strip("?!.,") not in words("grammar", "at_once"))
+            parts = (question.model_copy(update={"operation": "find", "parts": (), "topic": " ".join(kept)}),)
+        return parts
     if not question.searches or question.operation != "find":
         return ()
     following = {place: length for place in range(1, len(sentence)) if (length := _follows(sentence, place))}
@@ -282,6 +288,4 @@ def _compared(question: Question, reader: Reader) -> tuple[Question, ...]:
             titled = place < len(sentence) and sentence.tokens[place].taken == "record"
         elif quoted or (not sentence.tokens[place].taken and reader.is_subject(sentence, place)):
             run.append(place)
-    if not parts and question.operation == "clash":  # "which talks overlap?" is asked of all
-        parts = [question.model_copy(update={**shared, "topic": ""})]
     return tuple(parts)

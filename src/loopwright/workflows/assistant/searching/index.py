@@ -1,7 +1,5 @@
 """The words of one table's records: which stand where, and how much each says."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

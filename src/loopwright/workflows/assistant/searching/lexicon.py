@@ -1,7 +1,5 @@
 """The words that rules go by: read from ``data/words``, one file for each purpose, by language."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Searching the records of a conference: ranked by words and meaning, within filters and exclusions, on one scale."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections import Counter

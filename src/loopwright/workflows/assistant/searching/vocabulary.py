@@ -1,7 +1,5 @@
 """Other words for a word: what the programme may call the same."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable

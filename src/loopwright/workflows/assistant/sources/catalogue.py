@@ -1,7 +1,5 @@
 """All records of a conference in memory, for what is asked with every question."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence

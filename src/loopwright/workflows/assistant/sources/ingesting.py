@@ -1,7 +1,5 @@
 """From a conference's files to a knowledge store: only what is new, changed or gone."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Names of languages, in English and in themselves, and their codes of ISO 639-1."""
 
-from __future__ import annotations
-
 import re
 
 from loopwright.config import shipped

@@ -1,7 +1,5 @@
 """The made-up conference that comes with the package, so that the assistant can be tried without any file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from loopwright.retrieval.stores import open_store

@@ -4,8 +4,6 @@ What a record says of itself is there as passages too, one for each facet, or se
 of these.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ A schedule in another language, or with names of its own, is read by what its co
 sessions have at the same time.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +33,7 @@ _LISTS = ("speakers", "tags", "topics", "languages")
 """What several columns may tell together."""
 _SAID_BY = {"end": "duration", "description": "abstract"}
 """What need not be told where another field says it."""
-_FEW = 3
+FEW = 3
 """So many values at least tell what a column holds."""
 MOST = 0.9
 """Of so many values at least must hold what is said of a column: organisers slip, too."""
@@ -103,7 +101,7 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
         at = [*zip(*(columns[name] for name, field in held.items() if field in ("day", "start")), strict=True)]
         beside = Counter(at)
         several = [(moment, value) for moment, value in zip(at, values, strict=False) if value and beside[moment] > 1]
-        alone = len({*several}) >= MOST * len(several) and len(several) > _FEW
+        alone = len({*several}) >= MOST * len(several) and len(several) > FEW
         return _repeats(values, least=1) if alone else 0
 
     def ends(values: Column) -> float:
@@ -139,7 +137,7 @@ def _share(values: Column, holds: Callable[[str], object]) -> float:
     given = [value for value in values if value]
     most = int((1 - MOST) * len(given)) + 2  # one too many, however the product is rounded
     others = len([*islice((value for value in given if not holds(value)), most)])
-    share = (len(given) - others) / len(given) if len(given) >= _FEW else 0
+    share = (len(given) - others) / len(given) if len(given) >= FEW else 0
     return share if share >= MOST else 0
 
 
@@ -187,7 +185,7 @@ def _repeats(values: Column, least: int = 3) -> int:
     Numbers and a "yes" or "no" are no names of kinds, of which there are at least so many.
     """
     given = [fold(value) for value in values if value]
-    few = len(given) > _FEW and least <= len({*given}) <= len(given) / 2 and _length(values) < _SHORT
+    few = len(given) > FEW and least <= len({*given}) <= len(given) / 2 and _length(values) < _SHORT
     named = least == 1 or _share(values, lambda value: any(map(str.isalpha, value)))
     return len(given) if few and named else 0
 

@@ -1,7 +1,5 @@
 """The rows of a table, whatever file holds it, and the values of JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The files that hold a schedule: Pentabarf or frab XML, the JSON of pretalx and frab, iCal, each as rows by field."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -13,7 +11,8 @@ from loopwright.workflows.assistant.sources.reading.markup import plain_line
 from loopwright.workflows.assistant.sources.reading.times import YEARS, clock_of, moment_or_none
 from loopwright.workflows.files import Source
 
-_EVENT = ("title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration", "status")
+_EVENT = ("title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration", "status",
+          "cancelled")  # fmt: skip
 _FIELDS = {"track": "tracks", "type": "types", "language": "languages"}
 
 
@@ -131,7 +130,8 @@ def ical(source: Source) -> Sheet:
     """
     calendar, named = _calendar(source, read_text(source)), source.path.name
     sheet = Sheet([], {"title": _text(calendar, "X-WR-CALNAME") or _text(calendar, "NAME")}, _zone_name(calendar))
-    hosts = {name for event in calendar.walk("VEVENT") for name in _named(event, "ORGANIZER")}
+    hosts = [frozenset(_named(event, "ORGANIZER")) for event in calendar.walk("VEVENT")]
+    office = len(hosts) > 1 and len({*hosts}) == 1  # who sends all invitations gives no session
     for event in calendar.walk("VEVENT"):
         title, key = plain_line(_text(event, "SUMMARY")), _text(event, "UID")
         unread = (str(said) for name, said in event.errors if name is None)
@@ -140,7 +140,7 @@ def ical(source: Source) -> Sheet:
             sheet.problems.append(f"{named}: {title!r} repeats; only its first time was read")
         start, end = _value(event, "DTSTART"), _value(event, "DTEND")
         timed = isinstance(start, datetime) and start.year in YEARS
-        host = _named(event, "ORGANIZER") if len(hosts) > 1 else []  # who sends all invitations gives no session
+        host = [] if office else _named(event, "ORGANIZER")
         groups = (getattr(group, "cats", ()) for group in _properties(event, "CATEGORIES"))
         values = {
             "key": key.partition("@")[0],
@@ -191,7 +191,8 @@ def _zone_name(calendar: Any) -> str:
 
 def _named(event: Any, name: str) -> list[str]:
     """Who is named by a property, but for rooms that are invited."""
-    people = (each.params for each in _properties(event, name) if each.params.get("CUTYPE") not in ("ROOM", "RESOURCE"))
+    invited = (each.params for each in _properties(event, name))
+    people = (each for each in invited if str(each.get("CUTYPE", "")).upper() not in ("ROOM", "RESOURCE"))
     return [*filter(None, (str(each.get("CN", "")) for each in people))]
 
 

@@ -1,7 +1,5 @@
 """From the HTML or Markdown of an abstract to plain text."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """A schedule, or a table of exhibitors or attendees, from whatever file an organiser has, as records."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +28,17 @@ _MOST_KEY = 200
 _NOT_A_WORD = re.compile(r"[\W_]+")
 # What would end or split the mark that cites a record.
 _NOT_IN_KEYS = str.maketrans("[]【】", "()()")
-_OFF = re.compile(r"\W*(cancell?ed|cancelad|abgesagt|ann?ul|geannul|afgelast|rejected|declined|withdrawn|deleted)")
+_OFF = re.compile(
+    r"\W*((cancell?ed|cancelad[ao]|abgesagt|ann?ul\w+|geannuleerd|afgelast|rejected|declined|withdrawn)\b"
+    r"|deleted\b(?! \w))"
+)
 """How the status of a session begins that does not take place."""
-_FAMILY_FIRST = re.compile(r"^\s*([^,()]+?)\s*,\s*([^\s,()]+(?: \w\.?)*)\s*$")
+_YES = re.compile(r"\W*(y|yes|true|1|x|ja?|oui|si)\b(?!-)")
+_WORD = r"[^\W\d_a-z][\w'’-]*"
+_FAMILY_FIRST = re.compile(
+    r"^\s*((?:(?i:v[ao]n|de[nrls]?|l[ae]|d[aiou]s?|te[nr]?|zu[mr]?|el|al|bin) )*"
+    rf"{_WORD})\s*,\s*({_WORD}(?: {_WORD}\.?)?)\s*$"
+)
 """A person whose family is named first: "Lovelace, Ada"."""
 _TEXTS: dict[Table, tuple[str, ...]] = {
     Table.EXHIBITORS: ("description", "offering", "seeking", "news"),
@@ -192,7 +198,7 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
     cells = [(each, _SEPARATORS.split(text)) for _, each in given if isinstance(text := each.get("speakers"), str)]
     people = [name for _, names in cells for name in names if name.strip()]
     # Where nearly all persons are "Lovelace, Ada", no cell has two of them.
-    if 0 < columns.MOST * len(people) <= sum(map(bool, map(_FAMILY_FIRST.match, people))):
+    if max(columns.FEW, columns.MOST * len(people)) <= sum(map(bool, map(_FAMILY_FIRST.match, people))):
         for each, names in cells:
             each["speakers"] = "; ".join(_FAMILY_FIRST.sub(r"\2 \1", name) for name in names)
     dates = times.with_years_first(files.as_text(values.get(name)) for _, values in given for name in columns.WHEN)
@@ -238,7 +244,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     if not title:
         return None
     status, off = (fold(str(values.get(name, ""))) for name in ("status", "cancelled"))
-    if (told := next(filter(_OFF.match, (status, off)), "")) or off in ("yes", "true", "1", "x"):
+    if (told := next(filter(_OFF.match, (status, off)), "")) or _YES.match(off):
         read.problems.append(f"{place}: {title!r} is {told or 'cancelled'} and was left out")
         return None
     day, start, end = times.date_or_none(files.as_text(values.get("day")).strip()[:10]), None, None

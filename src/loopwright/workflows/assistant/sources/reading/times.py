@@ -1,7 +1,5 @@
 """Dates, times and durations as organisers write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from contextlib import suppress
