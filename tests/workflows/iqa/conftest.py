@@ -1,7 +1,5 @@
 """Fixtures: eight real photographs that ship in scikit-image's wheel, and the level table of the acceptance test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Answers by rules, from evidence that is written here by hand: which words lead to which answer."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

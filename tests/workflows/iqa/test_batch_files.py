@@ -1,7 +1,5 @@
 """What a batch runs on, folders, manifests and shards; and its tables, which anybody can read and which appear whole or not at all."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

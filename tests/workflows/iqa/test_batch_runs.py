@@ -1,7 +1,5 @@
 """Batches in real worker processes: bad files, determinism, resuming, workers that die."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

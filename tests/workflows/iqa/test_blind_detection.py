@@ -1,7 +1,5 @@
 """What is stated without a reference is right; what is soft, dark, bright, empty or drawn on purpose is not called blurred."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest

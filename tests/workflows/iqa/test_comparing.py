@@ -1,13 +1,11 @@
 """Which of two images is better, and when that must not be said."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.comparing import ToolDifference, compare, verdict
@@ -54,6 +52,14 @@ def test_no_verdict_where_nothing_differs(encode):
     assert all(tool.difference == 0 for tool in same.tools)
     close = compare(a, encode("b.jpg", quality=32), reference)
     assert close.better is None and close.verdict.startswith("No difference that MDSI can tell")
+
+
+def test_no_verdict_on_what_does_not_lie_on_its_reference(encode, tmp_path):
+    coded, reference = encode("a.jpg", quality=15), encode("r.png")
+    with Image.open(reference) as image:
+        ImageChops.offset(image, 3, 0).save(tmp_path / "b.png")
+    found = compare(coded, tmp_path / "b.png", reference)
+    assert (found.better, found.verdict[:33]) == (None, "No verdict: of B, the image is di")
 
 
 def test_sizes_that_differ_without_a_reference_warn(encode):

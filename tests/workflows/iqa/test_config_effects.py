@@ -1,7 +1,5 @@
 """Every key of the configuration changes something that can be seen; a key without a test here fails the last one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys
@@ -13,7 +11,8 @@ from distort import LEVELS, distort
 from PIL import Image
 
 from loopwright.workflows.iqa.distortions import Severity, kind_of
-from loopwright.workflows.iqa.measuring.detection import SURE, detect
+from loopwright.workflows.iqa.measuring.detection import SURE, detect, is_grained
+from loopwright.workflows.iqa.measuring.detection_paired import misplaced
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 TID = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "tid_rebuilt"
@@ -67,7 +66,9 @@ def test_every_kind_is_found_with_a_reference(photograph, kind):
         rgb = np.ascontiguousarray(photograph(name)[:384, :384])
         for level in (3, 5):
             made = distort(rgb, kind, level, seed=1)
-            result = detect(measure(made), measure_pair(made, rgb))
+            features, pair = measure(made), measure_pair(made, rgb)
+            result = detect(features, pair)
+            assert misplaced(pair, grained=is_grained(features)) is None and result.otherwise is None
             assert result.findings
             assert result.findings[0].type == kind, (name, level)
             assert result.findings[0].confidence >= SURE
@@ -119,6 +120,58 @@ def test_a_displaced_pair_is_told_as_such(photograph, ask):
     assert ask("Is it identical to the original?", *pair).final_answer.startswith("No: the image is displaced by 3.0")
     track = cv2.filter2D(photograph("astronaut"), -1, np.ones((1, 6)) / 6, anchor=(0, 0))
     assert "motion blur" in ask("What is wrong with it?", track, photograph("astronaut")).final_answer
+
+
+def turned(rgb: np.ndarray) -> np.ndarray:
+    height, width = rgb.shape[:2]
+    return cv2.warpAffine(rgb, cv2.getRotationMatrix2D((width / 2, height / 2), 2, 1), (width, height))
+
+
+def shaded(rgb: np.ndarray) -> np.ndarray:
+    x, y = (np.linspace(-1, 1, side) ** 2 for side in (rgb.shape[1], rgb.shape[0]))
+    return np.rint(rgb * (1 - 0.3 * (y[:, None, None] + x[None, :, None]))).astype(np.uint8)
+
+
+def pasted(rgb: np.ndarray) -> np.ndarray:
+    made = rgb.copy()
+    made[100:120, 150:170] = (255, 0, 0)
+    return made
+
+
+OTHER = "the image does not lie on its reference"
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "visible"),
+    [
+        (turned, OTHER, f"Unable to determine: {OTHER}"),
+        (lambda rgb: np.ascontiguousarray(rgb[::-1]), OTHER, f"Unable to determine: {OTHER}"),
+        (shaded, "the light changed more in some places than in others", "Yes: "),
+        (pasted, "a few places changed while the rest stayed as it was", "Yes: a few places changed"),
+    ],
+    ids=["turned", "upside down", "shaded", "pasted"],
+)
+def test_a_difference_of_another_kind_is_none_of_the_known_ones(photograph, ask, change, said, visible):
+    pair = change(photograph("chelsea")), photograph("chelsea")
+    wrong = ask("What is wrong with it, and how good is it?", *pair)
+    assert said in wrong.final_answer.lower()
+    assert (wrong.quality_score is None) is (said is OTHER)
+    for kind in ("noise", "compression"):
+        assert ask(f"Is there any {kind}?", *pair).final_answer.startswith("No: "), kind
+    assert ask("Is there any visible difference to the original?", *pair).final_answer.startswith(visible)
+
+
+def test_which_way_the_light_changed(photograph, ask):
+    rgb = photograph("chelsea")
+    for shift, darker, brighter in ((-20, "Yes", "No"), (20, "No", "Yes")):
+        pair = (rgb.astype(int) + shift).clip(0, 255).astype(np.uint8), rgb
+        for query in ("Did it get {}?", "Is it {} than the original?", "Was it {}ened?", "Is it too {}?"):
+            for word, said in (("dark", darker), ("bright", brighter)):
+                asked = query.format(word if "en" in query or "too" in query else f"{word}er")
+                answer = ask(asked, *pair).final_answer
+                assert answer.startswith(said), (asked, shift, answer)
+    tinted = (rgb.astype(int) + np.array([5, 0, -5])).clip(0, 255).astype(np.uint8)
+    assert "slight color cast" in ask("Is there any visible difference to the original?", tinted, rgb).final_answer
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The executor on real photographs that are distorted on the spot."""
 
-from __future__ import annotations
-
 import pytest
 from distort import distort
 from PIL import Image

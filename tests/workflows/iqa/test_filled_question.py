@@ -1,7 +1,5 @@
 """A chat model fills the same `Question` as the rules, in the planner's one call; the rules keep what is closed."""
 
-from __future__ import annotations
-
 import cv2
 import pytest
 import skimage
@@ -10,8 +8,9 @@ from weights import MODELS
 from loopwright.models import ModelRegistry, allow_model_requests
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa import IQAConfig, run_pipeline
+from loopwright.workflows.iqa.question.asked import Operation, Question
 from loopwright.workflows.iqa.question.filled import MeantQuestion, agreed
-from loopwright.workflows.iqa.question.question import Operation, Question, read_questions
+from loopwright.workflows.iqa.question.question import read_questions
 from loopwright.workflows.iqa.services import Services
 
 LOCAL = "qwen2.5-coder-0.5b-instruct"

@@ -1,7 +1,5 @@
 """Image quality under a host: uploads and samples, reasons of replans, no paths told, and runs that are apart."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Distortions of a part of an image: found beside the reference, and told apart from bokeh without one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The planner's node: what it reads from the state, what a chat model is told, and what it may not decide."""
 
-from __future__ import annotations
-
 import json
 import logging
 

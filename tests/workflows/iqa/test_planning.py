@@ -1,7 +1,5 @@
 """The rule planner: first plans, the rules that every plan keeps, when another is asked for, and what that changes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

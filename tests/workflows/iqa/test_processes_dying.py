@@ -1,7 +1,5 @@
 """Work over processes of which some die: killed from outside, or by the job itself, at a job, or before they begin."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """Every question is read as one value, and answered in the form, on the scale and with the number that it asks for."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Positions, boxes, located objects and comparisons of parts: each is measured for itself, and the answer speaks about each."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The report: what it shows, in which order, that it can be read, and its maps of where an image differs from its reference."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report's counts over all rows of a batch and the bounds of its size; it needs nothing but itself, and no text is markup in it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
@@ -14,6 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from report_pages import Element, make, make_row, rich_row
 
+from loopwright.workflows.iqa.batch.samples import Sample
+from loopwright.workflows.iqa.batch.tables import row_of
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.report import Overview, ReportRow
 from loopwright.workflows.iqa.report.table_rows import BINS
@@ -28,6 +28,15 @@ def outcome(score: float | None = 3.0, error: str | None = None, **found: str) -
     ]
     evidence = ExecutorOutput(distortion_analysis={"Global": findings})
     return make_row("x", score, executor_evidence=evidence, error=error)
+
+
+def test_a_guess_is_neither_counted_nor_the_distortion_of_its_row():
+    guess = DistortionFinding(type="color cast", severity="severe", confidence=0.4, explanation="x")
+    seen = DistortionFinding(type="jpeg", severity="slight", confidence=0.4, explanation="against the reference")
+    for findings, told in (([guess], []), ([guess, seen], ["jpeg"])):
+        row = make_row("x", 3.0, executor_evidence=ExecutorOutput(distortion_analysis={"Global": findings}))
+        assert [item.type for item in row.stated] == told == [*overview_of(row).distortions]
+        assert row_of(Sample(image_path="x", query="?"), {}, row)["distortion"] == (told[0] if told else None)
 
 
 def overview_of(*rows: ReportRow) -> Overview:

@@ -1,7 +1,5 @@
 """Severities rise with the level; the same pixels give the same score, in any format and by any number of threads."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The summarizer, by rules and with a scripted chat model, from evidence written by hand; one score out of several."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

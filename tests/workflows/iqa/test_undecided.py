@@ -1,7 +1,5 @@
 """What one measurement leaves open does not silence another; what looks alike is told apart: text and specks, motions."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

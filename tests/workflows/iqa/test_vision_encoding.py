@@ -1,7 +1,5 @@
 """The bytes of an image as a chat model is sent them."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

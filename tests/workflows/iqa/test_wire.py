@@ -1,7 +1,5 @@
 """What reaches each provider, and what it answers when something is wrong: real LangChain classes on a local server."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

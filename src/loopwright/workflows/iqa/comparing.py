@@ -137,6 +137,9 @@ def compare(
     identical = np.array_equal(images[0].rgb, images[1].rgb)
     change = images[1].path.stat().st_size / images[0].path.stat().st_size - 1
     better, text = verdict(tools, identical, change, blind=pristine is None)
+    apart = {f"of {name}, {side.evidence.apart}" for name, side in (("A", first), ("B", second)) if side.evidence.apart}
+    if apart and not identical:
+        better, text = None, f"No verdict: {'; '.join(sorted(apart))}."
     warning = None
     if pristine is None and images[0].rgb.shape != images[1].rgb.shape:
         sizes = [f"{image.width} x {image.height}" for image in images]

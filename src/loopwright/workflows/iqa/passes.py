@@ -13,11 +13,12 @@ import numpy as np
 
 from loopwright.errors import LoopwrightError
 from loopwright.workflows.iqa.answer.parts import soft_note
-from loopwright.workflows.iqa.answer.verdicts import ABSTAINED, DISPLACED
+from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
 from loopwright.workflows.iqa.config import ToolsSection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
+from loopwright.workflows.iqa.measuring.detection import Detection, analyse, is_grained, of_a_part
 from loopwright.workflows.iqa.measuring.detection_blind import VISIBLE_QUALITY
+from loopwright.workflows.iqa.measuring.detection_paired import misplaced
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
@@ -30,8 +31,6 @@ from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
 
 logger = logging.getLogger("loopwright.iqa")
 
-APART = 0.4
-"""Displacement from which a pair cannot be compared, pixels; from there on it passes for blur."""
 
 T = TypeVar("T")
 F = TypeVar("F", ImageFeatures, PairFeatures)
@@ -55,6 +54,10 @@ class Pass:
     """Where it lies in the image; None for all of it."""
     notes: list[str] = field(default_factory=list[str])
     """What the reader must know."""
+    apart: str | None = None
+    """That it does not lie on its reference, and how, once that is known."""
+    otherwise: str | None = None
+    """How it differs from its reference, where that is none of the distortions, once that is known."""
 
     @cached_property
     def features(self) -> ImageFeatures:
@@ -65,10 +68,8 @@ class Pass:
     def pair(self) -> PairFeatures | None:
         """What its comparison with the reference shows, if there is one that lies on it."""
         found = self.reference and self._as_coded(measure_pair(self.image.rgb, self.reference.rgb), 95)
-        if found is None or found.displaced < APART:
-            return found
-        self.notes.append(f"{DISPLACED}by {found.displaced:.1f} pixels against its reference; align both")
-        return None
+        self.apart = found and misplaced(found, grained=is_grained(self.features))
+        return None if self.apart else found
 
     def _as_coded(self, found: F, most: float) -> F:
         """With the setting of a JPEG file, which clipping or smooth content may hide in the pixels, if it is low."""
@@ -82,6 +83,7 @@ class Pass:
         """Which distortions it has."""
         pristine = self.reference.rgb if self.reference is not None and self.pair is not None else None
         found = detect_in_parts(self.image.rgb, pristine, self.features, self.pair)
+        self.otherwise = found.otherwise
         if self.box is not None and pristine is None:
             found = of_a_part(found)
         if self.pair is None and self.softness is not None and not found.softened:
@@ -111,18 +113,20 @@ class Pass:
             findings = self._attempt("analysis", lambda: self._analyse(names))
             if findings is not None:
                 evidence.distortion_analysis = {scope: findings}
-                near = {
-                    name: max((closeness(name, each.type) * strength(each) for each in findings), default=0)
-                    for name in names
-                }
-                evidence.distortion_set = {scope: sorted(names, key=lambda name: -near[name])}
+
+                def near(name: str) -> float:
+                    return max((closeness(name, each.type) * strength(each) for each in findings), default=0)
+
+                evidence.distortion_set = {scope: sorted(names, key=near, reverse=True)}
+        evidence.apart, evidence.otherwise = self.apart, self.otherwise
         tools = self._attempt("tool selection", lambda: self._select(names)) or []
         evidence.selected_tools = [tool.name for tool in tools]
         if flags.tool_execution:
             evidence.tool_logs = self._attempt("tool execution", lambda: self._execute(tools)) or []
         evidence.quality_scores = {log.tool: log.score for log in evidence.tool_logs if log.score is not None}
         evidence.primary_tool = self._primary(tools, evidence.tool_logs)
-        evidence.notes = list(dict.fromkeys(self.notes))
+        said = (each[:1].upper() + each[1:] for each in (evidence.apart, evidence.otherwise) if each)
+        evidence.notes = list(dict.fromkeys([*self.notes, *said]))
         return evidence
 
     def _attempt(self, subtask: str, work: Callable[[], T]) -> T | None:
@@ -177,8 +181,7 @@ class Pass:
     def _execute(self, tools: list[Tool]) -> list[ToolLog]:
         if not tools:
             self.notes.append("No quality tool ran: none is named and none was chosen")
-        timeout = self.config.timeout
-        return run_tools(tools, self.image, self.reference, region=self.scope, timeout_s=timeout)
+        return run_tools(tools, self.image, self.reference, region=self.scope, timeout_s=self.config.timeout)
 
     def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
         """The tool whose score is the answer: the first required or primary one, or what stands in for it."""

@@ -205,6 +205,10 @@ class ExecutorOutput(BaseModel):
     """What the file tells besides its pixels, if the question asks for that."""
     identical: bool | None = None
     """Whether every pixel of the image is that of its reference; None without one."""
+    apart: str | None = None
+    """That the image does not lie on its reference, and how, if it does not: what differs then says nothing."""
+    otherwise: str | None = None
+    """How the image differs from its reference, where that is none of the distortions."""
     parts: dict[str, ExecutorOutput] = Field(default_factory=dict)
     """Scope -> its own evidence, where several were measured."""
     error: str | None = None

@@ -4,7 +4,7 @@
 from typing import NotRequired, TypedDict
 
 from loopwright.engine.ledger import StopReason
-from loopwright.workflows.iqa.question.question import Question
+from loopwright.workflows.iqa.question.asked import Question
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, PlannerOutput, SummarizerOutput
 
 

@@ -9,7 +9,7 @@ from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.answer.wording import capital, listed, not_blurred, spoken_names
 from loopwright.workflows.iqa.distortions import Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
-from loopwright.workflows.iqa.question.question import Question
+from loopwright.workflows.iqa.question.asked import Question
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 

@@ -12,7 +12,7 @@ from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
 from loopwright.workflows.iqa.answer.parts import said_soft, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import DISPLACED, IMPAIRMENT_LEVEL, UNABLE, Facts, compare
+from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
     held_against,
@@ -30,7 +30,7 @@ from loopwright.workflows.iqa.answer.wording import (
 )
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
 from loopwright.workflows.iqa.measuring.severity import closeness
-from loopwright.workflows.iqa.question.question import Operation, Question, Term
+from loopwright.workflows.iqa.question.asked import Operation, Question, Term
 from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
@@ -150,8 +150,7 @@ def _choice(reading: QueryReading, facts: Facts) -> tuple[str | None, str]:
         return None, "The question lists no options, such as A. and B."
     compares = next((each for each in reading.questions if each.operation is Operation.COMPARE or each.sought), None)
     if len(scopes_of(facts.evidence)) > 1 and compares is not None:
-        part = choose_part(compares, reading.options, facts)
-        if part is not None:
+        if (part := choose_part(compares, reading.options, facts)) is not None:
             return part
     return choose(reading.stem, reading.options, facts, lambda: _truth(reading, facts))
 
@@ -264,6 +263,8 @@ def _decide_all(question: Question, facts: Facts) -> str:
         yes, no = ("No", "Yes") if question.free else ("Yes", "No")
         if found:
             return f"{yes}: {listed_there(found, facts)}."
+        if facts.evidence.otherwise:
+            return f"{yes}: {facts.evidence.otherwise}."
         if not facts.covers(()) and not question.excluded:
             return what_is_wrong(facts, question)
         return f"{no}: {'nothing else' if question.excluded else 'no distortion'} was found {where(facts)}."
@@ -340,7 +341,7 @@ def _degree(question: Question, facts: Facts) -> str:
 
 
 def _choose(question: Question, facts: Facts) -> str:
-    if question.remedies and not any(term.word for term in question.terms if term.name not in (Distortion.BRIGHTNESS,)):
+    if question.remedies and not any(term.word for term in question.terms if term.name != Distortion.BRIGHTNESS):
         return choose_remedy(question, facts)
     faults = [term for term in question.terms if not term.absent]
     standing = [
@@ -386,11 +387,13 @@ def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
     left = [item for _, item in facts.present if question is None or not _is_excluded(item, question)]
     sure = [item for item in left if item in facts.sure]
     beside = f" {not_blurred(facts)}" if not_blurred(facts) and not left else ""
+    other = facts.evidence.apart or facts.evidence.otherwise
+    beside += f" {capital(other)}." if other else ""
     there = where(facts)
     if sure:
         perhaps = [item for item in left if item not in sure and item.confidence >= _GUESS][:1]
         also = f" Perhaps also {listed(perhaps, facts)}." if perhaps else ""
-        return f"Found {there}, strongest first: {listed(sure, facts, number=True)}.{also}"
+        return f"Found {there}, strongest first: {listed(sure, facts, number=True)}.{also}{beside}"
     if left:
         return f"Nothing sure {there}; perhaps {listed(left[:2], facts, number=True)}.{beside}"
     unanalysed = [name for name in facts.unanalysed if question is None or name not in question.excluded]
@@ -398,6 +401,8 @@ def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
         return f"Found {there}, strongest first: {'; '.join(map(in_words, unanalysed))}. How strong was not analysed."
     if question is not None and question.excluded:
         return f"Nothing else was found {there}.{beside}"
+    if facts.evidence.otherwise:
+        return beside.strip()
     if facts.covers(()):
         return f"No distortion found {there}.{beside}"
     absent = [kind.value for kind in Distortion if facts.evidence.undecided and facts.covers((kind.value,))]
@@ -407,13 +412,14 @@ def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
     named = {item.type for _, item in facts.analysed}
     if named:
         return f"No {spoken_names(sorted(named))} found {there}; nothing else was looked for."
-    return _unmeasured(facts) or f"{UNABLE}: no distortion was looked for, or none could be told apart."
+    return _unmeasured(facts) or f"{UNABLE}: {facts.abstained or 'no distortion was looked for'}."
 
 
 def _unmeasured(facts: Facts) -> str:
-    """Why nothing could be measured, as the first tool that failed says it; empty if none did."""
-    error = next((log.error for log in facts.evidence.tool_logs if log.error), None)
-    return f"{UNABLE}: {error}." if error and facts.score is None else ""
+    """Why there is no score: the two images do not lie on each other, or what the first tool that failed says."""
+    errors = (log.error for log in facts.evidence.tool_logs if log.error)
+    why = None if facts.score else next(filter(None, (facts.evidence.apart, *errors)), None)
+    return f"{UNABLE}: {why}." if why else ""
 
 
 _SAME = re.compile(
@@ -430,9 +436,9 @@ def _relate(question: Question, facts: Facts) -> str:
         return NO_REFERENCE if names_it else _decide(question, facts) if question.yes_no else _find(question, facts)
     identical = facts.evidence.identical
     relation = compare(facts)
-    if displaced := next((note for note in facts.evidence.notes if note.startswith(DISPLACED)), None):
+    if apart := facts.evidence.apart:
         differs = question.yes_no and identical is False and not question.terms and _SAME.search(question.text)
-        return f"{'No' if differs else UNABLE}: {displaced[:1].lower()}{displaced[1:]}."
+        return f"{'No' if differs else UNABLE}: {apart}."
     if relation is None and identical is None:
         return f"{UNABLE}: nothing was measured that compares the two images."
     found = _relevant(question, facts) or [item for _, item in facts.present if not question.excluded]
@@ -446,7 +452,7 @@ def _relate(question: Question, facts: Facts) -> str:
         return capital(f"{word}the image and its reference are identical, pixel for pixel; nothing was lost.")
     # "Is the compression visible?", "did the coding blur it?": what was done to the image, and not what came of it.
     coded = all(kind_of(term.name) is Distortion.COMPRESSION for term in question.terms)
-    compares = question.sought or _CHANGED.search(question.text)
+    compares = question.sought or question.became or _CHANGED.search(question.text)
     if question.terms and (question.sought in ("more", "less") or (compares and not coded)):
         return _more_of(question, facts)
     if not coded:
@@ -454,17 +460,23 @@ def _relate(question: Question, facts: Facts) -> str:
     better = re.search(r"\b(?P<word>better|worse)\b", question.text)
     if better:
         return _better(question, better, found, relation)
-    if relation == "same" or not found:
+    if not found and relation is None:
+        return what_is_wrong(facts, question)
+    # A change that can hardly be seen has 3.5.
+    plain = facts.score is not None and facts.score.value < 3.5
+    other = facts.evidence.otherwise
+    if relation == "same" or not (found or plain or other):
         told = "no visible difference"
         told += "" if facts.score is None else f" ({facts.score.tool} {facts.score.value:.1f} of 5)"
         told += "; not every pixel is the same" if identical is False else ""
         word = ("No: " if exact or not asks_same else "Yes: ") if question.yes_no else ""
         return f"{capital(f'{word}{told}')}."
-    slight = all(item.severity is Severity.SLIGHT for item in found)
-    hardly = slight and question.tolerant and not asks_same
+    slight = not plain and all(item.severity is Severity.SLIGHT for item in found)
+    hardly = slight and question.tolerant and not (asks_same or other)
     word = ("No: " if asks_same else "No, hardly: " if hardly else "Yes: ") if question.yes_no else ""
+    said = listed(found[:3], facts, number=True) or other or facts.abstained or "another difference than was looked for"
     told = "" if facts.score is None else f" ({facts.score.level.lower()} likeness, {facts.score.value:.1f} of 5)"
-    return f"{capital(f'{word}{listed(found[:3], facts, number=True)}')}{told}."
+    return f"{capital(f'{word}{said}')}{told}."
 
 
 _CHANGED = re.compile(r"\b(?:differ|chang|affect|unterschied|verändert)")
@@ -505,7 +517,7 @@ def _more_of(question: Question, facts: Facts) -> str:
         return f"{word}: no difference of {' or '.join(asked)} was found; the reference is taken as pristine."
     name, term = asked.get(_aspect(found[0].type), (question.terms[0].name, question.terms[0]))
     less = term.lacks or _lacks(name, {})
-    this = (question.sought == "more") is (less is _lacks(found[0].type, found[0].measured))
+    this = (question.sought != "less") is (less is _lacks(found[0].type, found[0].measured))
     this = changed or (this and question.sought != "equal")
     word = ("Yes" if this else "No") if question.yes_no else "This image" if this else "The reference"
     return f"{word}: this image has {listed(found[:2], facts, number=True)}."

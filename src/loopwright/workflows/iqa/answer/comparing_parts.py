@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from loopwright.workflows.iqa.answer.fusion import quality_score
 from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.verdicts import UNABLE, Facts
 from loopwright.workflows.iqa.answer.wording import capital, strength_of
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.severity import BLIND, closeness, gauge_of
+from loopwright.workflows.iqa.question.asked import Question
 from loopwright.workflows.iqa.question.places import place_name
-from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.vocabulary import spoken
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
@@ -67,7 +67,7 @@ def _compared(question: Question, facts: Facts) -> tuple[str, str]:
     """The answer, and the numbers or why it cannot be told."""
     standing = standing_of(question, facts)
     if isinstance(standing, str):
-        return "Unable to determine", standing
+        return UNABLE, standing
     first = scope_words(standing.order[0])
     if question.yes_no:
         differs = bool(re.search(r"\bdiffer|\bone (?:half|side|part)\b", question.text))
@@ -124,12 +124,11 @@ def standing_of(question: Question, facts: Facts) -> Standing | str:
     scopes = own if len(own) > 1 else scopes
     if not topic:
         return _by_score(scopes, facts, best_first=question.sought == "less")
-    found = {scope: _finding(topic, scope, facts) for scope in scopes}
-    missing = [scope_words(scope) for scope, finding in found.items() if finding is None]
+    found = {scope: finding for scope in scopes if (finding := _finding(topic, scope, facts)) is not None}
+    missing = [scope_words(scope) for scope in scopes if scope not in found]
     if missing:
         return f"no number for {' or '.join(map(in_words, topic))} could be measured in {' and '.join(missing)}"
-    known = {scope: finding for scope, finding in found.items() if finding is not None}
-    return _by_finding(known, question)
+    return _by_finding(found, question)
 
 
 def _finding(topic: tuple[str, ...], scope: str, facts: Facts) -> DistortionFinding | None:
@@ -171,17 +170,15 @@ def _by_finding(found: dict[str, DistortionFinding], question: Question) -> Stan
 
 
 def _by_score(scopes: list[str], facts: Facts, *, best_first: bool) -> Standing | str:
-    scores = {scope: quality_score(facts.evidence.on(scope)) for scope in scopes}
-    missing = [scope_words(scope) for scope, score in scores.items() if score is None]
+    scores = {scope: score for scope in scopes if (score := quality_score(facts.evidence.on(scope))) is not None}
+    missing = [scope_words(scope) for scope in scopes if scope not in scores]
     if missing:
         return f"no quality tool gave a score for {' and '.join(missing)}"
-    values = {scope: score.value for scope, score in scores.items() if score is not None}
+    values = {scope: score.value for scope, score in scores.items()}
     order = sorted(values, key=lambda scope: values[scope], reverse=best_first)
-    tools = {score.tool for score in scores.values() if score is not None}
-    said = f"by {' and '.join(sorted(tools))}, " + _joined(
-        [f"{values[scope]:.2f} of 5 in {scope_words(scope)}" for scope in order]
-    )
-    return Standing(order, said, values, ALIKE)
+    tools = " and ".join(sorted({score.tool for score in scores.values()}))
+    said = _joined([f"{values[scope]:.2f} of 5 in {scope_words(scope)}" for scope in order])
+    return Standing(order, f"by {tools}, {said}", values, ALIKE)
 
 
 def _joined(parts: list[str]) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from loopwright.workflows.iqa.question.question import Question
+from loopwright.workflows.iqa.question.asked import Question
 
 _FORMAT = re.compile(r"\b(jpe?g|png|webp|gif|tiff?|bmp|avif|heic)\b")
 _PAPER = {f"a{n}": (33.1 / 2 ** (n / 2), 46.8 / 2 ** (n / 2)) for n in range(7)} | {"poster": (16.5, 23.4)}

@@ -77,10 +77,10 @@ def quality_score(evidence: ExecutorOutput, opinion: Mapping[int, float] | None 
 
     Returns:
         The primary tool's score, weighed with the opinion if there is one;
-        where the primary tool gave none, that of the first selected tool that did. None if no tool gave a score: an
-        opinion alone is not measured.
+        where the primary tool gave none, that of the first selected tool that did. None if no tool gave a score (an
+        opinion alone is not measured), or if the image does not lie on the reference that it was compared with.
     """
-    scores = evidence.quality_scores
+    scores = {} if evidence.apart else evidence.quality_scores
     order = (evidence.primary_tool, *evidence.selected_tools, *scores)
     tool = next((name for name in order if name in scores), None)
     if tool is None:

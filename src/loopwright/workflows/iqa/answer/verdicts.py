@@ -8,8 +8,8 @@ from functools import cached_property
 from loopwright.workflows.iqa.answer.fusion import QualityScore, level_of
 from loopwright.workflows.iqa.answer.parts import scopes_of
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring.detection import SURE
-from loopwright.workflows.iqa.measuring.severity import closeness, strength
+from loopwright.workflows.iqa.measuring.detection import is_sure
+from loopwright.workflows.iqa.measuring.severity import closeness, nearness, strength
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.tools.registry import all_tools
 
@@ -18,9 +18,6 @@ UNABLE = "Unable to determine"
 
 ABSTAINED = "Detection abstained: "
 """How the executor's note begins when the detector could not tell."""
-
-DISPLACED = "The image is displaced "
-"""How the executor's note begins when the image and its reference do not lie on each other."""
 
 IMPAIRMENT_LEVEL = {severity: 5 - severity.rank for severity in Severity}
 """Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
@@ -54,16 +51,26 @@ class Facts:
             return None if self.score is None else self.score.value
         return next((log.raw for log in self.evidence.tool_logs if log.tool == tool and log.raw is not None), None)
 
+    @property
+    def abstained(self) -> str:
+        """Why detection could not tell, in words; empty if it could."""
+        told = (note.removeprefix(ABSTAINED) for note in self.evidence.notes if note.startswith(ABSTAINED))
+        return next(told, "")
+
     @cached_property
     def present(self) -> list[tuple[str, DistortionFinding]]:
         """Those that are there, strongest first."""
         return [pair for pair in self.analysed if pair[1].severity is not Severity.NONE]
 
+    @property
+    def compared(self) -> bool:
+        """Whether the image was held against a reference on which it lies."""
+        return self.plan.reference_mode is ReferenceMode.FULL and not self.evidence.apart
+
     @cached_property
     def sure(self) -> list[DistortionFinding]:
         """Those that are there and more than a guess, strongest first."""
-        compared = self.plan.reference_mode is ReferenceMode.FULL
-        return [item for _, item in self.present if compared or item.confidence >= SURE]
+        return [item for _, item in self.present if is_sure(item)]
 
     @property
     def unanalysed(self) -> list[str]:
@@ -105,7 +112,7 @@ class Facts:
         """Whether detection left some of these names undecided; an abstention that names no kinds is about them all."""
         undecided = self.evidence.undecided
         if not undecided:
-            return any(note.startswith(ABSTAINED) for note in self.evidence.notes)
+            return bool(self.abstained)
         return not names or any(kind_of(name) in undecided for name in names)
 
     def matching(self, names: tuple[str, ...]) -> list[tuple[float, DistortionFinding]]:
@@ -114,14 +121,14 @@ class Facts:
         Args:
             names: Canonical names; none stands for every distortion.
         """
-        pairs = [(max((closeness(name, item.type) for name in names), default=1.0), item) for _, item in self.present]
+        pairs = [(max((nearness(name, item) for name in names), default=1.0), item) for _, item in self.present]
         return sorted((p for p in pairs if p[0] > 0), key=lambda pair: -pair[0] * strength(pair[1]))
 
     def severity(self, names: tuple[str, ...]) -> Severity | None:
         """How strong the strongest distortion of some names is; None if nothing speaks about them."""
         found = self.matching(names)
         if found:
-            return max((item.severity for _, item in found), key=lambda severity: severity.rank)
+            return max(item.severity for _, item in found)
         unknown = any(closeness(name, other) > 0 for other in self.unanalysed for name in names)
         return Severity.NONE if self.covers(names) and not unknown else None
 
@@ -131,9 +138,9 @@ def compare(facts: Facts) -> str | None:
 
     The reference is taken as pristine, so a difference is a loss: nothing here can call an image better than it.
     """
-    if facts.plan.reference_mode is not ReferenceMode.FULL:
+    if not facts.compared:
         return None
-    if facts.present or facts.unanalysed:
+    if facts.present or facts.unanalysed or facts.evidence.otherwise:
         return "worse"
     if facts.score is not None:
         return "same" if level_of(facts.score.tool_score) == 5 else "worse"

@@ -13,7 +13,7 @@ from loopwright.workflows.iqa.distortions import Distortion, in_words
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
 from loopwright.workflows.iqa.measuring.severity import gauge_of
 from loopwright.workflows.iqa.question.scales import Threshold
-from loopwright.workflows.iqa.schemas import GLOBAL, DistortionFinding, ReferenceMode
+from loopwright.workflows.iqa.schemas import GLOBAL, DistortionFinding
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 
@@ -96,9 +96,11 @@ def _details(item: DistortionFinding, facts: Facts, *, number: bool) -> str:
     value, gauge, place = item.measured.get("value"), gauge_of(item), place_of(item)
     parts = [f"measured {gauge.said(value) if gauge else f'{value:.3g}'}"] if number and value is not None else []
     parts += [f"{place[0]}, {place[1]:.0%} of the area"] if place else []
+    if item.type == "mean shift":
+        parts.append("darker" if item.measured.get("mean_shift", 0) < 0 else "brighter")
     if (hue := _hue(item)) is not None:
         parts.append(f"towards {min(_TOWARDS, key=lambda name: _apart(hue, _HUES[name]))}")
-    if facts.plan.reference_mode is ReferenceMode.NONE:
+    if not facts.compared:
         parts.append(f"{item.confidence:.0%} sure")
     return f" ({', '.join(parts)})" if parts else ""
 

@@ -251,10 +251,10 @@ class Crew(Generic[J]):
                     "script, call this below `if __name__ == '__main__':`"
                 )
         self._start()
-        culprit, *others = worker.tasks or [None]
-        self._again.extend(task for task in others if task)
-        if culprit is None:
+        if not worker.tasks:
             return
+        culprit = worker.tasks.popleft()
+        self._again.extend(worker.tasks)
         if culprit.again:
             yield culprit.job, Died(f"the worker process {how} over this image, twice")
         else:

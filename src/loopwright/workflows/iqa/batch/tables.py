@@ -16,9 +16,8 @@ from loopwright.errors import BackendError, InputError, unknown_name_message
 from loopwright.files import complete
 from loopwright.workflows.iqa.batch.journal import Record
 from loopwright.workflows.iqa.batch.samples import Sample
-from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.report import ReportRow
-from loopwright.workflows.iqa.schemas import ExecutorOutput, ToolLog
+from loopwright.workflows.iqa.schemas import ToolLog
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 Row = dict[str, Any]
@@ -57,7 +56,7 @@ def row_of(sample: Sample, record: Record, shown: ReportRow) -> Row:
         "stop_reason": "; ".join(stops_said(shown.stops)) or None,
         "notes": evidence.notes,
     }
-    row |= _tool_columns(evidence.tool_logs) | _distortion_columns(evidence)
+    row |= _tool_columns(evidence.tool_logs) | _distortion_columns(shown)
     return {name: _encodable(value) for name, value in row.items()}
 
 
@@ -71,14 +70,14 @@ def _tool_columns(logs: list[ToolLog]) -> Row:
     return row
 
 
-def _distortion_columns(evidence: ExecutorOutput) -> Row:
+def _distortion_columns(shown: ReportRow) -> Row:
     found = [
         {"scope": scope, **finding.model_dump(mode="json", exclude={"explanation"})}
-        for scope, findings in evidence.distortion_analysis.items()
+        for scope, findings in shown.evidence.distortion_analysis.items()
         for finding in findings
     ]
-    worst = max(found, key=lambda item: (Severity(item["severity"]), item["confidence"]), default={})
-    return {"distortion": worst.get("type"), "severity": worst.get("severity"), "distortions": found}
+    worst = next(iter(shown.stated), None)
+    return {"distortion": worst and worst.type, "severity": worst and worst.severity.value, "distortions": found}
 
 
 def _encodable(value: Any) -> Any:
@@ -126,16 +125,16 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> None:
-    kinds = columns()
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(kinds)
-        for row in rows:
-            writer.writerow([_text(row[name], kind) for name, kind in kinds.items()])
+        writer = csv.DictWriter(file, columns())
+        writer.writeheader()
+        writer.writerows(map(_flat, rows))
 
 
-def _text(value: Any, kind: Kind) -> Any:
-    return json.dumps(value, ensure_ascii=False) if kind == "json" and value is not None else value
+def _flat(row: Row) -> Row:
+    """A row for a table that knows no lists."""
+    lists = {name: row[name] for name, kind in columns().items() if kind == "json" and row[name] is not None}
+    return row | {name: json.dumps(value, ensure_ascii=False) for name, value in lists.items()}
 
 
 def _write_jsonl(path: Path, rows: Iterable[Row]) -> None:
@@ -149,13 +148,11 @@ def _write_parquet(path: Path, rows: Iterable[Row]) -> None:
     import pyarrow.parquet as pq
 
     types = {"text": pa.string(), "number": pa.float64(), "whole": pa.int64(), "json": pa.string()}
-    kinds = columns()
-    schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+    schema = pa.schema([(name, types[kind]) for name, kind in columns().items()])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        remaining = iter(rows)
+        remaining = map(_flat, rows)
         while some := list(islice(remaining, _ROWS_AT_ONCE)):
-            plain = [{name: _text(row[name], kind) for name, kind in kinds.items()} for row in some]
-            writer.write_table(pa.Table.from_pylist(plain, schema))
+            writer.write_table(pa.Table.from_pylist(some, schema))
 
 
 FORMATS: dict[str, Callable[[Path, Iterable[Row]], None]] = {

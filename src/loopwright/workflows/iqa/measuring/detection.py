@@ -7,15 +7,20 @@ from dataclasses import dataclass, field, replace
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
 from loopwright.workflows.iqa.measuring.detection_blind import Doubt, blind_candidates, doubts, unmeasured
-from loopwright.workflows.iqa.measuring.detection_paired import paired_candidates, unexplained
+from loopwright.workflows.iqa.measuring.detection_paired import paired_candidates, uneven, unexplained
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
-from loopwright.workflows.iqa.measuring.severity import SAME_THING, assess, closeness, strength, subject_of
+from loopwright.workflows.iqa.measuring.severity import BESIDE, SAME_THING, assess, nearness, strength, subject_of
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 SURE = 0.6
 """Confidence from which a type counts as stated; below, it is a guess that names its doubt."""
 GRAINED = 0.85
 """Confidence in noise, from the image alone, from which a reference does not make a coder's loss of it."""
+
+
+def is_sure(finding: DistortionFinding) -> bool:
+    """Whether a finding is more than a guess, as all are that a reference shows."""
+    return finding.confidence >= SURE or BESIDE in finding.explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,18 @@ class Detection:
     """Why it could not tell, in words; None for an image that is clean or whose distortion is stated."""
     doubts: list[Doubt] = field(default_factory=list[Doubt])
     """What it could neither state nor rule out, beside a sure finding too; empty if it abstained on all kinds."""
+    otherwise: str | None = None
+    """How the image differs from its reference, where that is none of the distortions."""
 
     @property
     def softened(self) -> bool:
         """Whether a finding says why fine detail is missing."""
         return any(kind_of(finding.type) in (Distortion.BLURS, Distortion.COMPRESSION) for finding in self.findings)
+
+
+def is_grained(features: ImageFeatures) -> bool:
+    """Whether an image by itself has noise for sure."""
+    return any(sign.type == "gaussian noise" and sign.confidence >= GRAINED for sign in blind_candidates(features))
 
 
 def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detection:
@@ -45,16 +57,15 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     Returns:
         The findings, each with at least slight severity, and an abstention where neither a finding nor "clean" is safe.
     """
-    candidates = blind_candidates(features)
-    if pair is not None:
-        noise = (sign for sign in candidates if sign.type == "gaussian noise" and sign.confidence >= GRAINED)
-        candidates = paired_candidates(pair, grained=any(noise))
+    grained = is_grained(features)
+    candidates = blind_candidates(features) if pair is None else paired_candidates(pair, grained=grained)
     findings = [
         assess(item.type, features, pair, confidence=round(item.confidence, 3), why=item.why) for item in candidates
     ]
     findings = [finding for finding in findings if finding.severity is not Severity.NONE]
     if pair is not None:
-        return Detection(findings, None if findings else unexplained(pair))
+        other = uneven(pair)
+        return Detection(findings, None if findings or other else unexplained(pair), otherwise=other)
     findings.sort(key=lambda finding: -finding.confidence * finding.severity.rank)
     if any(finding.confidence >= SURE for finding in findings):
         return Detection(findings, None, unmeasured(features, findings))
@@ -95,8 +106,8 @@ def analyse(
     findings: dict[str, DistortionFinding] = {}
     notes: list[str] = []
     for name in names:
-        near = [item for item in detection.findings if closeness(name, item.type) >= SAME_THING]
-        stated = max(near, key=lambda item: closeness(name, item.type), default=None)
+        near = [item for item in detection.findings if nearness(name, item) >= SAME_THING]
+        stated = max(near, key=lambda item: nearness(name, item), default=None)
         finding = stated or _measured(name, detection, features, pair)
         if finding.measured:
             findings.setdefault(finding.type, finding)

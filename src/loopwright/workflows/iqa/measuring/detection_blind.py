@@ -107,8 +107,7 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     """The types whose signs the image shows; a strong artefact that fakes other signs silences them."""
     if features.pixel_size > REPEATED:
         return [Sign("pixelation", 0.92, "columns and rows repeat exactly")]
-    coded = _jpeg(features)
-    if coded:
+    if coded := _jpeg(features):
         return [*coded, *_blur(features, coded=True), *_tone(features, clean=True)]
     noise = noise_signs(features)
     banded = [Sign("banding", 0.9, "the levels between are empty")] if features.level_use < FEW_LEVELS else []
@@ -192,9 +191,8 @@ def noise_signs(features: ImageFeatures) -> list[Sign]:
         why = f"different in each channel as noise is (correlation {features.noise_likeness:.2f})"
         return [Sign("gaussian noise", min(0.9, 0.55 + UNLIKE - features.noise_likeness), why)]
     confidence = min(0.95, 0.55 + 0.8 * (features.noise_whiteness - WHITE) + 0.01 * features.noise_sigma)
-    return [
-        Sign("gaussian noise", confidence, f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)")
-    ]
+    why = f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)"
+    return [Sign("gaussian noise", confidence, why)]
 
 
 def _jpeg(features: ImageFeatures) -> list[Sign]:
@@ -234,9 +232,7 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
         found = [Sign("gaussian blur", min(GUESSED, max(0.35, confidence)), why)] if blurred else []
         # Blur is the commoner of the two.
         return found if blurred and confidence + 0.1 > coder else [Sign("jpeg2000", coder, wiped), *found]
-    if not blurred:
-        return []
-    return [Sign("gaussian blur", min(0.95, confidence), why)]
+    return [Sign("gaussian blur", min(0.95, confidence), why)] if blurred else []
 
 
 def _blur_in_noise(features: ImageFeatures, noise: list[Sign]) -> list[Sign]:
@@ -267,8 +263,7 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
         )
     if features.dark_point > WHITE_OUT:
         return [Sign("overexposure", 0.8, "nothing but white is left")]
-    dark = features.bright_point < 140 and features.dark_point < 20
-    if dark:
+    if features.bright_point < 140 and features.dark_point < 20:
         confidence = min(0.8, 0.45 + 0.006 * (110 - features.bright_point))
         found.append(Sign("underexposure", max(0.35, confidence), "even the highlights are dark"))
     elif features.contrast_range < 100:

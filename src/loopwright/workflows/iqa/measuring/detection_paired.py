@@ -13,6 +13,8 @@ FAIR_SHARE = 0.1
 """Share of the squared error that a second cause must hold to be named."""
 POINT_SHARE = 0.4
 """Share of the squared error from which a point operation is a cause; blur reaches 0.3 by dulling highlights."""
+MOSTLY = 0.93
+"""Share of the squared error up to which a point operation leaves more than its rounding and clipping."""
 BESIDE = 0.5
 """Size over that of the point operation that changes most from which a cast or missing levels are named beside it."""
 POINT_SHIFT = 4.0
@@ -54,6 +56,34 @@ FEW_LEVELS = 0.4
 """Used levels over the reference's below which it is banding."""
 SHIFTED_SHARE = 0.45
 """Share of the error, without point operations, that a displacement of colour channels must explain."""
+APART = 0.4
+"""Displacement from which a pair cannot be compared, pixels; from there on it passes for blur."""
+FOREIGN_DETAIL = 0.35
+"""Power of fine detail that the reference has nothing of, over the power of its own, from which the image shows other
+things there; a coder leaves at most 0.25, but for a JPEG coder's blocks."""
+LOST_DETAIL = 0.65
+"""Gain of fine detail below which that is no noise, which leaves it at 1."""
+UNEVEN = 0.9
+"""Share of the error that uneven light must explain; of blurred text it explains as much, but no detail is left."""
+
+
+def misplaced(pair: PairFeatures, *, grained: bool) -> str | None:
+    """That the image does not lie on its reference, in words; None if it does, or if that cannot be seen."""
+    if pair.displaced >= APART:
+        return f"the image is displaced by {pair.displaced:.1f} pixels against its reference; align both"
+    coded = pair.jpeg_evidence >= JPEG_EVIDENCE / 2 and _coarser(pair)
+    if grained or coded or pair.pixel_size_gain > REPEATED or pair.impulse_share >= SPECK_SHARE:
+        return None
+    if pair.detail_gain >= LOST_DETAIL or pair.detail_ratio**2 - pair.detail_gain <= FOREIGN_DETAIL:
+        return None
+    return "the image does not lie on its reference: it is another, or was turned, scaled or warped"
+
+
+def uneven(pair: PairFeatures) -> str | None:
+    """That the light changed from place to place, in words, if that is the difference."""
+    smooth = pair.uneven_share >= UNEVEN and pair.detail_gain >= 0.5
+    found = smooth and pair.coder_error >= SAME_RMS and pair.point_share <= MOSTLY
+    return "the light changed more in some places than in others, as by a vignette or a shadow" if found else None
 
 
 def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Sign]:
@@ -70,8 +100,7 @@ def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Sign
     if pair.rms_error < SAME_RMS:
         return []
     found = [*_washed_out(pair), *_point(pair), *_specks(pair)]
-    # Where a point operation explains that much, the small rest is only its rounding and clipping.
-    if not found or found[0].type == "impulse noise" or pair.point_share <= 0.93:
+    if uneven(pair) is None and (not found or found[0].type == "impulse noise" or pair.point_share <= MOSTLY):
         found += _structure(pair, grained=grained)
     total = max(pair.rms_error**2, sum(item.weight**2 for item in found))
     found = [item for item in found if item.weight**2 >= FAIR_SHARE * total]
@@ -148,8 +177,7 @@ def _specks(pair: PairFeatures) -> list[Sign]:
 
 def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
     """Blur, sharpening, coding, noise: what tone, colour and specks leave."""
-    both = math.hypot(pair.filter_rms, pair.residual_rms)
-    rest = math.hypot(both, pair.channel_shift_rms)
+    rest = math.hypot(pair.coder_error, pair.channel_shift_rms)
     if rest < SAME_RMS:
         return []
     if pair.channel_shift_rms**2 > SHIFTED_SHARE * rest**2:
@@ -160,38 +188,41 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
     if pair.detail_gain > SHARPENED and pair.filter_share > SHARPEN_SHARE:
         confidence = min(0.97, 0.7 + 0.3 * pair.filter_share)
         return [Sign("oversharpening", confidence, _filter_words(pair), rest)]
-    coded = pair.jpeg_evidence >= JPEG_EVIDENCE and pair.jpeg_quality < min(95.0, pair.reference_jpeg_quality - 3)
-    if coded:
-        return _jpeg(pair, both)
+    if pair.jpeg_evidence >= JPEG_EVIDENCE and _coarser(pair):
+        return _jpeg(pair)
     if pair.filter_share > BLUR_SHARE:
-        return [_blur(pair, pair.filter_rms, 0.7 + 2 * (pair.filter_share - BLUR_SHARE))]
+        return [_blur(pair, 0.7 + 2 * (pair.filter_share - BLUR_SHARE))]
     noisy = pair.residual_flatness > NOISE_FLATNESS
     if pair.filter_share < (NOISE_FILTER_SHARE if noisy else NO_FILTER_SHARE):
         return [_noise(pair, 0.97)]
     unfiltered = max(1e-9, 1 - pair.filter_share)
     if grained or (pair.residual_flatness > 0.3 and pair.residual_flatness / unfiltered > EVEN_REST):
-        return [_blur(pair, pair.filter_rms, 0.7), _noise(pair, 0.75)]
+        return [_blur(pair, 0.7), _noise(pair, 0.75)]
     confidence = 0.9 - 0.6 * max(0.0, pair.residual_flatness - 0.3) - 2 * max(0.0, pair.filter_share - 0.78)
     why = (
         f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"
     )
-    return [Sign("jpeg2000", max(0.4, confidence), why, both)]
+    return [Sign("jpeg2000", max(0.4, confidence), why, pair.coder_error)]
 
 
-def _jpeg(pair: PairFeatures, both: float) -> list[Sign]:
+def _coarser(pair: PairFeatures) -> bool:
+    return pair.jpeg_quality < min(95.0, pair.reference_jpeg_quality - 3)
+
+
+def _jpeg(pair: PairFeatures) -> list[Sign]:
     why = f"{pair.jpeg_evidence:.0%} of the inspected DCT coefficients lie on multiples of a step"
     confidence = min(0.99, 0.7 + 0.3 * pair.jpeg_evidence)
     if pair.filter_share > 0.7:
-        return [_blur(pair, pair.filter_rms, 0.75), Sign("jpeg", confidence, why, pair.residual_rms)]
-    return [Sign("jpeg", confidence, why, both)]
+        return [_blur(pair, 0.75), Sign("jpeg", confidence, why, pair.residual_rms)]
+    return [Sign("jpeg", confidence, why, pair.coder_error)]
 
 
-def _blur(pair: PairFeatures, weight: float, confidence: float) -> Sign:
+def _blur(pair: PairFeatures, confidence: float) -> Sign:
     motion = pair.blur_sigma > 0.8 and pair.blur_sigma_minor < ROUND_BLUR * pair.blur_sigma
     why = _filter_words(pair)
     if motion:
         why += f", along {pair.blur_direction:.0f} degrees"
-    return Sign("motion blur" if motion else "gaussian blur", min(0.97, confidence), why, weight)
+    return Sign("motion blur" if motion else "gaussian blur", min(0.97, confidence), why, pair.filter_rms)
 
 
 def _noise(pair: PairFeatures, confidence: float) -> Sign:

@@ -30,6 +30,8 @@ ABOVE_REST = 3.0
 """How far a changed cell's error must exceed that of the least changed fifth of the cells that can tell."""
 TELLING = 2.0
 """Fine detail of the reference from which no distortion leaves a cell as it was, grey levels."""
+AS_IT_WAS = 0.75
+"""Share of the telling cells that a change of a few places leaves as they were; none of fourteen distortions does."""
 FILLED = 0.75
 """Share of the telling cells of a box that must be changed: the calm ones in between are then part of it."""
 STRAY = 0.05
@@ -192,11 +194,11 @@ def detect_in_parts(
         return _with_noisy_part(whole, rgb, features)
     change = changed_parts(rgb, reference)
     if change is None:
-        return whole
+        return _unless_edited(whole, rgb, reference)
     parts, rest = change
     local = _strongest(found for part in parts for found in _of_part(part, rgb, reference, features))
     if not local:
-        return whole
+        return _unless_edited(whole, rgb, reference)
     if rest >= SAME_RMS:
         beside = _beside(parts, rgb.shape[1], rgb.shape[0])
         same = [] if beside is None else _of_part(beside, rgb, reference, features)
@@ -204,6 +206,18 @@ def detect_in_parts(
             # The same everywhere, though more of it meets the eye where the scene is busy.
             return whole
     return dataclasses.replace(whole, findings=local, abstained=None)
+
+
+def _unless_edited(whole: Detection, rgb: Rgb, reference: Rgb) -> Detection:
+    """Without a cause where detail stayed as it was nearly everywhere; specks alone leave most cells as they were."""
+    if not whole.findings or whole.findings[0].type == "impulse noise" or min(rgb.shape[:2]) < CELL:
+        return whole
+    error, detail = _cells(rgb, reference, CELL * -(-max(rgb.shape[:2]) // LONG_SIDE))
+    same = error[detail >= TELLING] < CHANGED
+    if not same.size or same.mean() < AS_IT_WAS:
+        return whole
+    why = "a few places changed while the rest stayed as it was, as where something was pasted or painted over"
+    return Detection(otherwise=why)
 
 
 def _with_noisy_part(whole: Detection, rgb: Rgb, features: ImageFeatures) -> Detection:

@@ -131,26 +131,22 @@ def block_mean(values: Map, block: int, outside: int = ZEROS) -> Map:
 
 def similarity_of_squares(first: Map, second: Map, constant: float) -> Map:
     """``(2 a b + c) / (a^2 + b^2 + c)`` from the squares of a and b, both not negative."""
-    c = np.float32(constant)
     roots = first * second
-    np.sqrt(roots, out=roots)
-    roots *= np.float32(2)
-    roots += c
-    squares = first + second
-    squares += c
-    roots /= squares
-    return roots
+    return _ratio(np.sqrt(roots, out=roots), first + second, constant)
 
 
 def similarity(first: Map, second: Map, constant: float) -> Map:
     """``(2 a b + c) / (a^2 + b^2 + c)``."""
-    c = np.float32(constant)
-    product = first * second
-    product *= np.float32(2)
-    product += c
     squares = first * first
     squares += second * second
-    squares += c
+    return _ratio(first * second, squares, constant)
+
+
+def _ratio(product: Map, squares: Map, constant: float) -> Map:
+    """``(2 product + c) / (squares + c)``, in place of both."""
+    product *= np.float32(2)
+    product += np.float32(constant)
+    squares += np.float32(constant)
     product /= squares
     return product
 

@@ -15,11 +15,7 @@ from typing import Any
 from loopwright.config import shipped
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, in_words, kind_of, parse_distortion
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
-from loopwright.workflows.iqa.measuring.features.model import finite
 from loopwright.workflows.iqa.schemas import DistortionFinding
-
-Bounds = tuple[float, float, float, float]
-"""Where slight, moderate, severe and extreme begin; falling bounds mean that a smaller number is worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +25,9 @@ class Gauge:
     label: str
     """What is measured, as it appears in the explanation."""
     reads: str
-    """The feature that is the number."""
-    bounds: Bounds
-    """Where the severities begin."""
+    """The feature that is the number; empty for none."""
+    bounds: tuple[float, float, float, float]
+    """Where slight, moderate, severe and extreme begin; falling bounds mean that a smaller number is worse."""
     unit: str = ""
     """Its unit, or nothing."""
     fields: Sequence[str] = ()
@@ -45,8 +41,8 @@ class Gauge:
         return self.bounds[0] < self.bounds[3]
 
     def read(self, features: ImageFeatures | PairFeatures) -> float:
-        """Take the number from the features."""
-        return getattr(features, self.reads)
+        """Take the number from the features; NaN where there is none to be read."""
+        return getattr(features, self.reads) if self.reads else math.nan
 
     def number(self, value: float) -> str:
         """A value as it is told, without the unit."""
@@ -75,8 +71,6 @@ NATURAL_SIDE = 256
 CONTENT = 6.0
 """`tone_variation` from which there is content. Of 4,800 quarters of real photographs, 33 have no edge: skies, walls
 and backgrounds with at most 4.0. Photographs blurred by 20 pixels have 10 to 37, pure textures 4."""
-STARTING = (Severity.SLIGHT, Severity.MODERATE, Severity.SEVERE, Severity.EXTREME)
-"""The severities that the bounds of a gauge start."""
 BESIDE = "against the reference"
 """How an explanation says that its number is from a comparison."""
 VEILED = 8.0
@@ -110,17 +104,10 @@ def assess(
     name = parse_distortion(name)
     if name in set(Distortion):
         return _assess_kind(Distortion(name), features, pair, confidence, why)
-    value, gauge = _read(name, features, pair)
-    severity = gauge.severity(value)
-    source = features if pair is None or name not in PAIRED else pair
-    measured = {"value": value} | {field: float(getattr(source, field)) for field in gauge.fields}
-    return DistortionFinding(
-        type=name,
-        severity=severity,
-        confidence=confidence,
-        explanation=_sentence(name, severity, value, gauge, with_reference=source is pair, why=why),
-        measured=finite(measured),
-    )
+    if pair is not None and name in PAIRED:
+        return _finding(name, PAIRED[name], pair, confidence, why)
+    veiled = name in ("gaussian blur", "lens blur") and features.edge_tiles == 0 and is_veiled(features)
+    return _finding(name, VEIL if veiled else BLIND.get(name, NOT_WITHOUT_REFERENCE), features, confidence, why)
 
 
 def _assess_kind(
@@ -128,34 +115,35 @@ def _assess_kind(
 ) -> DistortionFinding:
     names = [sub for sub, parent in SUBTYPES.items() if parent is kind and (sub in BLIND or (pair and sub in PAIRED))]
     if kind is Distortion.COLOR and pair is not None:
-        value, gauge = pair.channel_shift if pair.channel_shift_rms > 0 else 0.0, CHANNEL_SHIFT
-        if (severity := gauge.severity(value)) is not Severity.NONE:
-            sentence = _sentence("color fringing", severity, value, gauge, with_reference=True, why=why)
-            measured = finite({"value": value, "channel_shift_rms": pair.channel_shift_rms})
-            return DistortionFinding(
-                type=kind, severity=severity, confidence=confidence, explanation=sentence, measured=measured
-            )
+        fringes = _finding(kind, CHANNEL_SHIFT, pair, confidence, why, subject="color fringing")
+        if pair.channel_shift_rms > 0 and fringes.severity is not Severity.NONE:
+            return fringes
     findings = [assess(sub, features, pair, confidence=confidence, why=why) for sub in names]
     worst = max(findings, key=lambda finding: finding.severity.rank)
     return worst.model_copy(update={"type": kind.value})
 
 
-def _read(name: str, features: ImageFeatures, pair: PairFeatures | None) -> tuple[float, Gauge]:
-    if pair is not None and name in PAIRED:
-        return PAIRED[name].read(pair), PAIRED[name]
-    if name in ("gaussian blur", "lens blur") and features.edge_tiles == 0 and is_veiled(features):
-        return VEIL.read(features), VEIL
-    if name not in BLIND:
-        return math.nan, NOT_WITHOUT_REFERENCE
-    return BLIND[name].read(features), BLIND[name]
+def _finding(
+    name: str, gauge: Gauge, features: ImageFeatures | PairFeatures, confidence: float, why: str, subject: str = ""
+) -> DistortionFinding:
+    value = gauge.read(features)
+    severity = gauge.severity(value)
+    numbers = {"value": value} | {field: getattr(features, field) for field in gauge.fields}
+    source = BESIDE if isinstance(features, PairFeatures) else "from the image alone"
+    return DistortionFinding(
+        type=name,
+        severity=severity,
+        confidence=confidence,
+        explanation=_sentence(subject or name, severity, value, gauge, source, why),
+        measured={name: float(f"{number:.6g}") for name, number in numbers.items() if math.isfinite(number)},
+    )
 
 
-def _sentence(name: str, severity: Severity, value: float, gauge: Gauge, *, with_reference: bool, why: str) -> str:
+def _sentence(name: str, severity: Severity, value: float, gauge: Gauge, source: str, why: str) -> str:
     words, subject = in_words(name), subject_of(name)
     if math.isnan(value):
         return f"{subject} cannot be measured here: {gauge.label}."
-    source = BESIDE if with_reference else "from the image alone"
-    bounds = zip(STARTING, gauge.bounds, strict=True)
+    bounds = zip(list(Severity)[1:], gauge.bounds, strict=True)
     starts = ", ".join(f"{each.value} from {gauge.number(bound)}" for each, bound in bounds)
     direction = "upwards" if gauge.rising else "downwards"
     reason = f"; {why}" if why else ""
@@ -208,3 +196,10 @@ def closeness(asked: str, found: str) -> float:
     if asked == Distortion.SHARPNESS and kind_of(found) is Distortion.BLURS:
         return 0.85
     return 0.5 if kind_of(asked) == found else 0.0
+
+
+def nearness(asked: str, finding: DistortionFinding) -> float:
+    """How closely a finding speaks about a name: a shift of the mean is too much or too little light as well."""
+    light = "overexposure" if finding.measured.get("mean_shift", 0) > 0 else "underexposure"
+    as_light = SAME_THING * closeness(asked, light) if finding.type == "mean shift" else 0.0
+    return max(closeness(asked, finding.type), as_light)

@@ -21,8 +21,8 @@ from loopwright.workflows.iqa.answer.wording import reasoning
 from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
 from loopwright.workflows.iqa.planning.replanning import without_iteration
+from loopwright.workflows.iqa.question.asked import Question
 from loopwright.workflows.iqa.question.filled import KNOWN, KnownName, MeantQuestion, agreed
-from loopwright.workflows.iqa.question.question import Question
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
@@ -135,7 +135,7 @@ class PlannerReply(PlannerOutput):
 @cache
 def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
     """`PlannerReply` with closed lists of names, so that a wrong one is repaired; ``PlannerOutput`` in messages."""
-    named = Annotated[dict[str, list[KnownName]] | None, BeforeValidator(_by_scope), WithJsonSchema(_listed(KNOWN))]
+    named = Annotated[dict[str, list[KnownName]] | None, BeforeValidator(_by_scope), WithJsonSchema(_LISTED)]
     tool = Annotated[
         str, AfterValidator(lambda name: _known_tool(name, tools)), WithJsonSchema({"type": "string", "enum": [*tools]})
     ]
@@ -148,15 +148,14 @@ def reply_schema(tools: tuple[str, ...]) -> type[PlannerReply]:
     return create_model("PlannerOutput", __base__=PlannerReply, **fields)
 
 
-def _listed(distortion: dict[str, Any]) -> dict[str, Any]:
-    """The schema of the named distortions: a list, as Anthropic's API allows an object no names but those it lists."""
-    entry: dict[str, Any] = {
-        "type": "object",
-        "properties": {"object": {"type": "string"}, "types": {"type": "array", "items": distortion}},
-        "required": ["object", "types"],
-        "additionalProperties": False,
-    }
-    return {"anyOf": [{"type": "array", "items": entry}, {"type": "null"}]}
+_ENTRY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"object": {"type": "string"}, "types": {"type": "array", "items": KNOWN}},
+    "required": ["object", "types"],
+    "additionalProperties": False,
+}
+_LISTED: dict[str, Any] = {"anyOf": [{"type": "array", "items": _ENTRY}, {"type": "null"}]}
+"""The schema of the named distortions: a list, as Anthropic's API allows an object no names but those it lists."""
 
 
 def _by_scope(value: Any) -> Any:

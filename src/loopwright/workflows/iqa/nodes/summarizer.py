@@ -64,8 +64,7 @@ def summarizer_node(state: AgenticIQAState, services: Services | None = None) ->
         return {"summarizer_result": SummarizerOutput(final_answer=UNABLE, quality_reasoning=said), "error": error}
     chat = services.chat("summarizer")
     if chat is None or plan.query_type is QueryType.OTHER or evidence.error:
-        locates = services.chat("executor") is not None
-        result = _by_rules(state, plan, evidence, locates=locates)
+        result = _by_rules(state, plan, evidence, locates=services.chat("executor") is not None)
     else:
         result = _by_model(chat, state, plan, evidence, services)
     return {"summarizer_result": result, "error": evidence.error}

@@ -37,7 +37,6 @@ def make_plan(
         UnknownNameError: If the query asks for a tool that nobody knows.
     """
     reading = read_query(task.query)
-    require_reference(reading.tools, task.reference_path)
     plan = first_plan(reading, reference_path=task.reference_path)
     if task.feedback:
         plan = revise(previous or plan, evidence, task.feedback, reading)

@@ -104,7 +104,7 @@ def _missing_scores(case: Case) -> Iterator[Lack]:
     reason = f"Missing tool scores for {'the whole image' if scope == GLOBAL else place}"
     other = case.untried
     if other and not ran and not evidence.quality_scores and case.measured:
-        yield Lack(reason, f"No tool ran, so {other} is required", _requiring(case, [*_kept_tools(case), other]))
+        yield Lack(reason, f"No tool ran, so {other} is required", _requiring(case, other))
     else:
         yield Lack(reason, "", {})
 
@@ -154,7 +154,7 @@ def _contradiction(case: Case) -> Iterator[Lack]:
     )
     shown = ", ".join(f"{name} {score:.1f}" for name, score in scores.items())
     why = f"The tools {CONTRADICT} ({shown}), so {other} is required to decide"
-    yield Lack(reason, why, _requiring(case, [*_kept_tools(case), other]))
+    yield Lack(reason, why, _requiring(case, other))
 
 
 CONTRADICT = "contradict each other"
@@ -236,23 +236,20 @@ def revise(
     return case.plan.model_copy(update={"rationale": " ".join(sentences)})
 
 
-def _kept_tools(case: Case) -> list[str]:
-    """The tools that a new plan keeps; the first required tool is the one that answers.
+def _requiring(case: Case, other: str) -> dict[str, Any]:
+    """Another tool beside those that a new plan keeps, of which the first is the one that answers.
 
-    Those that the query names, even if they failed, because the answer must report it; those that gave a score, the
-    primary one first; and those that are required and have not run yet.
+    Kept are those that the query names, even if they failed, because the answer must report it; those that gave a
+    score, the primary one first; and those that are required and have not run yet. With selection on, the executor
+    would choose again what failed.
     """
     scores, primary = case.evidence.quality_scores, case.evidence.primary_tool
     full = case.plan.reference_mode is ReferenceMode.FULL
     usable = {tool.name for tool in all_tools() if full or tool.reference is ReferenceMode.NONE}
     scored = sorted(usable & set(scores), key=lambda name: (name != primary, list(scores).index(name)))
     waiting = [name for name in case.plan.required_tools or () if name in usable - case.tried]
-    return [*case.reading.tools, *scored, *waiting]
-
-
-def _requiring(case: Case, tools: Sequence[str]) -> dict[str, Any]:
-    """Exactly these tools: with selection on, the executor would choose again what failed."""
-    return {"required_tools": list(dict.fromkeys(tools)), **_flags(case, tool_selection=False, tool_execution=True)}
+    tools = dict.fromkeys([*case.reading.tools, *scored, *waiting, other])
+    return {"required_tools": list(tools), **_flags(case, tool_selection=False, tool_execution=True)}
 
 
 def _flags(case: Case, **flags: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from loopwright.workflows.iqa.distortions import kind_of, known_distortions, parse_distortion
-from loopwright.workflows.iqa.question.question import Operation, Question, Term
+from loopwright.workflows.iqa.question.asked import Operation, Question, Term
 
 _CLOSED = frozenset({Operation.READ, Operation.MEASURE, Operation.CURATE, Operation.COMPARE, Operation.RECOMMEND})
 """What the rules tell by closed names: of the file, of tools, of parts of the image; or by the question's own words."""

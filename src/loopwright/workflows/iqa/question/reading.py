@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loopwright.errors import PlannerError
+from loopwright.workflows.iqa.question.asked import Operation, Question
 from loopwright.workflows.iqa.question.options import split_options
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, place_name
-from loopwright.workflows.iqa.question.question import Operation, Question, read_questions
+from loopwright.workflows.iqa.question.question import read_questions
 from loopwright.workflows.iqa.question.tool_names import named_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
 from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, QueryType
@@ -89,7 +90,7 @@ def read_query(query: str) -> QueryReading:
     if len(text) > MAX_QUERY:
         raise PlannerError(f"the query has {len(text)} characters; at most {MAX_QUERY} are read, so shorten it")
     rest, options = split_options(text)
-    boxes = parse_regions(rest)
+    boxes = list(dict.fromkeys(map(_box, _REGION.finditer(" ".join(rest.split())))))
     stem = _REGION.sub("region ", rest)
     tools = named_tools(stem)
     questions = read_questions(stem)
@@ -119,19 +120,8 @@ def read_query(query: str) -> QueryReading:
     )
 
 
-def parse_regions(query: str) -> list[Box]:
-    """The different regions that a query gives in numbers, in order: "region 10,20,100,80", "box x=10 y=20 w=100 h=80".
-
-    Returns:
-        Left, top, width and height of each, in pixels.
-
-    Raises:
-        PlannerError: If some numbers are no region.
-    """
-    return list(dict.fromkeys(map(_box, _REGION.finditer(" ".join(query.split())))))
-
-
 def _box(match: re.Match[str]) -> Box:
+    """A region in numbers, "region 10,20,100,80" or "box x=10 y=20 w=100 h=80": left, top, width, height in pixels."""
     parts = re.split(r"[,;\s]+", re.sub(_KEY, "", match[1].rstrip("."), flags=re.IGNORECASE))
     numbers = [int(part) for part in parts if _WHOLE_NUMBER.fullmatch(part)]
     if len(parts) != 4 or len(numbers) != 4 or not numbers[2] or not numbers[3]:

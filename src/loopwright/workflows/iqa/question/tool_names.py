@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
 from loopwright.config import shipped
@@ -27,7 +26,15 @@ def named_tools(text: str) -> list[str]:
     Raises:
         UnknownNameError: If the text names a published metric that there is not ("LPIPS"), or misspells one ("pnsr").
     """
-    return list(dict.fromkeys(_named(text)))
+    tokens = [token[0] for token in _TOKEN.finditer(text)]
+    found: list[str] = []
+    position = 0
+    while position < len(tokens):
+        tool, length = _tool_at(tokens[position : position + 2])
+        if tool is not None:
+            found.append(tool)
+        position += length
+    return list(dict.fromkeys(found))
 
 
 def known_tools(text: str) -> list[str]:
@@ -36,16 +43,6 @@ def known_tools(text: str) -> list[str]:
         return named_tools(text)
     except UnknownNameError:
         return []
-
-
-def _named(text: str) -> Iterator[str]:
-    tokens = [token[0] for token in _TOKEN.finditer(text)]
-    position = 0
-    while position < len(tokens):
-        tool, length = _tool_at(tokens[position : position + 2])
-        if tool is not None:
-            yield tool
-        position += length
 
 
 def _tool_at(words: list[str]) -> tuple[str | None, int]:

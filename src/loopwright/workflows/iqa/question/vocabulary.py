@@ -70,6 +70,17 @@ def spans(text: str) -> tuple[Span, ...]:
     return tuple(sorted(dict.fromkeys(kept), key=lambda span: (span.start, -span.end)))
 
 
+def spans_of(section: str, text: str) -> list[Span]:
+    """The words of a text that stand in one section."""
+    return [span for span in spans(text) if span.section == section]
+
+
+def all_known(text: str) -> bool:
+    """Whether every word of a text means something here."""
+    known = {position for span in spans(text) for position in range(span.start, span.end)}
+    return all(match.start() in known for match in re.finditer(r"(?<!')[^\W\d_]+", text))
+
+
 def corrected(text: str) -> str:
     """A `spoken` text, its misspelt words about faults put right: two letters swapped, one lost or doubled."""
     known = {word for span in spans(text) for word in range(span.start, span.end)}

@@ -16,7 +16,8 @@ from loopwright.engine.events.reasons import stops_of
 from loopwright.engine.ledger import StopReason
 from loopwright.workflows.iqa.answer.fusion import QualityScore, quality_score
 from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
+from loopwright.workflows.iqa.measuring.detection import is_sure
+from loopwright.workflows.iqa.schemas import Box, DistortionFinding, ExecutorOutput, SummarizerOutput
 from loopwright.workflows.iqa.sources.images import MAX_PIXELS
 
 BINS = 16
@@ -104,13 +105,11 @@ class ReportRow:
         return self._measured.tool + (beside if weighed else "")
 
     @property
-    def distortions(self) -> Mapping[str, Severity]:
-        """Canonical name of each analysed distortion -> its severity; of several regions, the strongest."""
-        worst: dict[str, Severity] = {}
-        for findings in self.evidence.distortion_analysis.values():
-            for finding in findings:
-                worst[finding.type] = max(finding.severity, worst.get(finding.type, Severity.NONE))
-        return worst
+    def stated(self) -> list[DistortionFinding]:
+        """What was analysed, the absent too, without guesses, in all regions; the strongest first."""
+        analysed = [item for items in self.evidence.distortion_analysis.values() for item in items]
+        known = (item for item in analysed if item.severity is Severity.NONE or is_sure(item))
+        return sorted(known, key=lambda item: (item.severity, item.confidence), reverse=True)
 
     @property
     def boxes(self) -> dict[str, Box]:
@@ -156,7 +155,7 @@ class Overview:
                 self.failures.append((row.name, row.error or "no answer"))
         if row.score is not None:
             self._scores.append(row.score)
-        for name, severity in row.distortions.items():
+        for name, severity in {item.type: item.severity for item in reversed(row.stated)}.items():
             if severity > Severity.NONE:
                 self.distortions.setdefault(name, Counter())[severity] += 1
 

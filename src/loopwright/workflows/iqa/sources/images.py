@@ -174,10 +174,8 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
             before = os.fstat(file.fileno())
             try:
                 rgb, notes = _decode(file, file_path, max_pixels)
-            except ImageError:
+            finally:
                 _check_unchanged(file, before, file_path)
-                raise
-            _check_unchanged(file, before, file_path)
     except OSError as error:
         shown = str(file_path)[:200]
         raise ImageError(f"cannot read {shown!r}: {error.strerror or _one_line(error)}") from error

@@ -83,7 +83,8 @@ def to_rgb(image: Image.Image, file: BinaryIO, max_pixels: int) -> tuple[RGB, li
     else:
         pixels = _eight_bits(image, notes)
     if image.mode != "CMYK" and (change := _to_srgb(image, "RGB", notes)) is not None:
-        _change_colours(pixels, change)
+        for rows in _strips(*image.size):
+            pixels[rows, :, :3] = np.asarray(change(Image.fromarray(np.ascontiguousarray(pixels[rows, :, :3]))))
     if pixels.shape[2] == 4:
         pixels = _on_white(pixels, notes, premultiplied=deep_colour and 1 in tags.get(_EXTRA_SAMPLES, ()))
     orientation = _orientation(image, notes)
@@ -109,11 +110,8 @@ def check_size(size: tuple[int, int], max_pixels: int) -> None:
 
 def is_deep(image: Image.Image) -> bool:
     """Whether an image that was not decoded yet has 16 bits a channel."""
-    for tile in getattr(image, "tile", ()):
-        args = tile[3] if isinstance(tile[3], tuple) else (tile[3],)
-        if any(isinstance(arg, str) and ";16" in arg for arg in args):
-            return True
-    return False
+    # The raw mode is among what the decoder of each tile is told, or all of it.
+    return any(";16" in str(tile[3]) for tile in getattr(image, "tile", ()))
 
 
 def _deep_colour(file: BinaryIO, size: tuple[int, int]) -> RGB:
@@ -220,11 +218,6 @@ def _to_srgb(image: Image.Image, model: str, notes: list[str]) -> Callable[[Imag
             return None
         notes.append("its colours were converted to sRGB by the embedded profile")
     return change
-
-
-def _change_colours(pixels: RGB, change: Callable[[Image.Image], Image.Image]) -> None:
-    for rows in _strips(pixels.shape[1], pixels.shape[0]):
-        pixels[rows, :, :3] = np.asarray(change(Image.fromarray(np.ascontiguousarray(pixels[rows, :, :3]))))
 
 
 def _on_white(rgba: RGB, notes: list[str], *, premultiplied: bool) -> RGB:

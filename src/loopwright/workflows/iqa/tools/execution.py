@@ -60,9 +60,7 @@ def run_tools(
         took too long has `error` and no score; nothing is raised on account of a tool. A missing reference
         is an error of each tool that needs it and calls for no stand-in.
     """
-    waiting: deque[tuple[Tool, str | None]] = deque(
-        (tool, None) for tool in {each.name: each for each in tools}.values()
-    )
+    waiting: deque[tuple[Tool, str | None]] = deque((tool, None) for tool in dict.fromkeys(tools))
     tried = {tool.name for tool, _ in waiting}
     pair = Pair(image.rgb, reference.rgb) if reference else None
     logs: list[ToolLog] = []

@@ -57,22 +57,20 @@ def locate(
     Args:
         chat: A chat model that sees images.
         image: The image.
-        objects: The objects' names.
+        objects: The objects' names, at least one.
         repairs: How often the model may correct a reply that breaks the schema.
         usage: Where the calls are counted.
 
     Returns:
         Object -> its box in pixels of the image, inside it, and at least `MIN_SIDE` pixels a side so that it can be
         judged; of several boxes of one object, the one around them all. An object that the model does not see is
-        absent. Without objects, nothing is asked.
+        absent.
 
     Raises:
         ModelError: If the model is known to see no images.
         StructuredReplyError: If the reply still breaks the schema after the repairs.
     """
     names = tuple(dict.fromkeys(objects))
-    if not names:
-        return {}
     question = {"type": "text", "text": json.dumps({"objects": names}, ensure_ascii=False)}
     shown = image_blocks(chat, image, "The image")
     messages = [SystemMessage(Services.prompts().get("locator").render()), HumanMessage(content=[*shown, question])]

@@ -84,12 +84,11 @@ def jpeg_trace(plane: Plane) -> tuple[float, float]:
     Returns:
         Quality 1..100 (100 for none seen) and the share of coefficients that agree, 0..1.
     """
-    down, across = _grid(plane, 0), _grid(plane, 1)
-    best = (100.0, 0.0)
-    for top, left in dict.fromkeys([((down + 1) % 8, (across + 1) % 8), (0, 0)]):
-        if best[1] < 0.5:
-            best = max(best, _quality(plane[top:, left:]), key=lambda trace: trace[1])
-    return best
+    top, left = ((_grid(plane, axis) + 1) % 8 for axis in (0, 1))
+    found = _quality(plane[top:, left:])
+    if found[1] >= 0.5 or top == left == 0:
+        return found
+    return max(found, _quality(plane), key=lambda trace: trace[1])
 
 
 def _quality(plane: Plane) -> tuple[float, float]:

@@ -203,12 +203,17 @@ class PairFeatures:
     """What that displacement explains, grey levels."""
     displaced: float
     """How far the whole image is moved against its reference, pixels; 0 if that does not explain the difference."""
+    uneven_share: float
+    """Share of the luma error left by the point operation that light explains which changes smoothly from place to
+    place, 0..1."""
     filter_share: float
     """Share of the luma error left by the point operation that a linear filter explains, 0..1."""
     filter_rms: float
     """What the linear filter explains, grey levels."""
     detail_gain: float
     """Gain of the linear filter at 0.15 to 0.4 cycles per pixel; below 1 for blur, above 1 for sharpening."""
+    detail_ratio: float
+    """Amplitude of the image's own detail there over the reference's, whether or not it is the same detail."""
     blur_sigma: float
     """Standard deviation of the Gaussian with the filter's low-frequency loss, along its longer axis, pixels."""
     blur_sigma_minor: float
@@ -256,8 +261,3 @@ class PairFeatures:
     def brightness_change(self) -> float:
         """Size of the shift of the mean luma, grey levels."""
         return abs(self.mean_shift)
-
-
-def finite(numbers: dict[str, float]) -> dict[str, float]:
-    """The entries that are finite, as plain floats of six significant digits, in the same order."""
-    return {name: float(f"{value:.6g}") for name, value in numbers.items() if math.isfinite(value)}

@@ -22,7 +22,7 @@ from loopwright.workflows.iqa.measuring.features.planes import (
     mean_square,
     tile_spectra,
 )
-from loopwright.workflows.iqa.measuring.features.tone import lab
+from loopwright.workflows.iqa.measuring.features.tone import lab, surface
 
 
 def linear_filter(image: Plane, origin: Plane) -> dict[str, float]:
@@ -45,11 +45,13 @@ def linear_filter(image: Plane, origin: Plane) -> dict[str, float]:
     radius = np.hypot(fx, fy)
     gain = np.real(sxy) / sxx
     band = (radius > 0.15) & (radius < 0.4)
-    detail_gain = float((gain[band] * sxx[band]).sum() / sxx[band].sum())
+    detail = float(sxx[band].sum())
+    detail_gain = float((gain[band] * sxx[band]).sum()) / detail
     major, minor, direction = _equivalent_gaussian(gain, sxx, fx, fy)
     return dict(
         filter_share=max(0.0, share),
         detail_gain=detail_gain,
+        detail_ratio=math.sqrt(float(syy[band].sum()) / detail),
         blur_sigma=major,
         blur_sigma_minor=minor,
         blur_direction=direction,
@@ -134,6 +136,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         channel_shift_rms=math.sqrt(shift_energy),
         filter_rms=math.sqrt(filter_energy),
         displaced=displaced if aligned else 0.0,
+        uneven_share=_uneven(image_luma, toned_luma),
         **linear,
         residual_rms=math.sqrt(max(0.0, left_energy - shift_energy - filter_energy)),
         residual_flatness=flatness,
@@ -146,6 +149,16 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         reference_jpeg_quality=jpeg_trace(origin_plane)[0],
         pixel_size_gain=pixel_size(plane) / pixel_size(origin_plane),
     )
+
+
+def _uneven(image: Plane, toned: Plane) -> float:
+    """Share of the squared error that a gain and a shift explain which are quadratic in the place."""
+    samples = (cv2.resize(each, (64, 64), interpolation=cv2.INTER_NEAREST).ravel() for each in (image, toned))
+    after, before = (np.asarray(each, np.float64) for each in samples)
+    columns = np.concatenate([surface(), surface() * before[:, None]], axis=1)
+    error = after - before
+    explained = columns @ np.linalg.lstsq(columns, error, rcond=None)[0]
+    return 1 - float(((error - explained) ** 2).mean() + 1e-9) / float((error**2).mean() + 1e-9)
 
 
 def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
@@ -240,10 +253,9 @@ def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack, NDArray[n
     for channel in (0, 2):
         by = shifts[channel] - shifts[1]
         distance = float(np.linalg.norm(by))
-        if distance > 12:
-            continue
-        distances.append(distance)
-        shifted[..., channel] = _moved(origin[..., channel], by)
+        if distance <= 12:
+            distances.append(distance)
+            shifted[..., channel] = _moved(origin[..., channel], by)
     return max(distances, default=0.0), shifted, shifts[1]
 
 

@@ -32,9 +32,10 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
     red, green, blue = ((channel >= 254).view(np.uint8) for channel in cv2.split(rgb))
     clipped = red + green + blue
     image = lab(rgb)
-    cast_a, cast_b = _cast(image)
+    lightness = np.ascontiguousarray(image[..., 0])
+    usable = (lightness > 8) & (lightness < 99)
+    cast_a, cast_b = _cast(image, lightness, usable)
     size = magnitude(image[..., 1], image[..., 2])
-    usable = (image[..., 0] > 8) & (image[..., 0] < 99)
     spread = image[..., 1:][usable].std(axis=0) if usable.any() else np.zeros(2)
     return dict(
         overexposed_fraction=float(1 - share[249]),
@@ -55,25 +56,23 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
 def _variation(plane: Plane) -> float:
     """What a quadratic surface leaves of the luma, once that is reduced to 64 x 64."""
     small = area_mean(plane, (64, 64)).astype(np.float64).ravel()
-    surface = _surface()
-    return float((small - surface @ (small @ surface)).std())
+    smooth = surface()
+    return float((small - smooth @ (small @ smooth)).std())
 
 
 @lru_cache(maxsize=1)
-def _surface() -> NDArray[np.float64]:
+def surface() -> NDArray[np.float64]:
     """Orthonormal functions that span the quadratic surfaces over 64 x 64, shape (4096, 6)."""
     v, u = (axis.ravel() for axis in np.mgrid[-1:1:64j, -1:1:64j])
     return np.asarray(np.linalg.qr(np.stack([np.ones_like(u), u, v, u * u, u * v, v * v], axis=1))[0])
 
 
-def _cast(image: NDArray[np.float32]) -> tuple[float, float]:
+def _cast(image: NDArray[np.float32], lightness: Plane, usable: NDArray[np.bool_]) -> tuple[float, float]:
     """The shift that the brightest twentieth (not clipped) and the mean have in common; none if they disagree.
 
     Red leaves give the mean a shift but not the highlights; a red lamp gives the highlights one but not the mean; light
     of the wrong colour, or a wrong white balance, gives it to both.
     """
-    lightness = np.ascontiguousarray(image[..., 0])
-    usable = (lightness > 8) & (lightness < 99)
     if np.count_nonzero(usable) < 100:
         return 0.0, 0.0
     brightest = usable & (lightness >= quantiles(lightness[usable], [0.95])[0])
