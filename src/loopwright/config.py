@@ -4,8 +4,6 @@ Every key has an effect, and a key that nobody knows is an error that names the 
 own section by subclassing `EngineConfig`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache

@@ -37,8 +37,6 @@ A message names the culprit, says what is known, and gives the fix. The command 
 traceback, and exits with 2.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any

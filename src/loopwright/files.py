@@ -1,7 +1,5 @@
 """Files that appear under their names only when they are complete."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """An MCP server: proofs of graphs, and every workflow, as tools of any MCP host."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

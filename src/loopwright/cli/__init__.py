@@ -1,7 +1,5 @@
 """The command line: one file per command group. LangGraph is imported when a command needs it, not before."""
 
-from __future__ import annotations
-
 import errno
 import io
 import logging

@@ -1,7 +1,5 @@
 """``loopwright check``: is every cycle of every graph bounded?"""
 
-from __future__ import annotations
-
 import gc
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``loopwright graph``: the picture of a graph and its certificate."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``loopwright mcp``: proofs of graphs, and every workflow, as tools of an MCP host."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from contextlib import ExitStack, suppress

@@ -1,7 +1,5 @@
 """``loopwright models``: the small models that run on this machine; which are here, getting them, checking them."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """How things are said on the command line, and the options that many commands share."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager

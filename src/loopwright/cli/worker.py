@@ -1,7 +1,5 @@
 """``loopwright worker``: works on the runs that servers on the same PostgreSQL were asked for."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import ExitStack
 from typing import Annotated

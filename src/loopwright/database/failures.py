@@ -1,7 +1,5 @@
 """What can go wrong with a database, and what to do then."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from sqlalchemy.exc import DBAPIError, TimeoutError

@@ -1,7 +1,5 @@
 """A database by its address, the same for everything that is kept in one."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What can go wrong with a file of SQLite, and what to do then; needs nothing that is not Python's."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from loopwright.errors import StoreError

@@ -1,7 +1,5 @@
 """Texts and moments as both databases can keep them."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any

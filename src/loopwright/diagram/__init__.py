@@ -1,7 +1,5 @@
 """Pictures of a graph whose arrows show the limits of its loops: Mermaid, SVG and PNG, all without network."""
 
-from __future__ import annotations
-
 from loopwright.diagram.drawing import png, svg
 from loopwright.diagram.flowchart import mermaid, save_mermaid, shown_nodes
 

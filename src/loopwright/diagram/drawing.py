@@ -1,7 +1,5 @@
 """A graph as a picture: its Mermaid text, drawn by Mermaid itself inside this process, without network and browser."""
 
-from __future__ import annotations
-
 import importlib.util
 from html import escape
 from typing import Any

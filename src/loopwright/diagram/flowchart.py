@@ -14,8 +14,6 @@ An arrow that may or may not be taken is solid where its label says when, and do
 and ``assumed`` are always dotted.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Structured replies: ask, validate, tell the model what was wrong, ask again, a bounded number of times; and texts."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

@@ -1,7 +1,5 @@
 """From a `ModelSpec` to a LangChain chat model, with every failure in plain words and no secret in them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from inspect import signature

@@ -1,7 +1,5 @@
 """The switch that blocks real model requests, so that a test spends no money; what keeps secrets out of messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress

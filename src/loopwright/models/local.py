@@ -1,7 +1,5 @@
 """A LangChain chat model that runs in this process: ``local:NAME`` in a configuration."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import threading

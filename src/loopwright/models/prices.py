@@ -4,8 +4,6 @@ A `loopwright.models.PriceTable` is any function of a model's name and a `Usage`
 model that it does not know; this is one.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from typing import Any, cast
 

@@ -9,8 +9,6 @@ Only ``{{name}}`` is special, so that JSON examples need no escapes. An edit is 
 old one stays, because recorded runs refer to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

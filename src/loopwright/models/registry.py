@@ -1,7 +1,5 @@
 """One chat model per node, from configuration, changeable while the program runs."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Counts what models were asked and what it cost, per node and per model. Limits are the engine's business."""
 
-from __future__ import annotations
-
 import threading
 
 from langchain_core.language_models import BaseChatModel

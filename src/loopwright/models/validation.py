@@ -1,7 +1,5 @@
 """Validation errors of pydantic as short, exact lines."""
 
-from __future__ import annotations
-
 from pydantic import ValidationError
 
 from loopwright.errors import own_words

@@ -4,8 +4,6 @@ LangChain's profile of a model says whether it takes images; a model on somebody
 sent none unless the configuration says that it sees them: providers refuse them in words of their own, or drop them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """How common English words are, so that what a word says needs no list of words that say nothing."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from importlib import resources

@@ -1,7 +1,5 @@
 """How much each term says, estimated from a sample of the passages, so that any store can be weighed alike."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """What links passages: the entities that they share. No model and no extracted fact is needed for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 

@@ -4,8 +4,6 @@ Scripts with capitals: runs of capitalised words, acronyms, and quoted titles. A
 terms, and names that the caller knows already.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Collection, Iterable

@@ -1,7 +1,5 @@
 """The models that retrieval can use: anything with these methods will do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

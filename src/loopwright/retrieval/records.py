@@ -1,7 +1,5 @@
 """What a knowledge store holds and gives back: plain values, the same for every backend."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

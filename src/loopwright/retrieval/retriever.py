@@ -1,7 +1,5 @@
 """Finding the passages that answer a query together: lexical, dense and graph search over one store."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence

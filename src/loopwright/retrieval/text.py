@@ -1,7 +1,5 @@
 """How text becomes the terms that lexical search compares."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Giving vectors to passages that have none yet, apart from storing them: lexical search does not wait for that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from loopwright.retrieval.protocols import Embedder

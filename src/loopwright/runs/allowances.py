@@ -5,8 +5,6 @@ aside and spent together stays within an allowance. What a process had set aside
 nobody knows what became of its calls.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

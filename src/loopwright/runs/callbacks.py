@@ -1,7 +1,5 @@
 """What LangChain's callbacks tell of a run and LangGraph's streams do not: calls of models, and repeated nodes."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

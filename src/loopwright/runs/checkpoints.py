@@ -1,7 +1,5 @@
 """The checkpoints of a run: how one is copied to another run, and where a loop began."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Mapping, Sequence

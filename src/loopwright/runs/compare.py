@@ -1,7 +1,5 @@
 """Two runs side by side: their ways, states, answers and figures, which came out better, and whether a loop helped."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Drives one run: asks its graph for what happens, has it recorded, and sees it to its end, whatever that is."""
 
-from __future__ import annotations
-
 import asyncio
 import linecache
 import logging

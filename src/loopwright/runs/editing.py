@@ -4,8 +4,6 @@ What people see of a state is shortened, and without secrets. Who changes one it
 with everything that was left out of it: what was not edited stays as the state has it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_type_hints
 

@@ -1,7 +1,5 @@
 """Labelled questions that are asked as a server would ask them, and what is kept of what came of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial

@@ -5,8 +5,6 @@ asyncio task on a checkpointer, with the run's id as its thread, that goes on wh
 happens in it is kept before it is shown, see `loopwright.runs.live`, and read from the store.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

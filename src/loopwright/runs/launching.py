@@ -1,7 +1,5 @@
 """Makes runs: new ones, those that begin at another one's checkpoint; and what drives one that has its turn."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Its events are numbered as they are made. One task for each run hands what has c
 followers when that is kept; so a client never saw what a killed server does not know any more.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import deque

@@ -4,8 +4,6 @@ A state may hold anything: arrays, pictures, messages, objects that cannot be sh
 breaks a run, and is never larger than its bounds.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

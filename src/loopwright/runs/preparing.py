@@ -1,7 +1,5 @@
 """What people chose, checked and made ready for a run."""
 
-from __future__ import annotations
-
 import contextvars
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar

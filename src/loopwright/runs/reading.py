@@ -1,7 +1,5 @@
 """Looks at runs, whether they go on in this process or ended long ago."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass

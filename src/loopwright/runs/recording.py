@@ -4,8 +4,6 @@ A run that is resumed is told from its log what happened before, so that visits 
 already in the log does not stand there twice.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A checkpoint is kept before the events that tell of it. Of a process that is kil
 more than the log; what nodes wrote, and what gates decided, is told from the checkpoints then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, cast

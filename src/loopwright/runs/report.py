@@ -1,7 +1,5 @@
 """How the loops of a workflow served: how often they ran, what they cost and gained, and which limit suits them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A run written out as a test for pytest: the same input, the way that it took, and how it ended."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from importlib import resources

@@ -1,7 +1,5 @@
 """What is kept of runs, and what is told of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal

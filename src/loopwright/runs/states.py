@@ -1,7 +1,5 @@
 """What a run's own log tells of its states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any

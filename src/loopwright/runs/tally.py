@@ -1,7 +1,5 @@
 """Keeps a run's record up to date with its events: the path, what each loop did, what was asked of models."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Writing what happens in many runs at once: one thread, and one transaction for all that came since the last."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

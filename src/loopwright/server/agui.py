@@ -1,7 +1,5 @@
 """AG-UI: a run as the events that its front ends read, by the package ``ag-ui-protocol``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A run as one reply, for clients that do not follow it; and one that is asked for twice and begins once."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The application: its routes, and what stands before them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint

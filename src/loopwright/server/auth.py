@@ -1,7 +1,5 @@
 """Who may ask: by default only this machine, from elsewhere only with a token; and how much a request may bring."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import secrets

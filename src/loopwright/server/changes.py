@@ -1,7 +1,5 @@
 """Other models and prompts that clients ask for: only what cannot lead the server astray."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

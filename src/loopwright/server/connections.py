@@ -3,8 +3,6 @@
 Before a head is there, nobody can be refused; and what was written stays in memory until somebody takes it.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle

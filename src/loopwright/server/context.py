@@ -1,7 +1,5 @@
 """What the routes of one application share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

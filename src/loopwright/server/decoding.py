@@ -4,8 +4,6 @@ A decoder reads bytes that somebody else made, in C. Here it has bounded memory,
 and no path, and the server learns nothing from it but a line of JSON.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

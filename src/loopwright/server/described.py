@@ -1,7 +1,5 @@
 """The description of the API in full: the events of streams too, which FastAPI cannot see."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What clients give as they like, as far as it can be kept: JSON that every store and checkpointer takes."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, cast
 

@@ -1,7 +1,5 @@
 """What stands between the network and the application: each layer sees every request, and may answer it itself."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The address that a server listens on. It imports nothing heavy, so that it can be had before anything is loaded."""
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import socket

@@ -1,7 +1,5 @@
 """Figures for Prometheus: what runs did."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Mapping
 

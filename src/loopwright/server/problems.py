@@ -1,7 +1,5 @@
 """What clients are told when something goes wrong: problem details (RFC 9457) in JSON, never a traceback."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

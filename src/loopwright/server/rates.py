@@ -1,7 +1,5 @@
 """How often one client may ask."""
 
-from __future__ import annotations
-
 import ipaddress
 import math
 import time

@@ -1,7 +1,5 @@
 """How long runs are kept, with the files that they took as input."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -4,8 +4,6 @@ The body is written to disk as it comes: a file of a form lies in the folder for
 server's own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Runs the application, or works on runs that servers were asked for, until it is told to stop."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import logging

@@ -4,8 +4,6 @@ The format is that of the HTML standard, section 9.2 "Server-sent events". An ev
 in its channel of the run, from 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Files that clients gave: named by the server, their kind decided by what they hold."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import uuid

@@ -1,7 +1,5 @@
 """`assert_bounded`: a test fails when somebody adds a cycle that nothing bounds, or makes the worst case worse."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

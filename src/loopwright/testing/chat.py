@@ -1,7 +1,5 @@
 """A chat model that replies from a script and remembers what it was asked."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

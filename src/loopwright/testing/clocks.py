@@ -1,7 +1,5 @@
 """A clock for tests, in place of the engine's own."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from contextlib import ExitStack

@@ -4,8 +4,6 @@ Those for agents (https://opentelemetry.io/docs/specs/semconv/gen-ai/) are in de
 version, so they are written only where ``OTEL_SEMCONV_STABILITY_OPT_IN`` names ``gen_ai_latest_experimental``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

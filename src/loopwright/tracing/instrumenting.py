@@ -1,7 +1,5 @@
 """Turns the tracing of every bounded graph in this process on and off, and sends it where the environment says."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Generator

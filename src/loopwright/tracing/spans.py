@@ -5,8 +5,6 @@ Calls of models are left to the instrumentations made for them: each node's span
 runs, so theirs nest under it.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """What every workflow runs on: services opened lazily, an event loop's thread, graphs made once, a run's session."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """One configuration file for all workflows: each reads its own section and passes over those of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from difflib import get_close_matches
 from typing import Any, ClassVar

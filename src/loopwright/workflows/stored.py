@@ -1,7 +1,5 @@
 """What the nodes of a workflow need that answers from a knowledge store, whichever it is."""
 
-from __future__ import annotations
-
 import logging
 from abc import abstractmethod
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Inputs that were given as texts, on a command line or in a form."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """A graph that somebody wrote is a workflow too: any LangGraph graph, with its input read off its schema."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from collections.abc import Mapping, Sequence

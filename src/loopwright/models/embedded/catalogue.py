@@ -4,8 +4,6 @@ Two builds of one model are two entries: their vectors differ slightly, so a sto
 publisher was measured here, but its file stands in no publisher's repository: only a local copy serves it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

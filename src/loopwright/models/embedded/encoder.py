@@ -1,7 +1,5 @@
 """Vectors of texts, and how well passages answer a query, from ONNX models on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

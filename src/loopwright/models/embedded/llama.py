@@ -1,7 +1,5 @@
 """llama.cpp in this process: one instance of a model, which all threads share, one after the other."""
 
-from __future__ import annotations
-
 import atexit
 import importlib.util
 import os

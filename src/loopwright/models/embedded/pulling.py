@@ -1,7 +1,5 @@
 """Downloading a model from its publisher, at a fixed revision, and only if every hash is the known one."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 from pathlib import Path

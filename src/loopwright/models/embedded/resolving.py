@@ -1,7 +1,5 @@
 """Where a model's files are: in the folder of models, or in the user's hub cache."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import logging

@@ -1,7 +1,5 @@
 """A BERT-like ONNX graph with its tokenizer, run text by text."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Knowledge stores: SQLite by default, PostgreSQL with pgvector for production."""
 
-from __future__ import annotations
-
 from loopwright.database.opening import open_database
 from loopwright.retrieval.stores import postgres, sqlite
 from loopwright.retrieval.stores.store import KnowledgeStore

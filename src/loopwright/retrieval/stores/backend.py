@@ -1,7 +1,5 @@
 """What SQLite and PostgreSQL do in ways of their own: the two searches, and long lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """The knowledge store in PostgreSQL: its own full-text search, vectors by pgvector."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A knowledge store in one SQLite file: BM25 by FTS5, vectors by NumPy."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

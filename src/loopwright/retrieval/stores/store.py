@@ -1,7 +1,5 @@
 """The knowledge store on a database that SQLAlchemy speaks to; what depends on which one is in its `Backend`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager

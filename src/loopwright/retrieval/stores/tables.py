@@ -1,7 +1,5 @@
 """The tables of a knowledge store, for SQLite and PostgreSQL alike, and how records become rows."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Sequence

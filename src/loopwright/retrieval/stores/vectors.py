@@ -1,7 +1,5 @@
 """Vectors of passages: their normal form, and the matrix that they are searched in."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 

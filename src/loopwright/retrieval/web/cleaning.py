@@ -1,7 +1,5 @@
 """Text from the web as plain text: no markup, nothing invisible, one space at a time."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """SearXNG and Tavily over HTTP: deadlines, a limit of size, and every failure as a `SearchError`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What a web search engine is configured by, takes and gives back."""
 
-from __future__ import annotations
-
 from typing import Literal, Protocol, Self
 
 from pydantic import PositiveFloat, PositiveInt, model_validator

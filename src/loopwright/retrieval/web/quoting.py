@@ -6,8 +6,6 @@ a tokenizer would take for a change of speaker, is rewritten with other brackets
 the risk of prompt injection, and cannot exclude it: what a model says of untrusted text needs checking like any claim.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import re

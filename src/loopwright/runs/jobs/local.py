@@ -3,8 +3,6 @@
 What waits is kept by the run store alone; a process that opens it after another one was killed submits it again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

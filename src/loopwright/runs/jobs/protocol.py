@@ -4,8 +4,6 @@ One run of a graph is one job. Its state stays in the checkpointer and its histo
 decides who works on it. Whoever works on it beats as long as it lives: a job whose worker is gone is somebody else's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -7,8 +7,6 @@ by their heartbeats, by the database's own clock. A job whose worker did not bea
 jobs to end, and stops for good when the database is gone for a moment.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

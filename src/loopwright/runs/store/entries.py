@@ -1,7 +1,5 @@
 """What goes into a run history and comes out of it, besides runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The run history in a database that SQLAlchemy speaks to; hardly anything here depends on which one."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

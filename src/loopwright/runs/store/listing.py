@@ -1,7 +1,5 @@
 """Lists of runs: what fits a filter, newest or highest first, page by page."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -3,8 +3,6 @@
 One of another format is refused, and nothing of it is touched.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from sqlalchemy import Connection, insert, inspect, select

@@ -1,7 +1,5 @@
 """The tables of a run history, for SQLite and PostgreSQL alike, and how runs become rows."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The addresses that LangGraph's own clients ask."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

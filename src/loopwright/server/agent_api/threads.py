@@ -4,8 +4,6 @@ So every turn is a run like any other, on the page too, and what is known of a t
 has none yet is known to this process alone, and taken for an empty one where servers share their runs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence

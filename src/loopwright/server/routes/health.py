@@ -1,7 +1,5 @@
 """Whether the server is up, whether it can answer, and its figures."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any, Literal

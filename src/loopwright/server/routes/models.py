@@ -1,7 +1,5 @@
 """Which chat model serves which node."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 

@@ -1,7 +1,5 @@
 """The page for developers: files that were built into the package, and nothing else of the disk."""
 
-from __future__ import annotations
-
 import mimetypes
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The prompts of a workflow: those that ship with it, and what people made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of all workflows: begun, followed, looked at, cancelled, resumed and forked."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 

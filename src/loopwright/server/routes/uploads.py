@@ -1,7 +1,5 @@
 """Files that runs take as input."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter, UploadFile

@@ -1,7 +1,5 @@
 """The workflows that are served."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any

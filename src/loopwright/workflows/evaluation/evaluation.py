@@ -1,7 +1,5 @@
 """Asking a workflow questions with known answers, and again without each of its loops."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

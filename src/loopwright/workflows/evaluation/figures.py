@@ -1,7 +1,5 @@
 """Means and how far they could be off by the choice of questions."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, cast

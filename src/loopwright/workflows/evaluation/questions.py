@@ -1,7 +1,5 @@
 """Labelled questions, read from JSONL: a workflow's input, and what is expected of the outcome."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path

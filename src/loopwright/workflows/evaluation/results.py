@@ -1,7 +1,5 @@
 """What an evaluation finds."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How right an outcome is: its answer's words, its citations, its status."""
 
-from __future__ import annotations
-
 import math
 import re
 import string

@@ -1,7 +1,5 @@
 """What a file holds in rows or as JSON, within bounds; what is broken is told, and the rest is read."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """reStructuredText, as Markdown: headings, code, links and roles as that has them; what steers its tools goes."""
 
-from __future__ import annotations
-
 import csv
 import re
 import textwrap

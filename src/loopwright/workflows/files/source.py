@@ -1,7 +1,5 @@
 """A file that is being read: its bytes within bounds, its name, and where its problems go."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """From bytes to text, whatever the encoding: whole files, and lines in bounded memory."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 Every difference is B minus A, in points of the scale from 1 (bad) to 5 (excellent).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Literal

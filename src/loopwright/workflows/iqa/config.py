@@ -1,7 +1,5 @@
 """The configuration of the image-quality workflow: the engine's sections and its own."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field, PositiveFloat

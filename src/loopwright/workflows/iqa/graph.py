@@ -1,7 +1,5 @@
 """The graph "AgenticIQA-Pipeline": wiring only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial

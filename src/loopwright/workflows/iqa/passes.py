@@ -1,7 +1,5 @@
 """One pass of the executor over a part of an image, with a reference or without."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from collections.abc import Callable

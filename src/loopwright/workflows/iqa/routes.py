@@ -1,7 +1,5 @@
 """Where control goes after the summarizer: pure decisions."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from typing import Any, Literal

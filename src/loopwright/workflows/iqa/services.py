@@ -1,7 +1,5 @@
 """What the stages need besides the state."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from loopwright.workflows import runtime

@@ -1,7 +1,5 @@
 """The graph "AdaptiveRAG": wiring only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Documents over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """What the state says: what is asked, what was found, how often its loops went round, and why again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

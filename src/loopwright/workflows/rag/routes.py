@@ -6,8 +6,6 @@ as the requirement names them, for callers without gates; with the default limit
 without another hop, they agree with wish and gate on every state.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Literal
 

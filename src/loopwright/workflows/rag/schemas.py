@@ -1,7 +1,5 @@
 """What the nodes hand to each other."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """How right an answer and its quotes are, where that is known."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import PurePath
 

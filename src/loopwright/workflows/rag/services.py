@@ -1,7 +1,5 @@
 """What the nodes need besides the state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Advice: what would help against what was measured, what would not, and why."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from loopwright.config import shipped

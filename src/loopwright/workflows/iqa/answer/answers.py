@@ -1,7 +1,5 @@
 """From evidence to an answer by rules: every sentence from the measured numbers, in the form that was asked."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What an option states about an image, held against the evidence; and the option that is borne out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple

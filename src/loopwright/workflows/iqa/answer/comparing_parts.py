@@ -1,7 +1,5 @@
 """Comparisons of parts of one image: "is the left half sharper than the right half?", answered from the numbers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Answers from the file: size, format, depth, colour, and what the camera wrote into it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ The answer is the primary tool's score: no mean of tools agreed better with peop
 Every tool's own score stays beside the answer as a baseline.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

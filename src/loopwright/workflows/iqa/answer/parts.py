@@ -1,7 +1,5 @@
 """Parts of one image put into words, and a soft part of a sharp image."""
 
-from __future__ import annotations
-
 from loopwright.workflows.iqa.measuring.softness import Softness
 from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput
 

@@ -1,7 +1,5 @@
 """The evidence, read once for every answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

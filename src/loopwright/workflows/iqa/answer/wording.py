@@ -1,7 +1,5 @@
 """What was measured, put into words: findings, numbers, and the reasons of an answer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

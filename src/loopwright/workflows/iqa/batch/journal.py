@@ -3,8 +3,6 @@
 An SQLite file: it locks itself, survives a kill at any moment, and finds a row by its sample.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Generator

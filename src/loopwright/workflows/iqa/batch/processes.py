@@ -5,8 +5,6 @@ has a pipe of its own and works through its jobs in order: whatever it was at wh
 and is lost only if that ends its worker too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import multiprocessing

@@ -6,8 +6,6 @@ back goes into the batch's own journal: a row is kept once whatever is killed, t
 begun with one engine may go on with the other.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import os

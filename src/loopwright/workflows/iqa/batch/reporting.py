@@ -1,7 +1,5 @@
 """The report of a batch: the worst images with their pictures, and counts over all."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Running a batch: what is to be done, doing it, and the table at the end."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

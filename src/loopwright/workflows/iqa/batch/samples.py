@@ -1,7 +1,5 @@
 """What a batch is run on: one sample for each question about an image, from a folder or a manifest in JSON Lines."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json

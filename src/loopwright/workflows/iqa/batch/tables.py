@@ -1,7 +1,5 @@
 """Tables on disk: CSV, JSON Lines and Parquet, written row by row."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import json

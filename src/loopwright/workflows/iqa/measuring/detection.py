@@ -1,7 +1,5 @@
 """Which distortions an image has, from its measured features, and how strong each is that was found or named."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Signs of distortions in an image by itself, and what else could bring them about."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of

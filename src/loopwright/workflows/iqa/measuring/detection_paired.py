@@ -1,7 +1,5 @@
 """Causes of the difference between an image and its reference."""
 
-from __future__ import annotations
-
 import math
 
 from loopwright.workflows.iqa.measuring.detection_blind import JPEG_EVIDENCE, REPEATED, Sign

@@ -1,7 +1,5 @@
 """Distortions of a part of an image: beside its reference, what changed is measured by itself."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

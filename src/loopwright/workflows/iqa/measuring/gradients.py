@@ -1,7 +1,5 @@
 """GMSD and MDSI: how unevenly the edges (and the colours) differ, and where."""
 
-from __future__ import annotations
-
 import math
 from typing import cast
 

@@ -5,8 +5,6 @@ about slight, slight to moderate, moderate, severe and extreme. What an image sh
 its reference shows are different numbers, so each has its own gauge.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

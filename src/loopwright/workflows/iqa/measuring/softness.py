@@ -1,7 +1,5 @@
 """How much of an image is soft although its sharpest parts are sharp, and where: an answer to "is it blurry?"."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import cv2

@@ -1,7 +1,5 @@
 """A place in an image in words: "in the left half", "near the top right corner", "spread over the image"."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The three stages: they do work and never route."""
 
-from __future__ import annotations
-
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.nodes.planner import planner_node
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node

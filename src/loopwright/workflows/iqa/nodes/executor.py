@@ -3,8 +3,6 @@
 It needs no chat model. With one that sees the image, named objects are located.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The planner: reads the query and decides what shall be measured, by rules or with a chat model."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The planner without a chat model, and the rules that every plan keeps, whoever made it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from loopwright.errors import PlannerError

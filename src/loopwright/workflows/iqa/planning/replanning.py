@@ -1,7 +1,5 @@
 """What the evidence lacks: in words, for the summarizer that asks for another plan, and the plan that would find it."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Sequence

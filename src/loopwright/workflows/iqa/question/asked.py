@@ -1,7 +1,5 @@
 """What is asked: the operation, the form of the answer, its scale, what it is about and what it is not."""
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from typing import Literal

@@ -1,7 +1,5 @@
 """A text into the clauses that ask: which sentences are questions, and where one holds several."""
 
-from __future__ import annotations
-
 import re
 
 from loopwright.workflows.iqa.question.places import named_places

@@ -1,7 +1,5 @@
 """A chat model's reading of the same `Question`: the rules read what is closed and precise, the model what is meant."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

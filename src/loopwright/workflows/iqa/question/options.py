@@ -1,7 +1,5 @@
 """The answer options of a multiple-choice question."""
 
-from __future__ import annotations
-
 import re
 
 _MARK = re.compile(

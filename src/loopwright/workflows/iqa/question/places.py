@@ -1,7 +1,5 @@
 """Places that words name ("the upper half", "bottom right corner") or numbers give ("region 10,20,100,80")."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ is left is decided by which kinds of words a clause has (`vocabulary`), not by h
 several things; each is a `Question` of its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Literal

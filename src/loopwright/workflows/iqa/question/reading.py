@@ -4,8 +4,6 @@ English, German, French or Spanish, whatever the case and punctuation. A pure fu
 reads the same.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Numbers in a question: the scale on which an answer is wanted, and a threshold to hold a value against."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a clause is about: the distortions that it names or sets aside, degrees, and things in the picture."""
 
-from __future__ import annotations
-
 import re
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, severity_named

@@ -1,7 +1,5 @@
 """The quality tools that a text names."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

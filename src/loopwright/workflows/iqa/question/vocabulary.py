@@ -5,8 +5,6 @@ what a file can tell, scales, and the small words that make a question. The lang
 most of it, so that words which mean something else in another do not meet.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator, Mapping

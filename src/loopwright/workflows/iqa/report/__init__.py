@@ -4,8 +4,6 @@ The page holds everything that it shows, its style and its pictures. It loads an
 policy would not allow it. All text is escaped where it is put in.
 """
 
-from __future__ import annotations
-
 from loopwright.workflows.iqa.report.pictures import THUMBNAIL_SIDE
 from loopwright.workflows.iqa.report.table_rows import Overview, ReportRow
 from loopwright.workflows.iqa.report.writing import write_report

@@ -1,7 +1,5 @@
 """The pictures of a row: the image, its reference, and where they differ; made when they are asked for."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Writing the page."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """What a file tells about an image besides its pixels: form, size, depth, and what the camera wrote into it."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Large images are converted in strips, so that beside the decoder's own copy there is only the result.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from typing import Any, BinaryIO, cast

@@ -4,8 +4,6 @@ The files lie in ``data/sample``, so that a run that is taken up again finds the
 with OpenCV, line by line; one is blurred by a Gaussian of 2.2 pixels, one a JPEG of quality 8.
 """
 
-from __future__ import annotations
-
 from importlib import resources
 from pathlib import Path
 

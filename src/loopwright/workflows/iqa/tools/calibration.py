@@ -4,8 +4,6 @@ The curves are piecewise linear, fitted by `scripts/fit_calibration.py` to human
 `data/calibration.json` with the data set, the date and the cross-validated error of each.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import math

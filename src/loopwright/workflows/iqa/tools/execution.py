@@ -7,8 +7,6 @@ thread is waited for a while, since it would abort inside the C++ of OpenCV or P
 interpreter alive.
 """
 
-from __future__ import annotations
-
 import atexit
 import math
 import threading

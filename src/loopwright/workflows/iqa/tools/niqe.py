@@ -6,8 +6,6 @@ neighbours, at two scales); the score is the distance between the blocks' Gaussi
 which the paper's authors published and which ships in `data/niqe_pris_params.npz`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

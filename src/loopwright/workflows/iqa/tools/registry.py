@@ -1,7 +1,5 @@
 """What a quality tool is, which there are, what each is good at, and which to choose for a question."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterable

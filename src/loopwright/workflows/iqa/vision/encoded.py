@@ -5,8 +5,6 @@ must be made smaller, each new pixel is the mean of the area that it covers, and
 judged.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping

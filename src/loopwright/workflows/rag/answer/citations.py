@@ -1,7 +1,5 @@
 """Binding what an answer says to the words that bear it out."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The reader without a model: up to three cited quotes, best first, and how sure it is that they answer."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

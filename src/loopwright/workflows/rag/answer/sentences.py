@@ -1,7 +1,5 @@
 """Splitting a text into sentences, by exact character spans."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What a passage is made of, as it is quoted: sentences, code, rows of tables; and how each is shown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Verdicts by rules: does a passage help, and does an answer stand on its sources?"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The nodes: they do work and never route."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Writing the answer and grading it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is asked: reading the question, asking in other words, and the next hop."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

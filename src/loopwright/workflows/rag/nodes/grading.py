@@ -1,7 +1,5 @@
 """Grading passages: does each help to answer the question?"""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

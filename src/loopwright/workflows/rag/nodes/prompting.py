@@ -1,7 +1,5 @@
 """What others wrote, as it goes into a prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from loopwright.retrieval.records import Evidence

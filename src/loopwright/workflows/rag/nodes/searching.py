@@ -1,7 +1,5 @@
 """Searching the knowledge graph and the web."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any

@@ -1,7 +1,5 @@
 """How many steps a question needs, by its wording."""
 
-from __future__ import annotations
-
 import re
 
 from loopwright.workflows.rag.question.words import MAX_READ, names

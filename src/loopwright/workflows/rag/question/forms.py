@@ -1,7 +1,5 @@
 """What a question's words weigh in these documents, and in which other forms they stand there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

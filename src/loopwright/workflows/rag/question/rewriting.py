@@ -1,7 +1,5 @@
 """Asking again in other words, when a search led nowhere: each time by a named step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Where a question goes first, and the answers that need no documents."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

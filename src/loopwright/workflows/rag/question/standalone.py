@@ -1,7 +1,5 @@
 """Making a question of a chat readable on its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

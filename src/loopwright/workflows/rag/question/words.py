@@ -1,7 +1,5 @@
 """The words of a question: what carries meaning, what only asks, and what it names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

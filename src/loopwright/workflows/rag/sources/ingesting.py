@@ -1,7 +1,5 @@
 """From files to a knowledge store: only what is new or changed, in batches that are stored wholly or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

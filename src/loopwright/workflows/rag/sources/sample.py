@@ -1,7 +1,5 @@
 """The made-up town that comes with the package, so that questions can be asked without any file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from loopwright.retrieval.stores import open_store

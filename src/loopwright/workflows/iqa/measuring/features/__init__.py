@@ -3,8 +3,6 @@
 Everything is NumPy and OpenCV, deterministic, and fast enough for a hundred thousand images.
 """
 
-from __future__ import annotations
-
 from loopwright.workflows.iqa.measuring.features.model import ImageFeatures, PairFeatures, Rgb
 from loopwright.workflows.iqa.measuring.features.pair import measure_pair
 from loopwright.workflows.iqa.measuring.features.single import measure

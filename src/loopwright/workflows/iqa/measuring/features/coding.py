@@ -1,7 +1,5 @@
 """Traces of coders and resamplers: the 8 x 8 grid and its quantised DCT, missing levels, repeated pixels."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import cv2

@@ -1,7 +1,5 @@
 """Sharpness of edges, direction of motion blur."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import NamedTuple

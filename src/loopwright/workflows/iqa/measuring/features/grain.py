@@ -1,7 +1,5 @@
 """Noise, black and white specks, lost fine detail."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

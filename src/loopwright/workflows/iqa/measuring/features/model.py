@@ -1,7 +1,5 @@
 """What is measured about one image, and about an image beside its reference."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How an image differs from its reference: tone, colour, linear filter, and what is left."""
 
-from __future__ import annotations
-
 import math
 
 import cv2

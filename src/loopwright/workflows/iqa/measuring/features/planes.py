@@ -1,7 +1,5 @@
 """The views of an image that the measurements share: luma, tiles and their spectra."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

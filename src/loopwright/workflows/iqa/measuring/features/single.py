@@ -1,7 +1,5 @@
 """Everything that one image shows by itself."""
 
-from __future__ import annotations
-
 import math
 
 import cv2

@@ -1,7 +1,5 @@
 """Exposure, contrast, colour cast and saturation."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import cv2

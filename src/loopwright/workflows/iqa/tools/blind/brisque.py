@@ -5,8 +5,6 @@ Processing 21(12), 2012. 36 numbers, 18 at each of two scales, go into the suppo
 trained on the LIVE database, which ships in `data/blind_brisque.npz`.
 """
 
-from __future__ import annotations
-
 import math
 
 import cv2

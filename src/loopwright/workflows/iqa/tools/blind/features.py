@@ -4,8 +4,6 @@ All are cheap to compute and none depends on where in the image something is, ex
 with the rest.
 """
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

@@ -5,8 +5,6 @@ the faults that cameras and people make (BIQ2021, train split) and of pristine p
 (TID2013, rebuilt); `data/blind_score.json` says on what, when, and how well it agrees with people whom it has not seen.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import NamedTuple

@@ -5,8 +5,6 @@ over its local standard deviation, is nearly Gaussian, and distortions change th
 IEEE Transactions on Image Processing 21(12), 2012; the fit is that of Lasmar, Stitou and Berthoumieu, ICIP 2009.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from importlib import resources

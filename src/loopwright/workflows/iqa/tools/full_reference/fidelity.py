@@ -1,7 +1,5 @@
 """VIF in the pixel domain: how much of the information in the reference is left in the image."""
 
-from __future__ import annotations
-
 import math
 
 import cv2

@@ -1,7 +1,5 @@
 """VSI: whether what catches the eye, the edges and the colours are alike."""
 
-from __future__ import annotations
-
 import functools
 import math
 

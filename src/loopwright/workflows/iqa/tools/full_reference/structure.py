@@ -1,7 +1,5 @@
 """PSNR, SSIM and MS-SSIM: how large the errors are, and whether local means, contrasts and structures are alike."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """HaarPSI: how much alike the coefficients of Haar wavelets are, weighted by where they are large."""
 
-from __future__ import annotations
-
 import math
 
 import cv2

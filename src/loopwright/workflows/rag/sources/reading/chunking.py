@@ -1,7 +1,5 @@
 """Cutting documents into passages along their structure."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_right

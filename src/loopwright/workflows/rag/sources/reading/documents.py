@@ -1,7 +1,5 @@
 """What reading a file gives: documents with their text and its structure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from loopwright.retrieval.records import Document

@@ -1,7 +1,5 @@
 """DOCX: headings, paragraphs and tables, in order; only of an archive that may be unpacked."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Finding the files to read, and which function reads which kind."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator

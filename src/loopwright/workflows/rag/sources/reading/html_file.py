@@ -1,7 +1,5 @@
 """HTML: what a reader sees of a page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

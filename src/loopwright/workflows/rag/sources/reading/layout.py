@@ -1,7 +1,5 @@
 """Building a document's text and sections from headings, paragraphs and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """Markdown: the source text, its headings, and its front matter; and texts of other kinds, with headings or without."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

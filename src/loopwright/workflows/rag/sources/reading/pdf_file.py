@@ -1,7 +1,5 @@
 """PDF: the text of each page."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Records inside a file: objects of JSON, rows of CSV; with text, with columns, or as triples."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping

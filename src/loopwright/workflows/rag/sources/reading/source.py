@@ -1,7 +1,5 @@
 """A file of documents, and what is made of it: documents with an id, a digest and a date."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, date, datetime
 from typing import Any
