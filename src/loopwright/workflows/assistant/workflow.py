@@ -1,5 +1,7 @@
 """The conference assistant: the only door to it, for Python, the command line, the server and the page."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import uuid
