@@ -242,6 +242,18 @@ MAY_JUMP = {
     "a name of a pattern": (
         "def jump(state):\n    match state:\n        case {'next': c}: pass\n        case _: c = {}\n    return c"
     ),
+    "a list that a method of its name hands on": (
+        "ITEMS = [END]\nclass S:\n    def list(self): return ITEMS\nE = S().list()\n"
+        "def more(): ITEMS.append('work')\ndef jump(state): return Command(goto=E)"
+    ),
+    "a list of two names": ("C = E = [END]\ndef more(): C.append('work')\ndef jump(state): return Command(goto=E)"),
+    "a part of an object": (
+        "from typing import NamedTuple\nclass D(NamedTuple):\n    c: object\n"
+        "def jump(state):\n    (c,) = D(go(state))\n    return c"
+    ),
+    "a name on the way": (
+        "def note(c): return {}\ndef jump(state):\n    c = {}\n    c['x'] = 1\n    note({'c': (c := go(state))})\n    return c"
+    ),
     "a list that another function fills": "def jump(state):\n    c = state['n'] and [] or []\n    c[0:] = [go(state)]\n    return c",
     "a table that a function inside replaces": (
         "def jump(state):\n    c = {}\n    def f():\n        nonlocal c\n        c = go(state)\n    f()\n    return c"
@@ -405,6 +417,7 @@ ELSEWHERE = {
     "an object's attributes": {"a": "from b import s\nfor k in {}: setattr(s, k, 'a')\n", "b": f"from langgraph.graph import END\n{IMPORTS}class S: to = END\ns = S()\ndef route(_): return s.to\n" + BACK_IF.replace("if {}: g.add_edge('a', 'a')", "g.add_conditional_edges('a', route)")},
     "a module that one of a package hides": {"p/c": "BACK = True\n", "p/q/__init__": "", "p/q/c": "BACK = False\n", "p/q/b": f"{IMPORTS}from c import BACK\n" + BACK_IF.format("BACK")},
     "a maker with an option that no file gives": {"a": f"from c import make\n{IMPORTS}app = make()\n", "c": f"{IMPORTS}{MADE.replace('True', 'False')}"},
+    "a maker that only another option calls": {"a": f"from c import make\n{IMPORTS}def outer(deep=False):\n    g = StateGraph(dict).add_node('a', print).add_edge(START, 'a')\n    if deep: g.add_node('b', make(False))\n    return g.compile()\napp = outer()\n", "c": f"{IMPORTS}{MADE.replace('=True', '')}"},
     "a package of another project": {"x/setup": "", "x/src/p/__init__": "def wire(g): g.add_edge('a', 'a')\n", "y/b": f"{IMPORTS}from p import wire\n" + BACK_IF.format("wire(g)")},
     "a module that is not there": {"src/p/__init__": "", "src/p/b": f"{IMPORTS}from p.c import jump\n" + BACK_IF.replace("print", "jump").format("False")},
     "a class": {"c": "class C: BACK = False\n", "a": "from c import C\nC.BACK = 1\n", "b": f"{IMPORTS}from c import C\n" + BACK_IF.format("C.BACK")},
@@ -721,7 +734,9 @@ OPTIONS = {
     "called before it is defined": "def main(): make()\ndef make(back=False):{}",
     "given in so many words": "def make(back=False):{}\nmake(back=False)",
     "handed on under another name": "def make(back):{}\ndef outer(again=False): return make(again)\nouter()",
+    "a lambda's": "def make(back=False):{}\nouter = lambda back=False: make(back=back)\nouter()",
     "a method's": "class M:\n  def __init__(self): self.make()\n  def make(self, back=False):{}\nM()",
+    "an object's, whose beginning is a lambda": "class M:\n  __init__ = lambda self, back=False: None\n  def make(self, back=False):{}\nM().make()",
     "an object's": "class M:\n  def __init__(self, back=False): self.back = back\n  def make(self):{self.back}\nM().make()",
     "an object's, of its base": "class B:\n  def __init__(self, back=False): self.made = self.make(back)\n  def make(self, back):{}\nclass M(B): pass\nM()",
     "a dataclass's": "class M:\n  back: bool = False\n  def make(self):{self.back}\nM().make()",
@@ -734,6 +749,16 @@ def test_options_that_a_call_leaves_out_may_be_anything(case: str, tmp_path: Pat
     before, asked, after = re.split(r"{(.*)}", OPTIONS[case])
     source = before + textwrap.indent(f"\n{BACK_IF.format(asked or 'back')}return app\n", "    ") + after
     assert "unbounded" in [graph.verdict for graph in checked(tmp_path, source.replace("print", "work")).values()]
+
+
+def test_a_cycle_that_its_own_option_or_what_is_around_it_bounds_is_not_told(tmp_path: Path) -> None:
+    source = "from loopwright import bounded\ndef make(back=False):\n    g = StateGraph(dict).add_node('a', work).add_edge(START, 'a')\n"
+    source += (
+        "    if back: g.add_edge('a', 'a')\n    return bounded(g, limit=3) if back else g.compile()\none = make()\n"
+    )
+    source += "def inner(quiet=False): return StateGraph(dict).add_node('a', work).add_edge(START, 'a').add_edge('a', 'a').compile()\n"
+    source += "two = bounded(StateGraph(dict).add_node('in', inner()).add_edge(START, 'in'), limit=3)\n"
+    assert {graph.verdict for graph in checked(tmp_path, source).values()} == {"bounded"}
 
 
 def test_an_option_without_other_ways_is_told_once(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Graphs that come ready made: agents, and what `bounded` makes of a graph."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Sequence

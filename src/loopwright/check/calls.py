@@ -1,7 +1,5 @@
 """What a call does to graphs, while a file is read."""
 
-from __future__ import annotations
-
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -409,7 +407,8 @@ class Calls(ABC):
         if not self.told or whole(self.file) in self.told:
             self.called |= {node, (me.of.node, node)} if me else {node}
             held = [*its.values(), *named_in(replace(function, bound=None))]
-            if (options or (me and me.opened)) and node not in self.opened and not builders_in(*held):
+            opens = (options or (me and me.opened)) and node not in self.opened and not builders_in(*held)
+            if opens and not isinstance(node, ast.Lambda):
                 self.opened[node] = function, its, me and replace(me, names={**me.names})
         self._following.append(node)
         try:

@@ -4,8 +4,6 @@ A counter is what passes count, in the state or around the graph, and what a rou
 It may be reset, count the wrong thing or be compared the wrong way round, so it is named and not counted on.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set

@@ -1,14 +1,13 @@
 """The graphs of a file, each with its name, its verdict and what is wrong with it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +64,7 @@ class Checker:
         self.reader = Reader(self.project)
         self._reported: dict[tuple[Path, int, int], list[Any]] = {}
         self._kept: list[tuple[FoundGraph, str]] = []
+        self._inside = list[FoundGraph]()
         self._instances: dict[ast.AST, InstanceValue] = {}
         self._done = set[Path]()
         self.check = cache(self._check)
@@ -99,10 +99,12 @@ class Checker:
             if isinstance(node, ast.If) and asks_for_main(node.test):
                 read += ((node, *each) for each in self._root(node, frame, None))
         # What a function makes that another one calls and bounds is told there.
-        bounded, called = {graph.origin.site for graph in self.reader.graphs if graph.origin}, self.reader.called
+        bounded, called = {graph.origin.site for graph in self.reader.graphs if graph.origin}, {*self.reader.called}
         named = [(name, graph) for node, name, graph in read if graph.site not in bounded or node not in called]
         self._done.add(whole(path))
+        self._inside = [node.graph for graph in self.reader.graphs for node in graph.nodes.values() if node.graph]
         opened = [*self._opened()]
+        self.reader.called = called  # what only other options call is read by itself, with anything
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
@@ -114,17 +116,18 @@ class Checker:
         """Read what was called and has options once more, with anything for them, as far as the work of a file goes."""
         calls = self.reader.opened
         while due := [each for each in calls.values() if each and whole(each[0].frame.file) in self._done]:
-            function, its, me = min(due, key=lambda each: not self._builds(each[0].node, each[0].frame.file))
-            calls[function.node], makers = None, (function, *(me.of.order() if me else ()))
-            with suppress(GraphError):
-                if me and me.opened is not None:
-                    me = replace(me, names={**me.opened})
-                    if isinstance(begin := me.of.find("__init__"), FunctionValue):
-                        self.reader.function(begin.node, begin.frame, me, me.opened or {})
-                if any(self._builds(each.node, each.frame.file) for each in makers):
-                    made = [*self._root(function.node, function.frame, me, its)]
-                    inside = {node.graph for each in self.reader.graphs for node in each.nodes.values()}
-                    yield from ((*each, function.frame.file) for each in made if each[1] not in inside)
+            due.sort(key=lambda each: not self._builds(each[0].node, each[0].frame.file))
+            for function, its, me in due:
+                calls[function.node], makers = None, (function, *(me.of.order() if me else ()))
+                builds = any(self._builds(each.node, each.frame.file) for each in makers)
+                for way in _ways(function, its) if builds else ():
+                    with suppress(GraphError):
+                        own = me and replace(me, names={**(me.opened or me.names)})
+                        if me and me.opened and isinstance(begin := me.of.find("__init__"), FunctionValue):
+                            self.reader.function(begin.node, begin.frame, own, me.opened)
+                        made = [*self._root(function.node, function.frame, own, way)]
+                        inside = {node.graph for each in self.reader.graphs for node in each.nodes.values()}
+                        yield from ((*each, function.frame.file) for each in made if each[1] not in inside)
 
     def _builders(self, path: Path) -> tuple[list[int], set[str]]:
         """The lines of a file that may make a graph, or call what has such lines, and its names for that."""
@@ -244,6 +247,7 @@ class Checker:
     def _checked(self, name: str, graph: FoundGraph, path: Path, opened: bool = False) -> CheckedGraph | None:
         """A graph as it is told, unless it was; of what was `opened`, only what has cycles that the others have not."""
         told = {cycle for *_, seen in self._reported.get(graph.site, ()) for cycle, _ in seen[3:]}
+        told = told.union(*(rings(each) for each in self._inside if opened and each.site == graph.site))
         if opened and not (graph.origin or any(node.graph for node in graph.nodes.values())) and rings(graph) <= told:
             return None  # without a look at its counters
         proof = prove(graph)
@@ -254,7 +258,8 @@ class Checker:
         inner = name.startswith(f"{graph.place.file}:")  # a call made it that keeps it under no name here
         if any(other == seen and (inner or (at, owner) != (path, graph.owner)) for at, owner, other in known):
             return None  # the same graph again, as another function or file makes it
-        if opened and all(cycle.cycle in told for cycle in proof.cycles):
+        sure = graph.made and any(not any(other) for *_, other in known)  # of an agent, other limits are no less known
+        if opened and all(cycle.cycle in told or (sure and cycle.rule == "unproven-cycle") for cycle in proof.cycles):
             return None
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
@@ -264,6 +269,7 @@ class Checker:
             replace(finding, place=self._shown(finding.place), why=finding.why + more.get(finding.rule, ""))
             for finding in findings
             if not (self._is_silenced(graph.place) or self._is_silenced(finding.place))
+            if not (opened and finding.cycle in told)
         ]
         place = self._shown(graph.place)
         name = f"cell {place.cell}, line {place.line}" if place.cell and name == str(graph.place.line) else name
@@ -281,6 +287,16 @@ class Checker:
 
     def _is_silenced(self, place: Place) -> bool:
         return not self.project.open(place.file).ignored.isdisjoint(range(place.line, place.last + 1))
+
+
+def _ways(function: FunctionValue, its: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a maker may be given: options that it only asks for yes or no both ways, and anything for the others."""
+    tests = [node.test for node in every(function.node) if isinstance(node, ast.If | ast.IfExp | ast.While)]
+    asked = [getattr(getattr(test, "operand", test), "id", "") for test in tests]
+    used = [node.id for node in every(function.node) if isinstance(node, ast.Name)]
+    flags = [name for name, value in function.defaults if isinstance(value, bool) and its.get(name) is UNKNOWN]
+    flags = [name for name in flags if 0 < used.count(name) == asked.count(name)][:3]
+    return [{**its, **dict(zip(flags, way, strict=True))} for way in product((True, False), repeat=len(flags))]
 
 
 def _is_own(name: str, value: GraphValue, frame: Frame) -> bool:

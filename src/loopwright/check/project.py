@@ -1,7 +1,5 @@
 """Source files by the names that their imports give them."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

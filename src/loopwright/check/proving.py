@@ -1,7 +1,5 @@
 """The proof of `loopwright.engine.proof.verify`, for graphs that were read from source."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal

@@ -5,8 +5,6 @@ values. Both ways of an ``if`` are read, and what differs behind it is unknown. 
 to is marked with the line.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -118,16 +116,17 @@ class Reader(Calls):
         Its names, and what it returns; `around` is the scope that it is in, `bound` the object whose method it is.
         """
         frame = Frame(node, around.file, f"{around.name}.{getattr(node, 'name', '__main__')}".lstrip("."), around)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             names = parameters(node)
             frame.names |= dict.fromkeys(names, UNKNOWN) | {**its}
-            static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
+            static = any(getattr(line, "id", "") == "staticmethod" for line in getattr(node, "decorator_list", ()))
             if bound is not None and names and not static:
                 frame.names[names[0]] = bound
         self.read[node] = frame
         self._owner, self._branch, self._following = frame, (), [node]
         try:
-            returned = self.run(getattr(node, "body", []), frame)
+            body: Any = getattr(node, "body", [])
+            returned = evaluate(body, frame, self) if isinstance(node, ast.Lambda) else self.run(body, frame)
         finally:
             self._owner = None
         return frame, returned

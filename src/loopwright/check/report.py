@@ -1,7 +1,5 @@
 """The report of a check: text for people, JSON for programs."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """A deployed graph against the certificate that somebody reviewed: what got worse since then, in plain words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From the words of the command line to checked graphs."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -136,10 +136,8 @@ def _stores(node: ast.AST, looked_at: set[int], *, local: bool) -> Iterator[tupl
 def _made(node: ast.AST) -> list[ast.expr]:
     """What a piece of the syntax gives a new list or table to."""
     match node:
-        case ast.Assign(targets=targets, value=ast.Dict() | ast.List() | ast.Tuple()):
-            return targets
-        case ast.AnnAssign(target=target, value=ast.Dict() | ast.List() | ast.Tuple()):
-            return [target]
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
+            return [target] if isinstance(value, ast.Dict | ast.List | ast.Tuple) else []
         case _:
             return []
 
@@ -166,9 +164,9 @@ def _looked_at(node: ast.AST) -> list[ast.expr]:
             return [left, *others]
         case ast.Call(func=called, args=args, keywords=keywords):
             return [*args, *(keyword.value for keyword in keywords)] if identifier(called) in LOOKING else []
-        case ast.Assign(value=value) | ast.AnnAssign(value=value):  # what is made anew there belongs to nobody else
-            new = identifier(getattr(value, "func", ast.Name(""))) in ("list", "dict", "tuple", "sorted")
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            return [*targets] if new or isinstance(value, ast.ListComp | ast.DictComp | ast.BinOp) else []
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
+            # What is made anew there belongs to nobody else; a method of that name may hand on what it keeps.
+            new = getattr(getattr(value, "func", None), "id", "") in ("list", "dict", "tuple", "sorted")
+            return [target] if new or isinstance(value, ast.ListComp | ast.DictComp | ast.BinOp) else []
         case _:
             return []

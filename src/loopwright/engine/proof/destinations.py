@@ -227,8 +227,10 @@ def _member(owner: Any, name: str, called: str) -> Any:
 
 
 def _held(owner: Any, name: str) -> Any:
+    if isinstance(owner, type):  # not of its metaclass, whose methods nobody looks at
+        return next((vars(base)[name] for base in owner.__mro__ if name in vars(base)), UNKNOWN)
     value = inspect.getattr_static(owner, name, UNKNOWN)
-    if isinstance(owner, ModuleType | type):
+    if isinstance(owner, ModuleType):
         return value
     if isinstance(value, FunctionType) and name not in getattr(owner, "__dict__", {}):
         return MethodType(value, owner)

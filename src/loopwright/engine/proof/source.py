@@ -479,15 +479,16 @@ class _Reading:
 
     def filled(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values of a name of the function's own to which more is done than to give it those."""
-        statements = (node for node in own_nodes(self.function) if isinstance(node, ast.stmt))
-        pairs = (pair for node in statements if name in _stored_in(node) for pair in ast.iter_fields(node))
-        words = set[str]()
-        own = name not in reassigned_inside(self.function)
-        for field, value in (pair for pair in pairs if isinstance(pair[1], ast.expr) and pair[0] not in _TOLD):
-            try:
-                words |= self.tables(value) if own and field == "value" else self.doubt(value)
-            except Unreadable:
-                self.doubt(value)
+        words, own = set[str](), name not in reassigned_inside(self.function)
+        for node in (node for node in own_nodes(self.function) if isinstance(node, ast.stmt)):
+            named, targets = [*_stored_in(node)], getattr(node, "targets", [getattr(node, "target", None)])
+            whole = own and named.count(name) == 1 and any(getattr(each, "id", "") == name for each in targets)
+            for field, value in ast.iter_fields(node) if name in named else ():
+                if isinstance(value, ast.expr) and field not in ("target", "annotation"):
+                    try:  # of what is unpacked, or named on the way, a part may be a Command
+                        words |= self.tables(value) if whole and field == "value" else self.doubt(value)
+                    except Unreadable:
+                        self.doubt(value)
         outer, given = self.around or (None, dict[str, ast.expr]())
         return words | part(outer, given[name]) if outer and name in given else words
 
@@ -506,7 +507,7 @@ class _Reading:
                 raise Unreadable
 
 
-_GOING, _TOLD = (_Reading.gotos, _Reading.tables), ("target", "annotation")
+_GOING = (_Reading.gotos, _Reading.tables)
 
 
 def _is_list(node: ast.expr | None) -> bool:
