@@ -1,7 +1,5 @@
 """The shapes that people build, and graphs inside graphs: the figures are worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

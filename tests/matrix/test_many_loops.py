@@ -1,7 +1,5 @@
 """Several loops, several branches, joins, fan-out, and waiting: the figures are worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

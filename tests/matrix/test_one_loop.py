@@ -4,8 +4,6 @@ The figures are worked out by hand. A loop with limit N whose body (gate include
 P takes P + B (N + 1); every node of the body runs N + 1 times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Questions made of slots, exclusions and operations, to conferences made by chance: no answer breaks what was asked."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 

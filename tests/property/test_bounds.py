@@ -3,8 +3,6 @@
 The oracle is LangGraph's own ``debug`` stream of the plain parent class (which task ran in which superstep) and what the
 routers asked for. Nothing of the engine's own reading of edges is used to count."""
 
-from __future__ import annotations
-
 import operator
 from collections import Counter
 from collections.abc import Callable

@@ -4,8 +4,6 @@ A program's truth is known by running it: every router and every Command is a sc
 that a node can take is tried, and a graph goes round if some way leads back to a node that led there.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from pathlib import Path

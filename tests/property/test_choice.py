@@ -1,7 +1,5 @@
 """The loops that `bounded(limit=...)` chooses: every cycle is cut, and no first visit of a node needs a pass."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 A child process loads them, so that a decoder that crashes or hangs costs one file and is named with its number.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

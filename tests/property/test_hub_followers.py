@@ -1,7 +1,5 @@
 """Whatever the order of cancelling, going on and following: every follower sees each event once, and in order."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from pathlib import Path

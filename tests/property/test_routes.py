@@ -1,7 +1,5 @@
 """The decisions that have wish and bound in one agree with the wish behind its gate, on every state."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 from hypothesis import given

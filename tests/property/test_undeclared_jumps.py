@@ -2,8 +2,6 @@
 
 Never with LangGraph's own step limit, and never beyond the certificate, whose oracle is LangGraph's own task stream."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

@@ -3,8 +3,6 @@
 Usage: python allowance_process.py URL RUNS LIMITS PROCESSES
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

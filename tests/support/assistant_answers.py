@@ -1,7 +1,5 @@
 """A small conference about bread, as records and hits, for tests of answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime
 from zoneinfo import ZoneInfo

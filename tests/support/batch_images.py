@@ -1,7 +1,5 @@
 """Folders of small pictures for batches, good ones and bad ones, and what must be equal of their rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

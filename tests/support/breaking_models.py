@@ -1,7 +1,5 @@
 """A chat model that breaks off while it writes."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

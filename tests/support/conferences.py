@@ -1,7 +1,5 @@
 """Conferences to ask, and the assistant over them."""
 
-from __future__ import annotations
-
 from datetime import date
 from functools import cache
 from typing import Any

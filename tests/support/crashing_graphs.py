@@ -3,8 +3,6 @@
 Every wish is always "again", so that only the bounds end a run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import operator
 import time

@@ -1,7 +1,5 @@
 """What a killed process leaves behind: a log that it wrote line by line, and the moment at which it was to die."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import json

@@ -4,8 +4,6 @@ For each job, a line of its standard input, it answers with the child's process 
 next line says so, so that until then the id belongs to the child, dead or alive; and then it answers how it ended.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -11,8 +11,6 @@
   installed. ``{skip="WHY"}``: not run.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import doctest

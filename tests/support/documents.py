@@ -1,7 +1,5 @@
 """Makers of real documents: PDF by reportlab, DOCX by python-docx, the others as text."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a worker of many jobs does that dies over one of them; to be found by its name in a new interpreter."""
 
-from __future__ import annotations
-
 import os
 import signal
 

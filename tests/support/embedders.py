@@ -1,7 +1,5 @@
 """A small embedding model without weights."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ As a program: ``fuzzed_images.py FIRST COUNT``. It writes a line with the number
 that whoever started it knows over which one it died, and a line of JSON at the end.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random

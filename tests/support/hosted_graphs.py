@@ -1,7 +1,5 @@
 """A small workflow with a loop, parallel nodes, a model and a question, as a host runs it; a test says what it does."""
 
-from __future__ import annotations
-
 import asyncio
 import operator
 import threading

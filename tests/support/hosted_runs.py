@@ -1,7 +1,5 @@
 """Runs of a hosted workflow as a host drives them: a context of its own, the engine's events, what is told of them."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections.abc import Mapping

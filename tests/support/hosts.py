@@ -1,7 +1,5 @@
 """Servers and workers as real processes on one PostgreSQL, with a graph whose nodes wait for files."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

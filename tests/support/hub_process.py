@@ -1,7 +1,5 @@
 """A server process for tests: runs a `Walk` on files in a folder until it is killed, or until its run has ended."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

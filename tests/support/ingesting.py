@@ -1,7 +1,5 @@
 """What the tests of ingesting share: folders of documents, and all that a store holds as plain values."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Packages that tests need, looked for without importing them: that takes seconds of every run of any test."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import pytest

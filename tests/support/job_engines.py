@@ -1,7 +1,5 @@
 """The two engines of jobs, each opened for as many workers as a test wants."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress

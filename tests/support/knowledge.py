@@ -1,7 +1,5 @@
 """Small knowledge stores and the workflow over them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path

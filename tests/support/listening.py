@@ -1,7 +1,5 @@
 """Applications on real connections, in a thread of the test's own process, and bare connections to them."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

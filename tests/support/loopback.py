@@ -1,7 +1,5 @@
 """What the HTTP servers that tests play on loopback have in common."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Mapping

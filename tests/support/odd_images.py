@@ -1,7 +1,5 @@
 """Odd image files, each with what must come of it; `docs/bad-input.md` has a row for each name."""
 
-from __future__ import annotations
-
 import io
 import os
 import socket

@@ -1,7 +1,5 @@
 """A receiver of OpenTelemetry's data on loopback: OTLP over HTTP, as collectors take it."""
 
-from __future__ import annotations
-
 import gzip
 from typing import Any
 

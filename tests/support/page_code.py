@@ -1,7 +1,5 @@
 """What the page's own code makes of a run, outside a browser: in Node, as ``scripts/build_devtools --node`` gives it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -5,8 +5,6 @@ Import the fixtures that a test needs::
     from postgres import postgres_server, postgres_url  # noqa: F401
 """
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile

@@ -4,8 +4,6 @@ The replies are written by hand from the published schemas; no provider was aske
 date at which it was read.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

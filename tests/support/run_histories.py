@@ -1,7 +1,5 @@
 """What tests of the run history share: runs, graphs, events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any

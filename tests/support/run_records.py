@@ -1,7 +1,5 @@
 """Kept runs made by hand: records, events, and a graph, for what is learnt from runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict

@@ -1,7 +1,5 @@
 """A real uvicorn server on loopback, in a thread of its own, with an assistant that does what the message says."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """A real HTTP server on loopback that speaks SearXNG's JSON and Tavily's JSON, and can misbehave."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections import deque

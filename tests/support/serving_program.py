@@ -1,7 +1,5 @@
 """``loopwright serve`` as a process of its own, and a client of it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

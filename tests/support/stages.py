@@ -1,7 +1,5 @@
 """Stages of the image-quality pipeline with known behaviour, for tests of what goes on between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

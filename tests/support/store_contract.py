@@ -1,7 +1,5 @@
 """What every knowledge store does, as tests to inherit."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence

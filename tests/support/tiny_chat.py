@@ -3,8 +3,6 @@
 What it says means nothing. What the runtime does with it is real: the grammar, the stream, the counts, the cancelling.
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

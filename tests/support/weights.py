@@ -1,7 +1,5 @@
 """Small models and a hub on loopback, and the real models where they are."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
