@@ -109,7 +109,6 @@ def bind(
     _add_channels(bound)
     # Where a LangChain agent goes, its routers have read by then.
     fleeting = [key for key, channel in bound.channels.items() if key != "jump_to" and _is_fleeting(channel)]
-    adds_messages = not isinstance(bound.channels.get(MESSAGES), LastValue)
     # A dict's subclass is not among the kinds of class that LangGraph's annotation lists; it takes it all the same.
     schema: Any = GateState
     written = {key for loop in bound.loops for key in (loop.counter, loop.history) if key}
@@ -120,7 +119,7 @@ def bind(
         inside = [each for each in bound.loops if each.scope == loop.name and each.counter_by == "engine"]
         resets = [each.counter for each in inside if each.counter]
         most = bound.fan_out.get(loop.target)
-        gate: Any = Gate(loop, view, bound.metered, most, fleeting, adds_messages, resets, not_theirs)
+        gate: Any = Gate(loop, view, bound.metered, most, fleeting, gathers_messages(bound), resets, not_theirs)
         gates.append(gate)
         # Before a target that waits for all branches, their requests are one: the gate waits with it.
         bound.add_node(loop.gate, gate, input_schema=schema, destinations=targets, defer=bound.nodes[loop.target].defer)
@@ -229,12 +228,17 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
         langgraph_private.replace_bound(compiled, node, watched, apart=apart)
 
 
+def gathers_messages(builder: Builder) -> bool:
+    """Whether a state has messages, to which those are added that a node writes."""
+    return MESSAGES in builder.channels and not isinstance(builder.channels[MESSAGES], LastValue)
+
+
 def _with_closed_calls(bound: BoundBuilder, command: Command[Any], config: RunnableConfig) -> Command[Any]:
     """What ends a run leaves no tool call open: models refuse a history with one, at the thread's next turn too."""
     update: Any = command.update
     if MESSAGES in bound.channels:
-        whole = isinstance(bound.channels[MESSAGES], LastValue)
-        update = update | calls_closed(langgraph_private.read(config, [MESSAGES]), update[STOP_REASON], whole=whole)
+        state, whole = langgraph_private.read(config, [MESSAGES]), not gathers_messages(bound)
+        update = update | calls_closed(state, update[STOP_REASON], whole=whole)
     return langgraph_private.obey(dataclasses.replace(command, update=update), config)
 
 

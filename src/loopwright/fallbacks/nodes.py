@@ -16,7 +16,15 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from loopwright.engine.events.reasons import MESSAGES, call_text, shorten, stops_of
-from loopwright.engine.events.stops import NOT_RUN, bound_reached, calls_of, close_tool_calls, open_calls, passes_used
+from loopwright.engine.events.stops import (
+    NOT_RUN,
+    bound_reached,
+    calls_of,
+    close_tool_calls,
+    open_calls,
+    passes_used,
+    stopped,
+)
 from loopwright.engine.ledger import STOP_REASON, StopReason
 from loopwright.engine.proof.read import NEEDED_KEYS
 from loopwright.errors import GraphError
@@ -251,7 +259,6 @@ def text_of(value: Any) -> str:
 def report(state: State, question: str | None, key: str) -> str:
     """What `say_what_is_missing` answers."""
     stop_reason, turn = state.get(STOP_REASON), turn_of(state, key)
-    bound = bound_reached(stop_reason)
     asked = text_of(state.get(question)) if question else "".join(
         str(message.text) for message in turn[:1] if _is_persons(message)
     )  # fmt: skip
@@ -261,7 +268,7 @@ def report(state: State, question: str | None, key: str) -> str:
     # What the engine read itself is a call, which stands among those that were tried, or what only developers know.
     missing = [str(stop["reason"]) for stop in stops_of(stop_reason) if stop.get("reason") and not stop.get("derived")]
     lines = [
-        f"I stopped before I had an answer: {bound}." if bound else "I stopped before I had an answer.",
+        stopped(stop_reason),
         f"Asked: {shorten(asked)}" if asked else "",
         f"Tried: {'; '.join(tried)}." if tried else "",
         f"Not run: {'; '.join(_tried(not_run))}." if not_run else "",

@@ -29,6 +29,12 @@ def bound_reached(stop_reason: Any) -> str:
     return "; ".join(map(_bound, stops_of(stop_reason)))
 
 
+def stopped(stop_reason: Any) -> str:
+    """Say that there is no answer, and why: the first thing that an agent says which was stopped."""
+    bound = bound_reached(stop_reason)
+    return f"I stopped before I had an answer: {bound}." if bound else "I stopped before I had an answer."
+
+
 def _bound(stop: StopReason) -> str:
     loop, limit, spent = stop["loop"], stop["limit"], stop["spent"]
     if resource := stop.get("resource"):

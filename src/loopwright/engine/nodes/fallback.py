@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from langchain_core.messages import AIMessage
-from langgraph.channels import LastValue
 from langgraph.graph import END
 
+from loopwright.engine.bind import gathers_messages
 from loopwright.engine.events.reasons import MESSAGES
-from loopwright.engine.events.stops import bound_reached, close_tool_calls
+from loopwright.engine.events.stops import close_tool_calls, stopped
 from loopwright.engine.ledger import StopReason
 from loopwright.engine.proof.read import Builder, read_topology
 
@@ -37,14 +37,12 @@ def last_word(state: Stopped) -> dict[str, Any]:
     closed = close_tool_calls(said, state.get("stop_reason"))
     if not closed and isinstance(said[-1], AIMessage):
         return {}  # it ends with what it wrote itself
-    text = f"I stopped before I had an answer: {bound_reached(state.get('stop_reason'))}."
-    return {MESSAGES: [*closed, AIMessage(text)]}
+    return {MESSAGES: [*closed, AIMessage(stopped(state.get("stop_reason")))]}
 
 
 def speaks(builder: Builder) -> bool:
     """Whether a graph gathers messages, so that it can be given a `last_word`."""
-    channel = builder.channels.get(MESSAGES)
-    return channel is not None and not isinstance(channel, LastValue) and FALLBACK not in builder.nodes
+    return gathers_messages(builder) and FALLBACK not in builder.nodes
 
 
 def way_out(builder: Builder) -> str:
