@@ -25,7 +25,7 @@ from loopwright.check.values import (
     member,
     text_of,
 )
-from loopwright.engine.proof import source
+from loopwright.engine.proof import source, syntax
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.source import UNKNOWN, Nodes, Symbol
 
@@ -83,7 +83,7 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if name is None:
         return graph.miss(given.place, "the name of a node is no constant")
     node = _node(action, given, graph, name)
-    parts = ((each, part) for each in node.functions for part in source.every(each.node))
+    parts = ((each, part) for each in node.functions for part in syntax.every(each.node))
     named = (each.around(part) for each, part in parts if isinstance(part, ast.Name | ast.Attribute))
     graphs = {id(value.graph) for value in named if isinstance(value, GraphValue) and value.graph is not graph}
     if inside := len(graphs):

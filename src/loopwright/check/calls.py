@@ -36,7 +36,8 @@ from loopwright.check.values import (
     unknown,
 )
 from loopwright.engine.proof.changes import SHARED, changes_in
-from loopwright.engine.proof.source import COMMAND, LOOKING, SEND, UNKNOWN, Symbol, parameters, positional, yields
+from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol
+from loopwright.engine.proof.syntax import LOOKING, parameters, positional, yields
 from loopwright.errors import GraphError
 
 DEEPEST = 12

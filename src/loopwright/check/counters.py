@@ -14,8 +14,9 @@ from typing import Any, TypeAlias, TypeGuard
 from loopwright.check.expressions import MOST_NUMBERS
 from loopwright.check.found import END, NOWHERE, FoundGraph, FoundNode
 from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names, text_of
-from loopwright.engine.proof import source
-from loopwright.engine.proof.source import UNKNOWN, Function, Symbol, every, identifier, own_nodes, returned_values
+from loopwright.engine.proof import source, syntax
+from loopwright.engine.proof.source import UNKNOWN, Symbol
+from loopwright.engine.proof.syntax import Function, every, identifier, own_nodes, returned_values
 
 Given: TypeAlias = tuple[str, ast.expr | None, FunctionValue]
 """What a function gives to a key: the key, the value (None where it is added to the key's own), the function."""
@@ -199,7 +200,7 @@ def _keeps(value: ast.expr, reducer: Any) -> bool:
     """Whether what a reducer returns is what there was, or that and more."""
     names = [part.id for part in ast.walk(value) if isinstance(part, ast.Name) and part.id != "max"]
     more = isinstance(value, ast.Name | ast.Call) or isinstance(getattr(value, "op", None), ast.Add | ast.Or)
-    return more and names[:1] == source.parameters(reducer)[:1]
+    return more and names[:1] == syntax.parameters(reducer)[:1]
 
 
 def _is_rest(key: str, value: ast.expr | None, function: FunctionValue, seen: Sequence[str] = ()) -> bool:
@@ -249,7 +250,7 @@ def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
         functions = [function for node in graph.nodes.values() for function in node.functions]
         given = [value for name, value, _ in _given(functions) if name == key]
-        calls = [call for function in functions for call in source.calls_in(function.node) if len(call.args) == 2]
+        calls = [call for function in functions for call in syntax.calls_in(function.node) if len(call.args) == 2]
         given += (call.args[1] for call in calls if key == getattr(call.args[0], "value", ""))
         limit = max((int(_number(value) or 0) for value in given), default=0)
     return f"{limit + 1}" if limit else "..."
@@ -276,7 +277,7 @@ def _last_ways(cycle: Sequence[str], graph: FoundGraph) -> dict[ast.AST, int]:
         values = [(value, _leaves(value, function)) for value in returned_values(function.node)]
         last = max((value.end_lineno or 0 for value, to in values if target in to or not to <= words), default=0)
         found[function.node] = last = max(last, found.get(function.node, 0))
-        for call in source.calls_in(function.node):
+        for call in syntax.calls_in(function.node):
             if isinstance(helper := function.around(call.func), FunctionValue):
                 late.add(helper.node) if call.lineno > last else timely.append(helper)
     early = _with_helpers(timely)
@@ -387,7 +388,7 @@ def _is_length(node: ast.expr, function: FunctionValue) -> bool:
 @lru_cache(maxsize=4096)
 def _values(function: Function, name: str) -> list[ast.expr]:
     """What a function gives a variable of its own, as far as it is seen."""
-    known, found = source.values_given(function, name), list[ast.expr]()
+    known, found = syntax.values_given(function, name), list[ast.expr]()
     for node in own_nodes(function) if known is None else ():
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=[_, _, *_] as parts)], value=value) if any(
@@ -413,7 +414,7 @@ def _is_outside(held: ast.expr, function: FunctionValue) -> bool:
     held = held.func if isinstance(held, ast.Call) and getattr(held.func, "attr", "") == "get" else held
     while isinstance(held, ast.Attribute | ast.Subscript):
         held = held.value
-    name, own = getattr(held, "id", None), source.bindings(function.node)
+    name, own = getattr(held, "id", None), syntax.bindings(function.node)
     return name is not None and (name not in own or name in rebound_names(function.node) or name in function.fixed)
 
 
@@ -426,7 +427,7 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
             | ast.Call(func=ast.Name(id="getattr"), args=[owner, place, *_])
         ) if (key := _word(place, function)) and (not of or (isinstance(owner, ast.Name) and owner.id in of)):
             yield key
-        case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or source.parameters(function.node)):
+        case ast.Attribute(value=ast.Name(id=owner), attr=key) if owner in (of or syntax.parameters(function.node)):
             yield key
         case ast.Attribute(value=owner, attr=key) if not of and _of_state(expression, function):
             yield key

@@ -28,7 +28,8 @@ from loopwright.check.values import (
     text_of,
     unknown,
 )
-from loopwright.engine.proof.source import UNKNOWN, Function, Symbol
+from loopwright.engine.proof.source import UNKNOWN, Symbol
+from loopwright.engine.proof.syntax import Function
 
 if TYPE_CHECKING:  # it evaluates calls, which may do something to graphs, and bounds the work
     from loopwright.check.calls import Calls

@@ -17,7 +17,8 @@ from loopwright.check.project import Project, whole
 from loopwright.check.proving import Finding, Verdict, prove, rings
 from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import MAKERS, ClassValue, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
-from loopwright.engine.proof.source import UNKNOWN, bindings, bound_once, every, reassigned_inside
+from loopwright.engine.proof.source import UNKNOWN
+from loopwright.engine.proof.syntax import bindings, bound_once, every, reassigned_inside
 from loopwright.errors import GraphError
 
 _BUILDING = re.compile(

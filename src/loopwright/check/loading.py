@@ -30,7 +30,7 @@ from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.graph import refusals_apart
 from loopwright.engine.proof.reach import LIBRARIES, file_of
 from loopwright.engine.proof.read import builder_of, read_topology
-from loopwright.engine.proof.source import own_nodes, stored
+from loopwright.engine.proof.syntax import own_nodes, stored
 from loopwright.engine.proof.verify import check_shape, verify
 from loopwright.errors import GraphError, unknown_name_message
 

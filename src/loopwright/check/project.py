@@ -16,7 +16,7 @@ from sys import version_info
 
 from loopwright.check.reach import Reach, given_in, jumping_out
 from loopwright.engine.proof.changes import changes_in, changes_of
-from loopwright.engine.proof.source import every
+from loopwright.engine.proof.syntax import every
 from loopwright.errors import GraphError
 
 IGNORE = "# loopwright: ignore"

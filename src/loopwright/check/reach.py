@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import NamedTuple
 
-from loopwright.engine.proof import source
-from loopwright.engine.proof.source import FUNCTIONS, NOWHERE, Nodes, either, every, identifier
+from loopwright.engine.proof import source, syntax
+from loopwright.engine.proof.source import NOWHERE, Nodes, either
+from loopwright.engine.proof.syntax import FUNCTIONS, every, identifier
 
 _BUILDING = {"add_node", "add_sequence", *source.GRAPH_MAKERS}
 
@@ -78,7 +79,7 @@ def _gotos(commands: Iterable[ast.Call]) -> Nodes:
 @lru_cache(maxsize=4096)
 def jumping_out(node: ast.AST) -> list[ast.Call]:
     """The Commands for the graph around in a piece of the syntax."""
-    calls = source.calls_in(node)
+    calls = syntax.calls_in(node)
     return [call for call in calls if identifier(call.func) == "Command" and source.goes_to_parent(call)]
 
 
@@ -89,7 +90,7 @@ def _names_in(node: ast.AST) -> frozenset[str]:
     named = {part.id for part in inner if isinstance(part, ast.Name)}
     if isinstance(node, FUNCTIONS):
         imported = {alias.name for part in inner if isinstance(part, ast.ImportFrom) for alias in part.names}
-        named = named - source.bindings(node).keys() | imported | {f"{getattr(node, 'name', '')}()"}
+        named = named - syntax.bindings(node).keys() | imported | {f"{getattr(node, 'name', '')}()"}
     return frozenset(named | {part.attr for part in inner if isinstance(part, ast.Attribute)})
 
 
@@ -118,7 +119,7 @@ def given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
                 shared = any(isinstance(inner, FUNCTIONS) for inner in every(node) if inner is not node)
             case _:
                 pass
-        waiting += ((inner, shared) for inner in source.parts_of(node))
+        waiting += ((inner, shared) for inner in syntax.parts_of(node))
     return found
 
 

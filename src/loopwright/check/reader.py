@@ -37,7 +37,8 @@ from loopwright.check.values import (
     unknown,
 )
 from loopwright.engine.proof.changes import SHARED
-from loopwright.engine.proof.source import UNKNOWN, Symbol, identifier, parameters, stored
+from loopwright.engine.proof.source import UNKNOWN, Symbol
+from loopwright.engine.proof.syntax import identifier, parameters, stored
 from loopwright.errors import GraphError
 
 KNOWN_PACKAGES = (

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from loopwright.check.found import END, START, FoundGraph
-from loopwright.engine.proof import changes, source
+from loopwright.engine.proof import changes, source, syntax
 from loopwright.engine.proof.changes import BEGUN, CHANGING, OWN
-from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, reassigned_inside, text_of
+from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, text_of
+from loopwright.engine.proof.syntax import reassigned_inside
 
 if TYPE_CHECKING:
     from loopwright.check.project import Project
@@ -91,8 +92,8 @@ class Frame:
         if not isinstance(expression, ast.Name):
             return UNKNOWN
         name = expression.id
-        frame = next((frame for frame in self.scopes() if name in source.bindings(frame.node)), None)
-        if frame is None or not source.bound_once(frame.node, name):
+        frame = next((frame for frame in self.scopes() if name in syntax.bindings(frame.node)), None)
+        if frame is None or not syntax.bound_once(frame.node, name):
             return UNKNOWN
         return frame.names.get(name, UNKNOWN)
 
@@ -101,7 +102,7 @@ class Frame:
 class FunctionValue:
     """A function that the files define."""
 
-    node: source.Function
+    node: syntax.Function
     """Its syntax."""
     frame: Frame
     """The scope that it was defined in."""
@@ -137,12 +138,12 @@ class FunctionValue:
     @property
     def fixed(self) -> frozenset[str]:
         """Its parameters whose values are known: the object whose method it is, and what a ``partial`` gives."""
-        return frozenset(dict(self.given)).union(source.positional(self.node)[:1] if self.bound is not None else ())
+        return frozenset(dict(self.given)).union(syntax.positional(self.node)[:1] if self.bound is not None else ())
 
     @property
     def state(self) -> str:
         """Its parameter that LangGraph gives the state, the first that is not fixed; empty without one."""
-        return next((name for name in source.parameters(self.node) if name not in self.fixed), "")
+        return next((name for name in syntax.parameters(self.node) if name not in self.fixed), "")
 
     def entered(self) -> FunctionValue:
         """As LangGraph calls it, with the state alone: defaults are what it always gets."""
@@ -168,7 +169,7 @@ class FunctionValue:
                 return UNKNOWN if isinstance(value, list | dict) else value
             return UNKNOWN if may_differ([*self.frame.scopes()][-1], name, value, None) else value
         owner, name = self.around(expression.value), expression.attr
-        value, called = member(owner, name), source.identifier(expression.value)
+        value, called = member(owner, name), syntax.identifier(expression.value)
         begun = isinstance(owner, InstanceValue) and isinstance(value, str | list | dict) and owner.of.begins(name) > 1
         called = "" if called in self.fixed else called
         return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
@@ -416,14 +417,14 @@ def named_in(function: FunctionValue) -> list[Any]:
 @lru_cache(maxsize=4096)
 def rebound_names(scope: ast.AST) -> frozenset[str]:
     """The names of scopes around it that a function gives values."""
-    own = source.own_nodes(scope) if isinstance(scope, source.FUNCTIONS) else ()
+    own = syntax.own_nodes(scope) if isinstance(scope, syntax.FUNCTIONS) else ()
     return frozenset(name for node in own if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)
 
 
 @lru_cache(maxsize=4096)
 def names_in(node: ast.AST) -> frozenset[str]:
     """The names that a function uses."""
-    return frozenset(inner.id for inner in source.every(node) if isinstance(inner, ast.Name))
+    return frozenset(inner.id for inner in syntax.every(node) if isinstance(inner, ast.Name))
 
 
 def unknown(*values: Any) -> Any:
@@ -453,9 +454,9 @@ def is_option(name: str, value: Any, frame: Frame) -> bool:
 def _asked_in(tree: ast.AST) -> frozenset[str]:
     """The names and attributes that the conditions of a file ask."""
     kinds = (ast.If, ast.IfExp, ast.While, ast.BoolOp, ast.comprehension)
-    asking = (node for node in source.every(tree) if isinstance(node, kinds))
+    asking = (node for node in syntax.every(tree) if isinstance(node, kinds))
     tests = (getattr(node, "test", ast.Tuple(getattr(node, "values", getattr(node, "ifs", [])))) for node in asking)
-    return frozenset(source.identifier(part) for test in tests for part in ast.walk(test))
+    return frozenset(syntax.identifier(part) for test in tests for part in ast.walk(test))
 
 
 def _alike(one: Any, other: Any) -> bool:

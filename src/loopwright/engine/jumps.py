@@ -164,11 +164,12 @@ class WatchedNode(Runnable[Any, Any]):
 
     def _warn_of_books(self, update: Any) -> bool:
         """Say that what only the engine writes is dropped: no node can start its own ledger anew."""
-        books = HIDDEN.intersection(cast("dict[str, Any]", update)) if isinstance(update, dict) else ()
-        for key in books:
+        if not isinstance(update, dict) or HIDDEN.isdisjoint(cast("dict[str, Any]", update)):
+            return False
+        for key in HIDDEN.intersection(cast("dict[str, Any]", update)):
             node = self.ways.node
             logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", node, key)
-        return bool(books)
+        return True
 
     def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
         """Look at the Command that a graph inside sent to this graph; one for a graph further out goes on as it is."""

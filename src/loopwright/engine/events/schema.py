@@ -400,6 +400,8 @@ def show(event: Mapping[str, Any], config: RunnableConfig | None) -> None:
 
 def pausing(own: Sequence[Observer]) -> list[Callable[[], AbstractContextManager[None]]]:
     """What a run's stream is followed within where it has observers: they are told of each chunk that is given away."""
+    if not own:
+        return []
 
     @contextmanager
     def paused() -> Generator[None]:
@@ -409,7 +411,7 @@ def pausing(own: Sequence[Observer]) -> list[Callable[[], AbstractContextManager
             for observer in own:
                 observer.on_pause()
 
-    return [paused] if own else []
+    return [paused]
 
 
 def _observers_of(config: RunnableConfig) -> list[Observer]:

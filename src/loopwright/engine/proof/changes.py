@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from loopwright.engine.proof.source import LOOKING, every, filled, identifier, parameters, parts_of
+from loopwright.engine.proof.syntax import LOOKING, every, filled, identifier, parameters, parts_of
 
 ANY, OWN, BEGUN = "*", "globals()", "("
 """Of `changes_in`: any attribute; any name of the file itself; and what an object gets from its own ``__init__``."""

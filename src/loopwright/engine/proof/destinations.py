@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
-from loopwright.engine.proof import source as syntax
+from loopwright.engine.proof import source, syntax
 from loopwright.engine.proof.changes import OWN, Asked, changes_in, changes_of, may_differ
 from loopwright.engine.proof.reach import (
     LIBRARIES,
@@ -31,7 +31,8 @@ from loopwright.engine.proof.reach import (
     reach_of,
     unwrapped,
 )
-from loopwright.engine.proof.source import NOWHERE, UNKNOWN, Function, Helper, Nodes, either, every, identifier
+from loopwright.engine.proof.source import NOWHERE, UNKNOWN, Helper, Nodes, either
+from loopwright.engine.proof.syntax import Function, every, identifier
 
 
 def router_words(path: Any) -> Nodes:
@@ -39,7 +40,7 @@ def router_words(path: Any) -> Nodes:
     inner = unwrapped(path)
     # Of a chain, only the last part says where it goes, and that is seldom a function.
     functions = functions_of(inner) if hasattr(inner, "func") else []
-    return reduce(either, (_read(each, syntax.returned_words) for each in functions)) if functions else None
+    return reduce(either, (_read(each, source.returned_words) for each in functions)) if functions else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Behaviour:
     """The graphs that its function can call."""
 
 
-_JUMPING = {"ParentCommand", *syntax.GRAPH_MAKERS}
+_JUMPING = {"ParentCommand", *source.GRAPH_MAKERS}
 """What a node names that makes a graph while it runs, or leaves its own."""
 
 NOTHING = Behaviour(NOWHERE, False, NOWHERE, NOWHERE, ())
@@ -72,8 +73,8 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
         nodes = () if id(inner) in within else inner.builder.nodes.values()
         sends = any(behaviour_of(spec.runnable, (*within, id(inner))).sends for spec in nodes)
         out = [function for spec in nodes for function in reach_of(spec.runnable).mentioning]
-        sources = [source for each in out if (source := _source(each, within=True))]
-        read = (syntax.parent_words(source, whole=False) or () for source in sources)
+        helpers = [helper for each in out if (helper := _source(each, within=True))]
+        read = (source.parent_words(helper, whole=False) or () for helper in helpers)
         return Behaviour(None if jumps_out(inner) else NOWHERE, sends, NOWHERE, NOWHERE.union(*read), ())
     reach = reach_of(runnable)
     graphs = tuple(reach.graphs.values())
@@ -83,7 +84,7 @@ def behaviour_of(runnable: Any, within: tuple[int, ...] = ()) -> Behaviour:
     words = reduce(either, (each.jumps for each in found), NOWHERE)
     if words is None and (roots := functions_of(runnable)):
         # What a helper makes goes where its caller says, if everything that the node itself returns can be followed.
-        words = reduce(either, (_read(function, syntax.command_words) for function in roots))
+        words = reduce(either, (_read(function, source.command_words) for function in roots))
     # A graph that is made while the node runs jumps out as one that was there, and a ParentCommand can be raised.
     made = not _JUMPING.isdisjoint(reach.names) and _names_a_parent(reach)
     unread = not reach.complete or made or any(map(jumps_out, graphs))
@@ -105,40 +106,40 @@ def jumps_out(runnable: Any) -> bool:
 
 def _names_a_parent(reach: Reach) -> bool:
     return not reach.complete or any(
-        source is None or any(map(syntax.goes_to_parent, _made(syntax.commands_in, source, function)))
+        helper is None or any(map(source.goes_to_parent, _made(source.commands_in, helper, function)))
         for function in reach.mentioning
-        for source in (_source(function, within=True),)
+        for helper in (_source(function, within=True),)
     )
 
 
-def _made(reading: Callable[[Helper], list[ast.Call]], source: Helper, function: Any) -> list[ast.Call]:
+def _made(reading: Callable[[Helper], list[ast.Call]], helper: Helper, function: Any) -> list[ast.Call]:
     """What a function makes itself: what a library hands on comes from tools and nodes, which are read."""
-    handed_on = syntax.copies(source.node) if is_of_library(function) else []
-    return [each for each in reading(source) if each not in handed_on]
+    handed_on = source.copies(helper.node) if is_of_library(function) else []
+    return [each for each in reading(helper) if each not in handed_on]
 
 
 def _read(function: Any, reading: Callable[[Helper], Nodes]) -> Nodes:
     """Where the function of a node or router goes, if all that it returns can be followed."""
-    source = _source(function, entered=True)
-    return reading(source) if source else None
+    helper = _source(function, entered=True)
+    return reading(helper) if helper else None
 
 
 def _behaviour(function: Any) -> Behaviour:
     """What a function does that mentions a ``Command`` or a ``Send``."""
-    source = _source(function, within=True)
-    if source is None:
+    helper = _source(function, within=True)
+    if helper is None:
         return replace(NOTHING, jumps=None)
-    words = syntax.command_words(source)
+    words = source.command_words(helper)
     hands_on = False
     if is_of_library(function):
-        words = NOWHERE if words is None and not _made(syntax.jumps_in, source, function) else words
+        words = NOWHERE if words is None and not _made(source.jumps_in, helper, function) else words
     else:
         # Who hands on what it is given may hand on a Send too.
-        hands_on = _hands_on(source.node)
-        makes = any(identifier(call.func) in ("Command", "Send") for call in syntax.calls_in(source.node))
-        if hands_on or not (makes or syntax.commands_in(source)):
+        hands_on = _hands_on(helper.node)
+        makes = any(identifier(call.func) in ("Command", "Send") for call in syntax.calls_in(helper.node))
+        if hands_on or not (makes or source.commands_in(helper)):
             words = None  # without a call of it, the class goes by another name here
-    return Behaviour(words, hands_on, syntax.sent_words(source), syntax.sent_words(source, commands=True), ())
+    return Behaviour(words, hands_on, source.sent_words(helper), source.sent_words(helper, commands=True), ())
 
 
 def _hands_on(function: Function) -> bool:
@@ -266,11 +267,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, type) and issubclass(value, Send | Command):
         kind = Send if issubclass(value, Send) else Command
         made_alike = value.__init__ is kind.__init__ and value.__new__ is kind.__new__
-        return syntax.Symbol(syntax.SEND if kind is Send else syntax.COMMAND) if made_alike else UNKNOWN
+        return source.Symbol(source.SEND if kind is Send else source.COMMAND) if made_alike else UNKNOWN
     if isinstance(value, Enum):
         return value.value if isinstance(value, str) else UNKNOWN
-    if isinstance(value, FunctionType | MethodType) and not is_of_library(value) and (source := _source(value)):
-        return source
+    if isinstance(value, FunctionType | MethodType) and not is_of_library(value) and (helper := _source(value)):
+        return helper
     return value if isinstance(value, str | tuple | list | dict) else UNKNOWN
 
 
@@ -309,7 +310,7 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> He
         state = next((name for name in names if name not in given), "")
         last = zip(names[::-1], (plain.__defaults__ or ())[::-1], strict=False)
         told = (*last, *(plain.__kwdefaults__ or {}).items())
-        given = {name: value for name, value in told if name not in (state, *syntax.FILLED)} | given
+        given = {name: value for name, value in told if name not in (state, *source.FILLED)} | given
     return Helper(node, Source(scopes, code, filled, plain.__globals__, given).value, frozenset(given))
 
 

@@ -7,21 +7,16 @@ one return that cannot be read, and the answer is None: any node. Nothing here r
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
+
+from loopwright.engine.proof import syntax
+from loopwright.engine.proof.syntax import Function, bindings, identifier, keywords_of, own_nodes, parameters
 
 Nodes: TypeAlias = frozenset[str] | None
 """Where something goes; None: any node."""
 NOWHERE: frozenset[str] = frozenset()
-
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-"""The syntax of a function."""
-
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_SCOPES = (*FUNCTIONS, ast.ClassDef)
 
 UNKNOWN = object()
 """The value of a name that cannot be known."""
@@ -32,9 +27,6 @@ COMMAND = "langgraph.types.Command"
 
 GRAPH_MAKERS = frozenset({"StateGraph", "create_agent", "create_react_agent", "create_deep_agent"})
 """What makes graphs, by their names alone."""
-
-MANY = 2
-"""What a binding counts that may happen more than once, or whose value nobody can tell."""
 
 
 class Symbol(str):
@@ -60,39 +52,6 @@ def either(first: Nodes, second: Nodes) -> Nodes:
 
 class Unreadable(Exception):
     """A part of the source whose value cannot be told."""
-
-
-@lru_cache(maxsize=4096)
-def every(tree: ast.AST) -> Sequence[ast.AST]:
-    """A piece of the syntax and all its parts; kept, for functions and files are gone through many times."""
-    found = [tree]
-    for node in found:
-        found += parts_of(node)
-    return found
-
-
-def identifier(node: ast.AST) -> str:
-    """What a variable or an attribute is called; anything else has no name."""
-    return getattr(node, "id", getattr(node, "attr", ""))
-
-
-def parts_of(node: ast.AST) -> Sequence[ast.AST]:
-    """What ``ast.iter_child_nodes`` gives, without contexts and operators, in a third of the time."""
-    found: list[ast.AST] = []
-    for name in _fields_of(type(node)):
-        value: Any = getattr(node, name, None)
-        if isinstance(value, list):
-            found += [item for item in cast("list[Any]", value) if isinstance(item, ast.AST)]
-        elif isinstance(value, ast.AST):
-            found.append(value)
-    return found
-
-
-@lru_cache
-def _fields_of(kind: type[ast.AST]) -> Sequence[str]:
-    """The fields of a kind of syntax that may hold parts of it."""
-    bare = ("ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment")
-    return [name for name in kind._fields if name not in bare and kind is not ast.Constant]
 
 
 # Routers
@@ -159,24 +118,13 @@ def command_words(function: Helper, doubts: list[ast.expr] | None = None) -> Nod
 
 def commands_in(function: Helper) -> list[ast.Call]:
     """Every call of ``Command`` in a function, those of functions inside it too."""
-    return [call for call in calls_in(function.node) if _is(function.values, call, COMMAND)]
+    return [call for call in syntax.calls_in(function.node) if _is(function.values, call, COMMAND)]
 
 
 def jumps_in(function: Helper) -> list[ast.Call]:
     """Every call that makes a ``Send``, or a ``Command`` with a goto in its own graph."""
-    calls, values = calls_in(function.node), function.values
+    calls, values = syntax.calls_in(function.node), function.values
     return [call for call in calls if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))]
-
-
-@lru_cache(maxsize=4096)
-def calls_in(tree: ast.AST) -> list[ast.Call]:
-    """Every call in a piece of the syntax."""
-    return [node for node in every(tree) if isinstance(node, ast.Call)]
-
-
-def keywords_of(call: ast.Call) -> dict[str | None, ast.expr]:
-    """The named arguments of a call; what ``**`` brings stands under None."""
-    return {keyword.arg: keyword.value for keyword in call.keywords}
 
 
 def goes_on_here(command: ast.Call) -> bool:
@@ -195,7 +143,7 @@ def copies(function: ast.AST) -> list[ast.Call]:
 
     So does ``if isinstance(other, Command): return Command(goto=other.goto, graph=other.graph, update=...)``.
     """
-    calls = calls_in(function)
+    calls = syntax.calls_in(function)
     asked = {
         ast.unparse(call.args[0])
         for call in calls
@@ -272,7 +220,7 @@ class _Reading:
     ) -> None:  # fmt: skip
         node = function.node
         self.function, self.outer = node, function.values
-        self.own = bindings(node).keys() - {name for name in function.fixed if bound_once(node, name)}
+        self.own = bindings(node).keys() - {name for name in function.fixed if syntax.bound_once(node, name)}
         self.doubts = doubts
         self.around = around
         self.whole: bool = around[0].whole if around else whole
@@ -291,12 +239,12 @@ class _Reading:
 
     def returned(self, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of every value that the function returns."""
-        if yields(self.function):
+        if syntax.yields(self.function):
             if part is not _Reading.gotos or self.commands or self.doubts is None:
                 raise Unreadable
             return set()
         # A bare return, or none at all, returns None, which is no destination.
-        return self.all_of(returned_values(self.function), part)
+        return self.all_of(syntax.returned_values(self.function), part)
 
     def all_of(self, values: Iterable[ast.expr], part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of any of several values."""
@@ -371,7 +319,7 @@ class _Reading:
                 return self.all_of(items, part)
             case ast.Await(value=it) | ast.NamedExpr(value=it) | ast.Starred(value=it):
                 return part(self, it)
-            case ast.BinOp(left=left, op=ast.Add(), right=right) if _is_list(left) or _is_list(right):
+            case ast.BinOp(left=left, op=ast.Add(), right=right) if syntax.is_list(left) or syntax.is_list(right):
                 return self.all_of((left, right), part)
             case ast.List() | ast.Tuple() | ast.ListComp():
                 items = [value.elt] if isinstance(value, ast.ListComp) else value.elts
@@ -432,7 +380,7 @@ class _Reading:
             return None
         if isinstance(found := self.values(called), Helper):
             return found
-        if isinstance(called, ast.Name) and bound_once(self.function, called.id):
+        if isinstance(called, ast.Name) and syntax.bound_once(self.function, called.id):
             inner = (node for node in own_nodes(self.function) if getattr(node, "name", None) == called.id)
             node = next((node for node in inner if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)), None)
             if node is not None and not node.decorator_list:
@@ -461,14 +409,14 @@ class _Reading:
         if (name, part) in self.following:
             return set()
         if name in parameters(self.function) and bindings(self.function)[name] == 1:
-            changed = (getattr(filled(node, _FILLING), "id", "") for node in own_nodes(self.function))
+            changed = (getattr(syntax.filled(node, syntax.FILLING), "id", "") for node in own_nodes(self.function))
             if self.around and name in self.around[1] and (part in _GOING or name not in changed):
                 return part(self.around[0], self.around[1][name])
             if part in _GOING and self.doubts is not None and not (self.around and part is _Reading.tables):
                 return set()  # a state that is handed on
             raise Unreadable
-        found = values_given(self.function, name)
-        hidden = name in parameters(self.function) or name in reassigned_inside(self.function)
+        found = syntax.values_given(self.function, name)
+        hidden = name in parameters(self.function) or name in syntax.reassigned_inside(self.function)
         if found is None and (part not in _GOING or (hidden and self.doubts is None)):
             raise Unreadable
         self.following.add((name, part))
@@ -479,9 +427,9 @@ class _Reading:
 
     def filled(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values of a name of the function's own to which more is done than to give it those."""
-        words, own = set[str](), name not in reassigned_inside(self.function)
+        words, own = set[str](), name not in syntax.reassigned_inside(self.function)
         for node in (node for node in own_nodes(self.function) if isinstance(node, ast.stmt)):
-            named, targets = [*_stored_in(node)], getattr(node, "targets", [getattr(node, "target", None)])
+            named, targets = [*syntax.stored_in(node)], getattr(node, "targets", [getattr(node, "target", None)])
             whole = own and named.count(name) == 1 and any(getattr(each, "id", "") == name for each in targets)
             for field, value in ast.iter_fields(node) if name in named else ():
                 if isinstance(value, ast.expr) and field not in ("target", "annotation"):
@@ -510,22 +458,6 @@ class _Reading:
 _GOING = (_Reading.gotos, _Reading.tables)
 
 
-def _is_list(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.List | ast.ListComp)
-
-
-def parameters(function: Function) -> list[str]:
-    """The names of a function's parameters."""
-    given = function.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    return [argument.arg for argument in every if argument]
-
-
-def positional(function: Function) -> list[str]:
-    """The parameters that arguments without names are for."""
-    return [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-
-
 FILLED = frozenset({"config", "error", "previous", "runtime", "store", "writer"})
 """The parameters of a node or router that LangGraph fills beside the state; others keep their defaults."""
 
@@ -534,184 +466,5 @@ def _arguments_of(call: ast.Call, helper: Helper) -> dict[str, ast.expr]:
     """Parameter -> the expression that a call hands over; none where ``*`` or ``**`` may change them."""
     if any(isinstance(value, ast.Starred) for value in call.args) or any(not word.arg for word in call.keywords):
         return {}
-    found = dict(zip(positional(helper.node)[len(helper.fixed) :], call.args, strict=False))
+    found = dict(zip(syntax.positional(helper.node)[len(helper.fixed) :], call.args, strict=False))
     return found | {word.arg: word.value for word in call.keywords if word.arg}
-
-
-_ADDING = frozenset({"append", "extend", "insert"})
-_SHARING = (ast.Name, ast.Subscript, ast.Starred, ast.IfExp, ast.BoolOp, ast.List, ast.Tuple)
-_FILLING = frozenset({*_ADDING, "add", "update", "setdefault", "__setitem__", "__iadd__", "__ior__"})
-LOOKING = frozenset({
-    "len", "print", "bool", "str", "repr", "isinstance", "any", "all", "list", "tuple", "set", "sorted", "reversed",
-    "dict", "min", "max", "sum", "enumerate", "zip", "add_conditional_edges", "Command", "Send",
-})  # fmt: skip
-"""What leaves a list or table that it is handed as it is."""
-
-
-@lru_cache(maxsize=4096)
-def values_given(function: Function, name: str) -> list[ast.expr] | None:
-    """The values that a function gives to a name of its own, and what it adds to them; None if others may, too."""
-    if name in reassigned_inside(function) or name in parameters(function):
-        return None
-    nodes = own_nodes(function)
-    changed = [getattr(filled(node, _FILLING), "id", "") for node in nodes]
-    given = [pair for node in nodes for pair in _given_in(node)]
-    found = [value for target, value in given if name in stored(target)]
-    added = [
-        ast.Starred(node.args[-1]) if node.func.attr == "extend" else node.args[-1]
-        for node in nodes
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING
-        if node.args and getattr(node.func.value, "id", "") == name
-    ]
-    # What gets it, or a part of it, and is changed itself.
-    having = [value for target, value in given if isinstance(value, _SHARING) and {*changed} & {*stored(target)}]
-    shared = any(getattr(each, "id", "") == name for value in having for each in ast.walk(value))
-    if shared or changed.count(name) != len(added) or len(found) != sum(name in stored(node) for node in nodes):
-        return None
-    lists = bool(added) or any(_is_list(value) or isinstance(value, ast.Dict) for value in filter(None, found))
-    others = not found or any(_changes(node, name, lists) for node in nodes)
-    return None if others else [*filter(None, found), *added]
-
-
-def filled(node: ast.AST, methods: Set[str]) -> ast.AST | None:
-    """The variable that a piece of the syntax changes, or a part of which: by its own method, or in place."""
-    match node:
-        case ast.Attribute(attr=name, ctx=ctx) if name in methods or not isinstance(ctx, ast.Load):
-            pass
-        case ast.Subscript(ctx=ast.Store() | ast.Del()):
-            pass
-        case _:
-            return None
-    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node
-
-
-def _given_in(node: ast.AST) -> list[tuple[ast.expr, ast.expr | None]]:
-    """What a piece of the syntax gives a value that can be read, and which: of a loop, the list of them."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            return [pair for target in targets for pair in _unpacked(target, value)]
-        case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
-            return [(target, value)]
-        case ast.AugAssign(target=target, op=ast.Add(), value=value) if _is_list(value):
-            return [(target, value)]
-        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            return [(target, ast.Starred(value))]
-        case _:
-            return []
-
-
-def _unpacked(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr | None]]:
-    """What an assignment gives to what; of a tuple that is taken from one, each part on its own."""
-    parts = [each.elts for each in (target, value) if isinstance(each, ast.Tuple | ast.List)]
-    starred = any(isinstance(each, ast.Starred) for elts in parts for each in elts)
-    if len(parts) < MANY or starred or len(parts[0]) != len(parts[1]):
-        return [(target, value)]
-    return [pair for one, its in zip(*parts, strict=True) for pair in _unpacked(one, its)]
-
-
-def _changes(node: ast.AST, name: str, lists: bool) -> bool:
-    """Whether a variable may be changed by a function inside, or a list by what it is handed to."""
-    match node:
-        case ast.Call(func=called, args=args, keywords=keywords):
-            handed = (getattr(value, "id", "") for value in (*args, *(word.value for word in keywords)))
-            return lists and name in handed and identifier(called) not in LOOKING
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-            return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
-        case _:
-            return False
-
-
-def _stored_in(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.iter_child_nodes(statement):
-        part = node.pattern if isinstance(node, ast.match_case) else node
-        for inner in ast.walk(part) if isinstance(part, ast.expr | ast.pattern) else ():
-            yield from stored(inner)
-
-
-# Scopes
-
-
-def returned_values(function: ast.AST) -> list[ast.expr]:
-    """What a function returns."""
-    own = (node.value for node in own_nodes(function) if isinstance(node, ast.Return) and node.value)
-    return [function.body] if isinstance(function, ast.Lambda) else [*own]
-
-
-@lru_cache(maxsize=4096)
-def own_nodes(scope: ast.AST) -> Sequence[ast.AST]:
-    """The nodes of a module or function without those of the functions and classes inside it, which are there bare."""
-    body: Any = getattr(scope, "body", [])
-    queue, found = [*body] if isinstance(body, list) else [body], list[ast.AST]()
-    while queue:
-        found.append(node := queue.pop())
-        if not isinstance(node, _SCOPES):
-            queue += parts_of(node)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def yields(function: ast.AST) -> bool:
-    """Whether a function is a generator."""
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function))
-
-
-@lru_cache(maxsize=4096)
-def bindings(scope: ast.AST) -> Counter[str]:
-    """Name -> how often a module or function binds it itself; what may happen more often counts as `MANY`."""
-    found: Counter[str] = Counter()
-    if isinstance(scope, FUNCTIONS):
-        found.update(parameters(scope))
-    imported = set[tuple[str, str | None, int, str]]()  # again from the same place, it is the same
-    for node in own_nodes(scope):
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Name):
-            continue
-        for name, count in _bound(node):
-            found[name] += count
-        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-            place = getattr(node, "module", None), getattr(node, "level", 0), alias.name
-            imported.add((alias.asname or alias.name, *place))
-    found.update(name.partition(".")[0] for name, *_ in imported)
-    return found
-
-
-def _bound(node: ast.AST) -> Iterable[tuple[str, int]]:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()):
-            return [(name, 1)]
-        case ast.Name(id=name, ctx=ast.Del()):
-            return [(name, MANY)]
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return [(name, 1)]
-        case ast.For() | ast.AsyncFor() | ast.While() | ast.comprehension():
-            return [(name, MANY) for inner in ast.walk(node) for name in stored(inner)]
-        case ast.AugAssign(target=ast.Name(id=name)):
-            return [(name, MANY)]
-        case ast.Global(names=names) | ast.Nonlocal(names=names):
-            return [(name, MANY) for name in names]
-        case _:
-            return [(name, MANY) for name in stored(node)]
-
-
-def stored(node: ast.AST) -> list[str]:
-    """The name that a node of the syntax gives a value to, if it is one: a variable, or one of a pattern or handler."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-            return [name]
-        case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            return [name]
-        case _:
-            return []
-
-
-@lru_cache(maxsize=4096)
-def reassigned_inside(scope: ast.AST) -> frozenset[str]:
-    """Names that functions inside a module or function declare ``global`` or ``nonlocal``, so that they may change."""
-    declared = (node.names for node in every(scope) if isinstance(node, ast.Global | ast.Nonlocal))
-    return frozenset(name for names in declared for name in names)
-
-
-def bound_once(scope: ast.AST, name: str) -> bool:
-    """Whether a module or function gives a name its value exactly once, so that what it holds now it always holds."""
-    return bindings(scope)[name] == 1 and name not in reassigned_inside(scope)
