@@ -102,7 +102,7 @@ class Record:
     def _saved_fields(self, kind: str, args: tuple[Any, ...]) -> dict[str, Any]:
         space = args[0]["configurable"].get("checkpoint_ns", "")
         if kind == "checkpoint":
-            return {"step": args[2]["step"], "space": space}
+            return {"step": args[2]["step"], "source": args[2]["source"], "space": space}
         failed = any(channel == "__error__" for channel, _ in args[1])
         return {"task": args[2], "node": self._nodes.get(args[2]), "space": space, "failed": failed}
 

@@ -113,6 +113,12 @@ def test_it_says_what_was_asked_tried_not_run_and_missing():
     )
 
 
+def test_a_budget_of_the_whole_run_is_not_what_was_not_found_out():
+    spent = stop(loop="run", outcome="over_budget", resource="tokens", reason="5 of 5 tokens spent")
+    update = fallbacks.say_what_is_missing().invoke({"messages": OPEN, "stop_reason": spent})
+    assert update["messages"][-1].text.endswith("Not found out: the answer to the question")
+
+
 def test_calls_with_one_id_and_calls_that_cannot_be_read_are_told_apart_and_no_summary_is_the_question():
     again = AIMessage("", tool_calls=[{**call(1), "id": "call_0"}])
     unread = AIMessage("", invalid_tool_calls=[{"name": "read", "args": "{", "id": "i", "error": None}])

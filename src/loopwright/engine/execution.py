@@ -7,12 +7,13 @@ outcomes: the run goes on with its fallback or ends with what it has, and says s
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import DEFAULT_RECURSION_LIMIT, var_child_runnable_config
@@ -112,8 +113,11 @@ class Course:
     def _inside_a_task(self) -> bool:
         return TASK in self._here
 
-    def begin(self, saved: CheckpointTuple | None) -> None:
+    def begin(self, saved: CheckpointTuple | None) -> list[list[StateUpdate]]:
         """Get ready to run.
+
+        Returns:
+            What is left to write, where the process died while it ended this run before its time.
 
         Raises:
             CheckpointError: If a graph of another structure wrote it.
@@ -122,12 +126,12 @@ class Course:
         if saved and not self._here.get(FORCE):
             require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
         if not graph.metered and allowance.get() is None:
-            return
+            return []
         callbacks = ensure_config(graph.config, self.config).get("callbacks")
         outer = meter_around(callbacks)
         shared = allowance.get() if outer is None else None
         if not graph.metered and shared is None:
-            return
+            return []
         if graph.budget and self._inside_a_task and self._durability == "exit":
             self.options["durability"] = "async"  # of a graph inside that is drained, nothing is kept at its exit
         kept = graph.metered and self.saver is not None and self._durability != "exit"
@@ -140,6 +144,12 @@ class Course:
             self.options["control"] = self.meter.control
         if graph.budget and self.saver is None:
             self._lend_memory()
+        if saved is None or _ENDING not in saved.metadata or self._here.get("checkpoint_id"):
+            return []
+        goto, stop = json.loads(cast("Any", saved.metadata)[_ENDING])
+        self._stopped = (None, goto, stop)
+        command: Any = self._dispatched(self.meter)
+        return [[StateUpdate(command, DISPATCHER)]]
 
     def contexts(self) -> list[Callable[[], AbstractContextManager[None]]]:
         """What each chunk of the stream is made within."""
@@ -279,12 +289,23 @@ class Course:
             stop["why"] = over.note
         logger.warning("the run's budget is spent: %s; it goes to %s", over, goto)
         self._stopped = (over, goto, stop)
+        return self._dispatched(meter)
+
+    def _dispatched(self, meter: Meter) -> Command[Any]:
+        _, goto, stop = self._stopped
         # Who asked before the budget was spent asks no more.
         update: dict[str, Any] = {STOP_REASON: stop, SPENT: meter.begin_fallback(), REQUESTS: {}}
         update = {channel: value for channel, value in update.items() if channel in self.graph.channels}
         self.input = None
         self.config = self._with({**self.place.get("configurable", {}), RESUMING: True, ANEW: True})
         return Command(update=update, goto=[] if goto == END else [goto])
+
+    def place_of(self, update: Sequence[StateUpdate]) -> RunnableConfig:
+        """Where an update that ends the run is written; what only goes before the last one says so, and how it ends."""
+        if update[0].as_node == DISPATCHER:
+            return self.place
+        ends = json.dumps(self._stopped[1:])
+        return {**self.place, "metadata": {**self.place.get("metadata", {}), _ENDING: ends}}
 
     @property
     def goes_on(self) -> bool:
@@ -315,6 +336,10 @@ class _Live:
 
     def loads_typed(self, data: tuple[str, Any]) -> Any:
         return data[1]
+
+
+_ENDING = "loopwright_ending"
+"""What the metadata of a checkpoint call that a run's last but one is, at which it is not at its end."""
 
 
 _FILLED_IN = {"callbacks", "tags", "metadata"}

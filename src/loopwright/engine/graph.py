@@ -86,61 +86,66 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """
         course = Course(self, input, config, kwargs)
         saver, begun_at = course.saver, course.begun_at
-        course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
+        updates = course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
         see = course.last.see if course.is_followed else None
         while True:
-            chunks = reduce(following, course.contexts(), super().stream(course.input, course.config, **course.options))
-            try:
-                yield from map(see, chunks) if see else chunks
-                if not (course.meter and course.meter.refused_a_call):  # else its node went on as if nothing were
-                    self._note_left_over(course)
-                    return
-                updates = course.ending(None)
-            except Exception as error:
-                if isinstance(error, GraphInterrupt):  # out of a graph inside another
-                    self._note_left_over(course)
-                updates = course.ending(error)
+            if not updates:
+                run = super().stream(course.input, course.config, **course.options)
+                chunks = reduce(following, course.contexts(), run)
+                try:
+                    yield from map(see, chunks) if see else chunks
+                    if not (course.meter and course.meter.refused_a_call):  # else its node went on as if nothing were
+                        self._note_left_over(course)
+                        return
+                    updates = course.ending(None)
+                except Exception as error:
+                    if isinstance(error, GraphInterrupt):  # out of a graph inside another
+                        self._note_left_over(course)
+                    updates = course.ending(error)
             if course.saver and DISPATCHER in self.nodes:
                 for update in updates:  # each with the run's configuration: its metadata, its attempt's number
-                    super().bulk_update_state(course.place, [update])
+                    super().bulk_update_state(course.place_of(update), [update])
                 if len(updates) > 1:  # what finished beside a refused call; of a step limit the stream told all
                     course.last.keep(self.get_state(course.place).values)
             yield from course.told()
             if not course.goes_on:
                 return
+            updates = []
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
         """Run and yield what LangGraph yields; see `stream`."""
         course = Course(self, input, config, kwargs, asynchronous=True)
         saver, begun_at = course.saver, course.begun_at
-        course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
+        updates = course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
         see = course.last.see if course.is_followed else None
         while True:
-            chunks = super().astream(course.input, course.config, **course.options)
-            chunks = reduce(afollowing, course.contexts(), chunks)
-            try:
-                async with closing(chunks) as stream:
-                    async for chunk in stream:
-                        yield see(chunk) if see else chunk
-                if not (course.meter and course.meter.refused_a_call):
-                    await self._anote_left_over(course)
-                    return
-                updates = course.ending(None)
-            except Exception as error:
-                if isinstance(error, GraphInterrupt):
-                    await self._anote_left_over(course)
-                updates = course.ending(error)
-            finally:
-                await asyncio.gather(*course.notes)
+            if not updates:
+                run = super().astream(course.input, course.config, **course.options)
+                chunks = reduce(afollowing, course.contexts(), run)
+                try:
+                    async with closing(chunks) as stream:
+                        async for chunk in stream:
+                            yield see(chunk) if see else chunk
+                    if not (course.meter and course.meter.refused_a_call):
+                        await self._anote_left_over(course)
+                        return
+                    updates = course.ending(None)
+                except Exception as error:
+                    if isinstance(error, GraphInterrupt):
+                        await self._anote_left_over(course)
+                    updates = course.ending(error)
+                finally:
+                    await asyncio.gather(*course.notes)
             if course.saver and DISPATCHER in self.nodes:
                 for update in updates:
-                    await super().abulk_update_state(course.place, [update])
+                    await super().abulk_update_state(course.place_of(update), [update])
                 if len(updates) > 1:
                     course.last.keep((await self.aget_state(course.place)).values)
             for chunk in course.told():
                 yield chunk
             if not course.goes_on:
                 return
+            updates = []
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
         """Update a state as LangGraph does; what a run spends in which that is done is none of this graph's."""

@@ -25,7 +25,9 @@ from loopwright.engine.events.stops import (
     passes_used,
     stopped,
 )
+from loopwright.engine.langgraph_private import RECURSION_LIMIT
 from loopwright.engine.ledger import STOP_REASON, StopReason
+from loopwright.engine.loop import RUN
 from loopwright.engine.proof.read import NEEDED_KEYS
 from loopwright.errors import GraphError
 
@@ -265,8 +267,10 @@ def report(state: State, question: str | None, key: str) -> str:
     not_run = calls_not_run(turn)
     skipped = {*map(id, not_run)}
     tried = [*_tried([call for call in calls_of(turn) if id(call) not in skipped]), *_passes(stop_reason)]
-    # What the engine read itself is a call, which stands among those that were tried, or what only developers know.
-    missing = [str(stop["reason"]) for stop in stops_of(stop_reason) if stop.get("reason") and not stop.get("derived")]
+    # What the engine read itself is a call, which stands among those that were tried, or what only developers know; a
+    # whole run's is its own budget or step limit.
+    loops = [stop for stop in stops_of(stop_reason) if stop["loop"] not in (RUN, RECURSION_LIMIT)]
+    missing = [str(stop["reason"]) for stop in loops if stop.get("reason") and not stop.get("derived")]
     lines = [
         stopped(stop_reason),
         f"Asked: {shorten(asked)}" if asked else "",

@@ -75,20 +75,20 @@ class ScriptedChatModel(BaseChatModel):
     report_usage: bool = True
     """Whether replies carry ``usage_metadata``: a token is a word. False plays a provider that does not count."""
 
-    _script: tuple[Reply, ...] = PrivateAttr(default=())
+    _script: Sequence[Reply] = PrivateAttr(default=())
     _calls: list[Call] = PrivateAttr(default_factory=list[Call])
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
-    def __init__(self, *script: Reply, **settings: Any) -> None:
+    def __init__(self, *script: Reply | list[Reply], **settings: Any) -> None:
         """Write the script.
 
         Args:
-            script: The replies in order.
+            script: The replies in order, or one list of them.
             settings: `model_name`, `repeat_last`, `delay`, `report_usage`, and the fields of LangChain's base class.
         """
         settings.setdefault("profile", {"image_inputs": True})
         super().__init__(**settings)
-        self._script = script
+        self._script = [reply for part in script for reply in (part if isinstance(part, list) else [part])]
 
     @property
     def calls(self) -> list[Call]:

@@ -104,17 +104,19 @@ def test_a_model_without_a_price_ends_a_run_with_a_money_budget_and_is_named() -
     assert len(ran(bounded(looped(calls), [endless(exhausted="answer", budget=budget)]))["log"]) == 5
 
 
-def test_calls_that_langchain_does_not_see_can_be_recorded() -> None:
+@pytest.mark.parametrize(
+    ("budget", "resource"), [(Budget(model_calls=5, tokens=450), "tokens"), (Budget(model_calls=4), "model_calls")]
+)
+def test_calls_that_langchain_does_not_see_can_be_recorded(budget: Budget, resource: str) -> None:
 
     def own_client(_state: State) -> State:
-        record_usage(Usage(calls=1, total_tokens=100), model="mine")
+        record_usage(Usage(input_tokens=60, output_tokens=40), model="mine")  # a provider may give no total
         return {"log": ["own"]}
 
     graph = shapes.graph("START-own own?own own?END", own=own_client)
-    budget = Budget(model_calls=5, tokens=450)
     own = Loop(name="l", target="own", sources=("own",), limit=99)
     final = ran(bounded(graph, [own], budget=budget))
-    assert (final["log"], final["stop_reason"]["resource"]) == (["own"] * 5, "tokens")  # calls are all used, not beyond
+    assert (final["log"], final["stop_reason"]["resource"]) == (["own"] * 5, resource)  # all used is not beyond
     record_usage(Usage(calls=1))  # outside of a run it does nothing
 
 

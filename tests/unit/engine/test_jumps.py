@@ -149,7 +149,7 @@ ACROSS = {
         False,
     ),
     "a graph made in the node": (
-        "def out(state):\n    return Command(goto='a', graph=Command.PARENT)\n"
+        "def out(state):\n    return Command(goto='a', **{'graph': Command.PARENT})\n"
         "def make():\n    return StateGraph(State).add_node('j', out).add_edge(START, 'j').compile()\n"
         "def b(state):\n    make().invoke({'log': []})\n    return {'log': []}",
         False,

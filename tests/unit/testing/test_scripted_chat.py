@@ -33,8 +33,7 @@ def test_each_kind_of_reply():
         {"answer": "äh"},
         Verdict(answer="no"),
         SEARCH_CALL,
-        lambda messages: f"heard {len(messages)}",
-        lambda messages: {"last": messages[-1].text},
+        [lambda messages: f"heard {len(messages)}", lambda messages: {"last": messages[-1].text}],
     )
     assert model.invoke("q").content == "text"
     assert model.invoke("q").content == '{"answer": "äh"}'

@@ -28,11 +28,14 @@ class Usage:
     output_tokens: int = 0
     """Tokens of the replies, as the providers counted them."""
     total_tokens: int = 0
-    """All tokens, as the providers counted them; it can exceed input plus output."""
+    """All tokens, as the providers counted them: input plus output, or more."""
     unmetered_calls: int = 0
     """Calls whose tokens are unknown. If it is not 0, the token counts are lower bounds."""
     failed_calls: int = 0
     """Calls that ended in an exception instead of a reply; their tokens are unknown, so they are unmetered too."""
+
+    def __post_init__(self) -> None:  # not every provider gives a total
+        object.__setattr__(self, "total_tokens", max(self.total_tokens, self.input_tokens + self.output_tokens))
 
     def __add__(self, other: Usage) -> Usage:
         names = (field.name for field in fields(self))

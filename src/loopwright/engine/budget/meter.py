@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, Protocol
@@ -306,7 +306,7 @@ class Meter(BaseCallbackHandler):
             found = Usage.of(message) if message else Usage(unmetered_calls=1)
             if found.unmetered_calls:  # the provider does not say: about four characters make a token
                 written = len(generation.text) // 4
-                found = Usage(input_tokens=prompt_tokens, output_tokens=written, total_tokens=prompt_tokens + written)
+                found = Usage(input_tokens=prompt_tokens, output_tokens=written)
             usage += found
         self.spend(run_id, model, usage)
 
@@ -385,9 +385,10 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
     Without a budget around it, nothing happens.
 
     Args:
-        usage: What was used.
+        usage: What was used; without `calls`, by one call.
         model: The model, for its price.
     """
+    usage = usage if usage.calls else replace(usage, calls=1)
     meter = current_meter.get()
     meters = [*meter.around()] if meter else []
     for one in meters:

@@ -160,9 +160,10 @@ def copies(function: ast.AST) -> list[ast.Call]:
 
 
 def goes_to_parent(command: ast.Call) -> bool:
-    """Whether a Command is for another graph than its own, as far as its source says so."""
-    graph = keywords_of(command).get("graph")
-    return graph is not None and getattr(graph, "value", "") is not None
+    """Whether a Command may be for another graph than its own; ``**options`` could say so."""
+    keywords = keywords_of(command)
+    graph = keywords.get("graph")
+    return None in keywords or (graph is not None and getattr(graph, "value", "") is not None)
 
 
 def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
