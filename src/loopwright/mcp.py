@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -24,11 +23,13 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from uvicorn import Config
+from uvicorn import Server as HttpServer  # behind mcp, as the first package that is missing is named
 
 import loopwright
 from loopwright.check.report import as_json
 from loopwright.check.targets import check_targets, split_target
-from loopwright.database.values import storable
+from loopwright.database import storable
 from loopwright.engine import RunEvent, RunResult
 from loopwright.engine.events.reasons import stops_said
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
@@ -134,7 +135,7 @@ async def serve_http(workflows: Sequence[Workflow[Any]], port: int, started: Cal
         started: Called with the address once hosts can connect.
     """
     app = server(workflows).streamable_http_app()
-    listening = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    listening = HttpServer(Config(app, host="127.0.0.1", port=port, log_level="warning"))
     serving = asyncio.create_task(listening.serve())
     while not listening.started and not serving.done():
         await asyncio.sleep(0.01)

@@ -211,6 +211,9 @@ COUNTERS = {
 }  # fmt: skip
 
 
+TWO = "class K:\n    def __init__(self, key): self.key = key\n    def __call__(self, s): return {{self.key: {}}}\none, two = K('m'), K('n')\ndef work(s): return one(s) | two(s) | {}\n"
+"""Two objects of a class, which give a value to different keys."""
+
 HELD_ELSEWHERE = {
     "in a helper": "def much(s): return s['tries'] > 3\ndef route(state):\n    if much(state): return END",
     "and counted by a helper": "def more(s): return {'again': up(s['again'])}\ndef up(n): return n + 1\ndef work(s): return more(s)\ndef route(state):\n    if state['again'] > 3: return END",
@@ -244,6 +247,9 @@ HELD_ELSEWHERE = {
     "a batch at a time": "SIZE = 4\ndef work(s): return {'todo': s['todo'][SIZE:]}\ndef route(state):\n    if not state['todo']: return END",
     "before a way under a name of the module's": "step = END\ndef route(state):\n    step = state['next']\n    if state['tries'] > 3: return END\n    return step",
     "behind a reducer with a word": "import operator\nclass dict: tries: Annotated[int, 'x', operator.add]\ndef work(s): return {'tries': 1}\ndef route(state):\n    if state['tries'] > 3: return END",
+    "behind one decorator twice": "def d(f):\n    def w(s): return f(s)\n    return w\n@d\n@d\ndef work(s): return {'n': s['n'] + 1}\ndef route(state):\n    if state['n'] > 3: return END",
+    "by the second object of a class": TWO.format("s[self.key] + 1", "{}") + "def route(state):\n    if state['n'] > 3: return END",
+    "a list that is given up": "def work(s): return {'todo': s['todo'][1:]} if s['ok'] else {'todo': []}\ndef route(state):\n    if not state['todo']: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
 }  # fmt: skip
 
@@ -333,8 +339,10 @@ def test_what_only_looks_like_an_end_is_none(case: str, tmp_path: Path) -> None:
 NO_END = {
     "asked behind the way back": "def route(state):\n    if state['go']: return 'work'\n    if state['tries'] > 3: return END\n    return END",
     "asked by a helper behind it": "def much(s): return s['tries'] > 3\ndef route(state):\n    if state['go']: return 'work'\n    return END if much(state) else END",
+    "set back by the second object of a class": TWO.format("0", "{'n': s['n'] + 1}") + "def route(s): return END if s['n'] > 3 else 'work'",
+    "a list that is filled anew": "def work(s): return {'todo': s['todo'][1:]} if s['ok'] else {'todo': [] if s['n'] else [1]}\ndef route(state):\n    return END if not state['todo'] else 'work'",
     "a 1 that nothing adds": "class dict: tries: int\ndef work(s): return {'tries': 1}\ndef route(state):\n    return END if state['tries'] > 3 else 'work'",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", NO_END)

@@ -63,6 +63,7 @@ def test_the_exit_code_says_what_was_found(check, files, source, code):
 def test_a_folder_is_read_without_what_is_not_the_user_s_own(check, files, tmp_path):
     files(a=LINE, b=CYCLE, broken=BROKEN, plain="x = 1\n", inner__c=CYCLE)
     files(tests__t=CYCLE, venv__v=CYCLE, _hidden=LINE, env__lib=LINE, mine__lib=CYCLE, forge__lib=CYCLE)
+    files(test_a=CYCLE, a_test=CYCLE, inner__conftest=CYCLE)
     (tmp_path / "mine/pyvenv.cfg").write_text("")
     (tmp_path / "forge/conda-meta").mkdir()
     (tmp_path / ".git").mkdir()

@@ -72,10 +72,10 @@ def test_our_own_fault_is_one_line_too(tmp_path: Path, monkeypatch: pytest.Monke
         (tmp_path / f"{name}.py").write_text(GOOD)
     proven = findings.prove
 
-    def failing(graph):
+    def failing(graph, *kept):
         if graph.place.file.name == "a.py":
             raise KeyError("ours")
-        return proven(graph)
+        return proven(graph, *kept)
 
     monkeypatch.setattr(findings, "prove", failing)
     outcome = check_targets([str(tmp_path)], None, False)

@@ -267,6 +267,8 @@ MAY_JUMP = {
     ),
     "a pair": "def two(state): return go(state), 1\ndef jump(state):\n    c, n = two(state)\n    return c",
     "getattr": "class K:\n    def back(self, s): return go(s)\nk = K()\ndef jump(state): return getattr(k, 'back')(state)",
+    "what another answers under an agent's name": "from langchain.agents import create_agent\ndef jump(state):\n    agent = create_agent('m', tools=[])\n    agent = input() or agent\n    return agent.invoke(state)",
+    "what a class of that name makes": "class MessagesState(Command): pass\ndef jump(state): return MessagesState(goto='work')",
     "super": "class B:\n    def jump(self, s): return go(s)\nclass K(B):\n    def jump(self, s): return super().jump(s)\njump = K().jump",
 }
 
@@ -591,7 +593,7 @@ def test_what_changes_a_builder_otherwise_than_by_its_methods_is_read_or_not_rea
     verdict = "unbounded" if case in READ_OTHERWISE else "not read"
     source = JUMP.format("check")
     assert checked(tmp_path, source.replace("app =", f"{otherwise}\napp ="))["app"].verdict == verdict
-    looked = "for n in g.nodes: print(n, len(g.edges), sorted(g.nodes), g.nodes.get(n))\napp ="
+    looked = "for n in g.nodes: print(n, len(g.edges), sorted(g.nodes), g.nodes.get(n), hasattr(g, 'n'))\napp ="
     assert checked(tmp_path, source.replace("app =", looked))["app"].verdict == "bounded"
 
 
@@ -773,6 +775,7 @@ BOUNDED = {
     "what only a type checker reads": "from typing import TYPE_CHECKING\nend = END\nif TYPE_CHECKING: end = 'work'\ng.add_edge('jump', end)",
     "names of a loop as defaults": "for one, to in (('work', 'jump'), ('jump', END)): g.add_conditional_edges(one, lambda s, to=to: to)",
     "what a node makes": "inner = StateGraph(State).add_node('x', work).add_edge(START, 'x').compile()\ndef told(s): return State(n=1) if s else dict(n=1) if s.n else s.model_copy() or s.model_dump() or inner.invoke(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "what an agent answers that a node makes": "from langchain.agents import create_agent\nfrom langgraph.graph import MessagesState\nclass Own(MessagesState): m: int\nasync def told(s):\n    agent, b = create_agent('m', tools=[]), StateGraph(State)\n    inner = b.compile()\n    found = await agent.ainvoke(s)\n    found['n'] = 1\n    return found if s else inner.invoke(s) if s.n else MessagesState(messages=[]) if s.m else Own(m=1)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "what asks for coroutines": "import asyncio\ndef d(f):\n    if asyncio.iscoroutinefunction(f):\n        async def w(s): return await f(s)\n    else:\n        def w(s): return f(s)\n    return w\n@d\ndef told(s): return {}\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "one of two functions": "g.add_node('told', work if input() else lambda s: {}).add_edge('jump', 'told')",
     "one of two functions under other decorators": "import m\n@m.traced(name='x')\ndef one(s): return {}\n@m.traced(name='y')\ndef two(s): return {}\ng.add_node('told', one if input() else two).add_edge('jump', 'told')",

@@ -72,10 +72,11 @@ def test_filters_and_their_mistakes(rag):
 
 def test_control_characters_of_documents_stay_out_of_the_terminal(rag, folder, monkeypatch):
     text = "The Odd Tower was designed by \x1b]0;owned\x07 Eve\u00a0Adams\u3000\u202e for 1\u00a0200\u00a0€."
-    (folder / "notes/odd.txt").write_text(text)
+    (folder / "notes/odd\ntower.txt").write_text(text)
     rag("ingest", "notes")
     shown = rag("ask", "Who designed the Odd Tower?").stdout
-    assert "1\u00a0200\u00a0€" in shown
+    assert "1\u00a0200\u00a0€" in shown and "/odd tower.txt" in shown
+    assert "/odd tower.txt" in rag("sources").stdout
     assert not {"\x1b", "\x07", "\u202e"} & set(shown + rag("sources").stdout)
     # What the terminal lacks is escaped, and what it sends in another encoding is replaced.
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Who designed the Odd Tower\xff?\n"), "utf-8"))

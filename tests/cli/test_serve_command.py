@@ -33,6 +33,7 @@ graph = builder.compile()
     ("words", "told"),
     [
         (["serve", "asistant"], "unknown workflow 'asistant'. Did you mean 'assistant'? Known: assistant, iqa, rag."),
+        (["run", "rga"], "unknown workflow 'rga'. Did you mean 'rag'?"),
         (["serve", "missing.py"], "there is no file missing.py"),
         (["graph", "show", "iqa", "--out", "graph.txt"], "--out goes with a picture or JSON"),
         (["check", "iqa", "--certificate", "reviewed.json", "--format", "json"], "leave --format away"),

@@ -37,9 +37,13 @@ def test_a_run_killed_again_and_again_sends_no_more_than_its_budget(start: Start
 def test_a_run_killed_while_it_saves_what_belongs_to_no_node_still_takes_its_fallback(start: Start) -> None:
     """The input, the gates' jumps, and at the end that the budget is spent; whichever it is, the run answers."""
     kills: list[Kill] = [{"what": "saved writes", "node": None, "nth": nth} for nth in (1, 3, 6)]
+    undisturbed = len(start(saver="json", graph="spender").finish().result["state"]["trace"])
     for kill in [*kills, *({"what": "saved checkpoint", "source": "update", "nth": nth} for nth in (1, 2, 4))]:
         run = start(saver="json", graph="spender").finish([kill])
         assert calls(run)["answer"] == 1, kill
+        assert run.result["state"]["trace"] == undisturbed or kill["what"] == "saved writes", (
+            kill
+        )  # these are sent once more
 
 
 @pytest.mark.matrix

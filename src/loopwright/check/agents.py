@@ -15,9 +15,7 @@ from loopwright.engine.proof.source import UNKNOWN, Symbol
 AGENT_STEPS = 9_999
 """The steps that LangChain's agents and deep agents allow themselves, whatever LangGraph's default is."""
 
-_HOOKS = frozenset({
-    "before_agent", "before_model", "after_model", "after_agent", "wrap_model_call", "wrap_tool_call", "dynamic_prompt",
-})  # fmt: skip
+_HOOK = re.compile(r"langchain\.agents\.(.*\.)?((before|after)_(agent|model)|wrap_(model|tool)_call|dynamic_prompt)")
 """LangChain's decorators that make a middleware of a function."""
 
 # Read in langchain 1.4.7, deepagents 0.7.32 and langchain-anthropic 1.7.7; none of these jumps but to the end.
@@ -75,7 +73,9 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     hooks = any(name.endswith("_hook") for name in given.named)
     graph.made = deep or answers or known is None or bool(known) or hooks or not given.complete
     brings = known is None or any(name not in _QUIET for name, _ in known)
-    bare = not deep and not brings and given.complete and _no_tools(tools)
+    # Plain dictionaries are run by the model's provider.
+    none = tools is None or ((own := iterated(tools)) is not None and all(isinstance(each, dict) for each in own))
+    bare = not deep and not brings and given.complete and none
     if bare and not answers:
         return graph.edges.append((Edge(model, END, "static"), given.place))
     again = model if bare else TOOLS
@@ -145,16 +145,13 @@ def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
                 found.append((last, {**options, **({"**": UNKNOWN} if item.given else {})}))
             case InstanceValue(of=ClassValue() as of):
                 found.append((_own_class(of), {}))
-            case FunctionValue(node=node, decorators=decorators) if any(_is_hook(value) for value in decorators):
+            case FunctionValue(node=node, decorators=decorators) if any(
+                _HOOK.fullmatch(str(getattr(made, "of", made))) for made in decorators
+            ):
                 found.append((_own_middleware(node), {}))
             case _:
                 found.append((UNREAD, {}))
     return found
-
-
-def _is_hook(decorator: Any) -> bool:
-    name = decorator.of if isinstance(decorator, Made) else decorator
-    return str(name).startswith("langchain.agents.") and str(name).rpartition(".")[2] in _HOOKS
 
 
 def _own_class(of: ClassValue) -> str:
@@ -176,12 +173,6 @@ def _own_middleware(node: ast.AST) -> str:
         return UNREAD
     own = {getattr(inner, "name", "") for inner in ast.walk(node)}
     return "TodoListMiddleware" if (said | own) & {"tools", "wrap_tool_call", "awrap_tool_call"} else "PIIMiddleware"
-
-
-def _no_tools(tools: Any) -> bool:
-    """Whether an agent is given no tools of ours; plain dictionaries are run by the model's provider."""
-    items = [] if tools is None else iterated(tools)
-    return items is not None and all(isinstance(item, dict) for item in items)
 
 
 def _team(kind: str, given: Arguments, graph: FoundGraph) -> None:

@@ -176,7 +176,8 @@ class Calls(ABC):
             return InstanceValue(replace(of, bases=behind, members={}), self.trail, me.names, me)
         hidden = any(name in scope.names for scope in frame.scopes())
         made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
-        return self._unknown(node, given) if made is UNKNOWN else made
+        looks = not hidden and name in ("bool", "callable", "hasattr")
+        return self._unknown(node, given) if made is UNKNOWN and not looks else made
 
     def attribute(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
         """The value of an attribute; what a property returns is read."""

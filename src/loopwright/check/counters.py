@@ -33,15 +33,22 @@ _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) -> tuple[str, str] | None:
     """What may bound a cycle of a graph: what to say of it, and the limit of a `Loop` in its stead, as source code.
 
-    `read`: what its comparisons are of, kept for the next cycle of the graph.
+    `read`: what was found of its functions, kept for the next cycle, and for the graph that is made again elsewhere.
     """
     nodes = [graph.nodes[name] for name in cycle if name in graph.nodes]
-    working = _with_helpers(each for node in nodes for each in _functions(node))
+    working = [each for node in nodes for each in _functions(node)]
     # What a tool compares makes its answer, and the model may ask again.
-    noting = _with_helpers(each for node in nodes for each in _functions(node, tools=False))
-    deciding, late = _with_helpers(_deciders(cycle, graph)), _last_ways(cycle, graph)
+    noting = [each for node in nodes for each in _functions(node, tools=False)]
+    deciding, late = [*_deciders(cycle, graph)], _last_ways(cycle, graph, read)
+    around = [each for node in graph.nodes.values() for each in node.functions]
+    run = (tuple(map(_own, each)) for each in (working, noting, deciding, around))
+    if (at := (*cycle, id(graph.state), *late.items(), *run)) in read:
+        return read[at]
+    working, noting, deciding = (_with_helpers(each, read) for each in (working, noting, deciding))
     # What a router writes into the state is lost; what it does to an object around it stays.
-    found = (*_given(working.values()), *_given(deciding.values(), outside=True))
+    found = (*_given(working), *_given(deciding, outside=True))
+    decides, notes = ({each.node for each in of} for of in (deciding, noting))
+    asking = [*{_own(each): each for each in (*deciding, *noting)}.values()]
     given = [(key, value and _bare(value), function) for key, value, function in found]
     filled, kept = {key for key, _, _ in given}, _reducers(graph.state)
     counted = {
@@ -59,25 +66,25 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) ->
     # A limit that a pass writes anew is none, but for a constant, or its own value again.
     new = [each for each in given if not isinstance(each[1], ast.Constant)]
     moved = {k for k, by, at in new if by is None or isinstance(by, ast.BinOp) or k not in _keys(by, at, of=[at.state])}
-    for function in (deciding | noting).values():
-        for one, other in _compared(function, late.get(function.node) if function.node not in noting else None):
-            if (pair := (one, other, id(function.bound), id(function.given))) not in read:
+    for function in asking:
+        for one, other in _compared(function, late.get(function.node) if function.node not in notes else None):
+            if (pair := (one, other, *_own(function))) not in read:
                 of = {*_keys(other, function, of=[function.state])} if _is_length(other, function) else set[str]()
-                read[pair] = _limit(other, function), _is_length(one, function), of, [*_keys(one, function)]
-            limit, length, of, keys = read[pair]
-            if limit in moved or of & moved or (length and function.node not in deciding):
+                read[pair] = function, _limit(other, function), _is_length(one, function), of, [*_keys(one, function)]
+            _, limit, length, of, keys = read[pair]
+            if limit in moved or of & moved or (length and function.node not in decides):
                 continue
             length = length and limit not in filled and (limit is not None or bool(of - filled))
             for key in keys:
                 far = bool(of) or isinstance(limit, str)
                 long = length and key in filled and (far or int(limit or 0) > _index(key, function))
-                if long if length else key in (counted if function.node in deciding else steps):
+                if long if length else key in (counted if function.node in decides else steps):
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
-                    return said, _bound(limit, key, graph)
-    for named, function in (*_asked(given, counted, cycle, deciding.values()), *_spent(filled, deciding, noting)):
-        return f"the {named} in `{function.name}` may bound it; we do not count on it", "..."
-    return None
+                    return read.setdefault(at, (said, _bound(limit, key, around)))
+    for named, function in (*_asked(given, counted, cycle, deciding), *_spent(filled, decides, asking)):
+        return read.setdefault(at, (f"the {named} in `{function.name}` may bound it; we do not count on it", "..."))
+    return read.setdefault(at, None)
 
 
 def _asked(
@@ -86,6 +93,8 @@ def _asked(
     """What decisions ask beside counters, and what every pass moves the same way: its name, and who asks."""
     written: dict[str, list[Given]] = {key: [each for each in given if each[0] == key] for key, _, _ in given}
     ways = {key: {type(getattr(value, "op", None)) for _, value, _ in each} for key, each in written.items()}
+    # What clears a list makes it no longer.
+    filled = {key: [each for each in of if getattr(each[1], "elts", None) != []] for key, of in written.items()}
     for function in deciding:
         for one, other in _compared(function):
             low, high = ([*_keys(side, function)] for side in (one, other))
@@ -100,7 +109,7 @@ def _asked(
         for key, asking in {key: way for test, way in tests.items() for key in _keys(test, function)}.items():
             if key in counted and ways.get(key, {ast.Sub}) == {ast.Sub}:
                 yield f"counter `{key}`", function
-            elif key in written and all(_is_rest(*each) for each in written[key]):
+            elif (rests := filled.get(key)) and all(_is_rest(*each) for each in rests):
                 yield f"counter `len({key})`", function
             elif asking and key in written and all(_is_raised(*each[1:]) for each in written[key]):
                 yield from [] if _goes_on(asking, cycle) else [(f"flag `{key}`", function)]
@@ -114,17 +123,15 @@ def _goes_on(node: ast.If | ast.IfExp, cycle: Sequence[str]) -> bool:
     return any(isinstance(part, ast.Constant) and part.value in cycle for part in parts)
 
 
-def _spent(
-    filled: Set[str], deciding: dict[ast.AST, FunctionValue], working: dict[ast.AST, FunctionValue]
-) -> Iterator[tuple[str, FunctionValue]]:
+def _spent(filled: Set[str], decides: Set[Any], asking: Iterable[FunctionValue]) -> Iterator[tuple[str, FunctionValue]]:
     """What comes to an end by itself, where no pass begins it anew: its name, and who asks."""
-    for function, node in ((each, node) for each in (deciding | working).values() for node in every(each.node)):
+    for function, node in ((each, node) for each in asking for node in every(each.node)):
         match node:
             case ast.Call(func=ast.Name(id="next"), args=[taken, *default]) if _is_outside(taken, function):
                 ends = default or any(isinstance(each, ast.ExceptHandler) for each in every(function.node))
                 if ends and not isinstance(function.around(taken), Made):  # itertools.count() has no end
                     yield f"iterator `{ast.unparse(taken)}`", function
-            case ast.Compare() if function.node in deciding:
+            case ast.Compare() if function.node in decides:
                 parts = (function.around(part) for part in _parts(node, function) if isinstance(part, ast.expr))
                 timed = sum(isinstance(part, Symbol) and part.startswith(_CLOCKS) for part in parts) == 1
                 known = {key: function.around(ast.Name(key)) for key in _keys(node, function)}
@@ -241,14 +248,13 @@ def _is_guarded(added: ast.expr, function: FunctionValue) -> bool:
     return any(ast.unparse(one) in steps for one, _ in _compared(function))
 
 
-def _bound(limit: int | str | None, key: str, graph: FoundGraph) -> str:
+def _bound(limit: int | str | None, key: str, functions: Sequence[FunctionValue]) -> str:
     """The limit of a `Loop` that lets the counter end it first; a blank where nothing tells it."""
     if key in _STEPS:  # it says what is left, and not how many passes that is
         return "..."
     if isinstance(limit, str):
         return f"StateLimit(key={limit!r}, default=..., ceiling=...)"
     if isinstance(limit, int) and limit <= 0:  # counted down from the most that anything gives it
-        functions = [function for node in graph.nodes.values() for function in node.functions]
         given = [value for name, value, _ in _given(functions) if name == key]
         calls = [call for function in functions for call in syntax.calls_in(function.node) if len(call.args) == 2]
         given += (call.args[1] for call in calls if key == getattr(call.args[0], "value", ""))
@@ -267,7 +273,7 @@ def _deciders(cycle: Sequence[str], graph: FoundGraph) -> Iterator[FunctionValue
             yield from _functions(node)
 
 
-def _last_ways(cycle: Sequence[str], graph: FoundGraph) -> dict[ast.AST, int]:
+def _last_ways(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) -> dict[ast.AST, int]:
     """Router -> the last line of it on which it may go on in a cycle; helper that is asked behind that alone -> 0."""
     found, words, late = dict[ast.AST, int](), {*graph.nodes, END}, set[ast.AST]()
     ways = [(route, target) for at, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
@@ -280,7 +286,7 @@ def _last_ways(cycle: Sequence[str], graph: FoundGraph) -> dict[ast.AST, int]:
         for call in syntax.calls_in(function.node):
             if isinstance(helper := function.around(call.func), FunctionValue):
                 late.add(helper.node) if call.lineno > last else timely.append(helper)
-    early = _with_helpers(timely)
+    early = {each.node for each in _with_helpers(timely, read)}
     return {at: line for at, line in (dict.fromkeys(late, 0) | found).items() if at not in early}
 
 
@@ -309,21 +315,26 @@ def _may_end(tool: FunctionValue) -> bool:
     return any(isinstance(node, ast.Raise) for node in every(tool.node)) or bool(source.commands_in(tool.helper))
 
 
-def _with_helpers(functions: Iterable[FunctionValue]) -> dict[ast.AST, FunctionValue]:
-    """Functions by their syntax, and what they call, three calls deep."""
-    found: dict[ast.AST, FunctionValue] = {}
-    left: dict[ast.AST, int] = {}
+def _with_helpers(functions: Iterable[FunctionValue], read: dict[Any, Any]) -> list[FunctionValue]:
+    """Functions, and what they call, three calls deep; what each calls is kept in `read`."""
+    found = dict[Any, tuple[int, FunctionValue]]()
 
     def follow(functions: Iterable[Any], depth: int) -> None:
         for function in functions:
             function = member(function, "__call__") if isinstance(function, InstanceValue) else function
-            if isinstance(function, FunctionValue) and left.get(function.node, -1) < depth:
-                found.setdefault(function.node, function)
-                left[function.node] = depth
-                follow(_used(function) if depth else (), depth - 1)
+            if isinstance(function, FunctionValue) and found.get(at := _own(function), (-1,))[0] < depth:
+                found[at] = depth, function
+                if depth and at not in read:
+                    read[at] = function, [*_used(function)]  # with itself, or another could get its id
+                follow(read[at][1] if depth else (), depth - 1)
 
     follow(functions, 3)
-    return found
+    return [function for _, function in found.values()]
+
+
+def _own(function: FunctionValue) -> tuple[Any, ...]:
+    """What tells a function from others of its syntax: a wrapper, or a method, is one for each that it wraps."""
+    return function.node, id(function.frame), id(function.bound), id(function.given)
 
 
 def _used(function: FunctionValue) -> Iterator[Any]:

@@ -65,7 +65,7 @@ class Checker:
         self.reader = Reader(self.project)
         self._reported: dict[tuple[Path, int, int], list[Any]] = {}
         self._kept: list[tuple[FoundGraph, str]] = []
-        self._inside = list[FoundGraph]()
+        self._inside, self._counters = list[FoundGraph](), dict[Any, Any]()
         self._instances: dict[ast.AST, InstanceValue] = {}
         self._done = set[Path]()
         self.check = cache(self._check)
@@ -251,7 +251,7 @@ class Checker:
         told = told.union(*(rings(each) for each in self._inside if opened and each.site == graph.site))
         if opened and not (graph.origin or any(node.graph for node in graph.nodes.values())) and rings(graph) <= told:
             return None  # without a look at its counters
-        proof = prove(graph)
+        proof = prove(graph, {}, self._counters)
         if not (graph.nodes or graph.compiled_as or graph.origin or proof.problem):
             return None  # a builder that is still empty: who fills it is looked at
         known = self._reported.setdefault(graph.site, [])

@@ -49,8 +49,7 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
         allow_empty: Whether a file without graphs is no error.
 
     Returns:
-        Name -> graph; all graphs of the file if none was named. Of a builder and what was compiled or bounded from it,
-        only the last.
+        Name -> graph; all graphs of the file if none was named, without the builders of those that were compiled.
 
     Raises:
         GraphError: If the module cannot be imported or holds no such graph.
@@ -68,22 +67,19 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
             names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
             raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
         return {target: _made(getattr(module, name), target)}
-    found = _last_of_each({f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)})
+    found = _finished({f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)})
     if not found and not allow_empty:
         raise GraphError(f"{place} holds no LangGraph graph; name a function that makes one: {place}:build_graph")
     return found
 
 
-def _last_of_each(graphs: dict[str, Any]) -> dict[str, Any]:
+def _finished(graphs: dict[str, Any]) -> dict[str, Any]:
     """The graphs without builders that were compiled, and without what was handed to `bounded`."""
     given = [graph.made_of for graph in graphs.values() if isinstance(graph, BoundedGraph)]
     compiled = [graph for graph in graphs.values() if isinstance(graph, CompiledStateGraph)]
     steps = {*map(id, given), *(id(builder_of(graph)) for graph in (*given, *compiled))}
-    kept: dict[int, str] = {}
-    for name, graph in graphs.items():
-        if id(graph) not in steps:
-            kept.setdefault(id(builder_of(graph)), name)
-    return {name: graphs[name] for name in kept.values()}
+    first = {id(graph): name for name, graph in reversed(graphs.items())}.values()  # one graph may have two names
+    return {name: graph for name, graph in graphs.items() if name in first and id(graph) not in steps}
 
 
 def _is_graph(value: Any) -> bool:
@@ -182,7 +178,9 @@ def check_imported(target: str, read: Sequence[CheckedGraph] = (), allow_empty: 
     """
     # What the imported code prints must not get into the report.
     with redirect_stdout(sys.stderr):
-        return [_checked(name, graph, read) for name, graph in load_graphs(target, allow_empty).items()]
+        graphs = load_graphs(target, allow_empty)
+        once = {id(builder_of(graph)): name for name, graph in reversed(graphs.items())}.values()
+        return [_checked(name, graph, read) for name, graph in graphs.items() if name in once]
 
 
 def _checked(name: str, graph: Any, read: Sequence[CheckedGraph]) -> CheckedGraph:

@@ -86,16 +86,15 @@ class Proof:
         return ("not read" if self.unread else "bounded"), self.unread[:1]
 
 
-def prove(graph: FoundGraph, known: dict[FoundGraph, Proof] | None = None) -> Proof:
+def prove(graph: FoundGraph, known: dict[FoundGraph, Proof], read: dict[Any, Any]) -> Proof:
     """Look for cycles that cross no bound, in a graph and in those that are nodes of it; `known` were looked at."""
-    known = {} if known is None else known
     if graph not in known:
         known[graph] = Proof(problem=_not_read(graph.place, "it is a node of itself"))
-        known[graph] = _proven(graph, known)
+        known[graph] = _proven(graph, known, read)
     return known[graph]
 
 
-def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
+def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof], read: dict[Any, Any]) -> Proof:
     base, loops, fallbacks = graph, list[FoundLoop](), set[str]()
     while base.problem is None and base.origin is not None:  # bounded one time after the other
         loops += base.loops or ()
@@ -121,9 +120,9 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof]) -> Proof:
         for loop in loops:
             if not base.missed and (problem := _misfit(loop, base, edges, fallbacks)):
                 return Proof(problem=_not_read(graph.place, problem))
-        cycles, entered_at = _cycles(base, _gated(edges, loops), [loop.name for loop in loops])
+        cycles, entered_at = _cycles(base, _gated(edges, loops), [loop.name for loop in loops], read)
         notes += entered_at
-    inner = {name: prove(node.graph, proven) for name, node in base.nodes.items() if node.graph}
+    inner = {name: prove(node.graph, proven, read) for name, node in base.nodes.items() if node.graph}
     if problems := [proof.problem for proof in inner.values() if proof.problem]:
         return Proof(problem=problems[0])
     inside = [
@@ -205,12 +204,11 @@ def _ways(graph: FoundGraph, edges: Sequence[tuple[Edge, Place]]) -> dict[str, d
 
 
 def _cycles(
-    graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], taken: Collection[str]
+    graph: FoundGraph, edges: Sequence[tuple[Edge, Place]], taken: Collection[str], read: dict[Any, Any]
 ) -> tuple[list[Finding], tuple[str, ...]]:
     follow = _ways(graph, edges)
     places = {(edge.source, edge.target): place for edge, place in reversed(edges)}
     choices = choose(follow)
-    read = dict[Any, Any]()
     counters = {cycle: counter_of(cycle, graph, read) for cycle in cycles_of(choices, follow)}
     hopes = "; ".join(graph.hopes) or None
     limits = {cycle: counter[1] for cycle, counter in counters.items() if counter}

@@ -28,7 +28,7 @@ PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges", 
 _GIVEN_NOTHING = re.compile(r"\b(ClassVar|KW_ONLY|init=False)\b")
 """What the line of a dataclass's attribute says that is no argument."""
 
-PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "NamedTuple", "Protocol", "TypedDict", "object")
+PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "MessagesState", "NamedTuple", "Protocol", "TypedDict", "object")
 """Bases that give an object no values of their own."""
 
 
@@ -186,6 +186,8 @@ def _settled(value: Any) -> Any:
             return source.Jump(frozenset({goto} if goto else ()) if (goto and bare) or no_goto else None)
         case ClassValue() if value.is_plain and value.find("__new__") is UNKNOWN:
             return source.Jump(frozenset())  # what it makes goes nowhere
+        case Symbol() if value == "langgraph.graph.MessagesState":
+            return source.Jump(frozenset())  # nor does this
         case OneOf():
             return UNKNOWN
         case _:

@@ -91,9 +91,10 @@ def parse_spec(spec: str) -> tuple[Scheme, str]:
     Raises:
         ConfigError: If it names no known kind of saver.
     """
-    scheme, colon, place = spec.strip().partition(":")
+    spec = str(spec).strip()
+    scheme, colon, place = spec.partition(":")
     if scheme in ("postgres", "postgresql") and place.startswith("//"):
-        return "postgresql", spec.strip()
+        return "postgresql", spec
     if scheme == "memory" and not colon:
         return scheme, ""
     if scheme in ("json", "sqlite") and place not in ("", ":memory:") and not place.startswith("//"):

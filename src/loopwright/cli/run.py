@@ -55,8 +55,8 @@ class Workflows(TyperGroup):
         return [*registry.names()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a workflow; where that cannot be imported, one that says why."""
-        return command(cmd_name, partial(command_of, cmd_name)) if cmd_name in registry.names() else None
+        """The command of a workflow; where that cannot be imported, or there is none, one that says why."""
+        return command(cmd_name, partial(command_of, cmd_name))
 
 
 def command(name: str, make: Callable[[], typer.Typer]) -> Any:

@@ -1,6 +1,5 @@
 """Texts and moments as both databases can keep them."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,17 +7,12 @@ from sqlalchemy import Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from loopwright.database import storable
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-def storable(text: str) -> str:
-    """A text that both databases take: U+FFFD instead of NUL and lone surrogates."""
-    # Nearly every text is ASCII, and finding that out takes a hundredth of the time.
-    return text if text.isascii() and "\x00" not in text else _UNSTORABLE.sub("\ufffd", text)
 
 
 class StorableText(TypeDecorator[str]):

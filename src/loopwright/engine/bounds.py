@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from functools import partial
+from inspect import signature
 from itertools import chain, count
 from typing import Any, cast
 
@@ -23,9 +25,10 @@ from loopwright.engine.nodes.fallback import FALLBACK, last_word, way_out
 from loopwright.engine.nodes.inner import bounded_inside
 from loopwright.engine.proof.choice import choose, loop_name, loop_text
 from loopwright.engine.proof.fingerprint import structure_of
+from loopwright.engine.proof.reach import unwrapped
 from loopwright.engine.proof.read import Builder, builder_of, read_topology
 from loopwright.engine.proof.verify import verify
-from loopwright.errors import GraphError, UnboundedCycleError
+from loopwright.errors import GraphError, UnboundedCycleError, unknown_name_message
 
 logger = logging.getLogger("loopwright.loops")
 
@@ -93,6 +96,7 @@ def bounded(
         for loop in chosen:
             logger.info("chosen: %s", _written_out(loop))
     bound = bind(builder, own, budget, fan_out, reports=reports)
+    _check_fallbacks(builder, {*(node for loop in own for node in loop.fallbacks), budget and budget.exhausted})
     certificate = verify(bound)
     own_gates = any(is_engine_node(node) for cycle in certificate.unbounded_cycles for node in cycle)
     if not certificate.bounded and not own_gates:  # else a fallback leads back into its own loop: the route is wrong
@@ -107,28 +111,43 @@ def _check_arguments(
     graph: Any, loops: Any, limit: Any, warn_at: Any, fallback: Any, budget: Any, more: Mapping[str, Any]
 ) -> None:
     """Refuse what cannot be meant, before LangGraph or pydantic stumble over it."""
+    known = {*signature(bounded).parameters, *signature(StateGraph.compile).parameters} - {"self", "compile_options"}
+    for name in more.keys() - known:
+        raise GraphError(unknown_name_message("argument", name, known))
     if not isinstance(loops, list | tuple) or not all(isinstance(loop, Loop) for loop in loops):
         raise GraphError(f"loops is {loops!r}: give a Loop, or a list of them")
     if limit is not None and not is_count(limit):
         raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
     if not is_count(warn_at) or (warn_at and limit is None):
-        raise GraphError(
-            f"warn_at is {warn_at!r}: give a whole number, from 0, and a limit; a Loop has its own warn_at"
-        )
+        raise GraphError(f"warn_at is {warn_at!r}: give a whole number, from 0, and a limit; a Loop has its own")
     if budget is not None and not isinstance(budget, Budget):
         raise GraphError(f"budget is {budget!r}: give a Budget, for example Budget(model_calls=20)")
     if fallback is not None and not callable(fallback) and not hasattr(fallback, "invoke"):
-        raise GraphError(
-            f"fallback is {fallback!r}: give a node function; to lead to a node that the graph has, declare the loops "
-            "and name it in their 'exhausted'"
-        )
+        raise GraphError(f"fallback is {fallback!r}: give a node function, or name a node in a Loop's 'exhausted'")
     fan_out, saver = more["fan_out"], more.get("checkpointer")
     if fan_out and not (isinstance(fan_out, Mapping) and all(isinstance(node, str) for node in cast("Any", fan_out))):
         raise GraphError(f"fan_out is {fan_out!r}: give node -> most Sends, for example {{'work': 10}}")
-    if isinstance(saver, str):  # of anything else LangGraph says what it is
-        raise GraphError(f"checkpointer is {saver!r}: give a saver, for example open_checkpointer({saver!r})")
+    if isinstance(saver, str | AbstractContextManager | AbstractAsyncContextManager) and not hasattr(saver, "put"):
+        raise GraphError(f"checkpointer is {saver!r}: give a saver: `with open_checkpointer('sqlite:x.db') as saver`")
     if budget and more.get("checkpointer", getattr(graph, "checkpointer", None)) is False:
         raise GraphError("checkpointer=False and a budget exclude each other: its fallback needs the state of the run")
+
+
+def _check_fallbacks(builder: Builder, named: Set[str | None]) -> None:
+    """Refuse fallbacks that cannot be called with the state: no ordinary run comes there and shows it."""
+    for node in builder.nodes.keys() & named:
+        runnable: Any = unwrapped(builder.nodes[node].runnable)
+        given = getattr(runnable, "func_accepts", None)  # of a function: what LangGraph hands it beside the state
+        function: Any = runnable.func or runnable.afunc if given is not None else None
+        if given is None or hasattr(function, "__signature__"):  # it may tell of what a decorator fills in
+            continue
+        try:
+            if getattr(function, "__module__", "") == "loopwright.fallbacks.nodes":
+                raise TypeError(f"it makes a node; write {function.__name__}(...)")
+            with suppress(ValueError):  # nobody knows what some take that are written in C
+                signature(function, follow_wrapped=False).bind({}, **{**runnable.kwargs, **given})
+        except TypeError as error:
+            raise GraphError(f"the fallback {node!r}, {function}, cannot be called with the state: {error}") from error
 
 
 def _with_fallback(
@@ -136,9 +155,7 @@ def _with_fallback(
 ) -> Budget | None:
     """Add the node of the fallback, on the way out; the budget that is returned leads there if it names no route."""
     if FALLBACK in builder.nodes:
-        raise GraphError(
-            f"the graph has a node {FALLBACK!r} already: declare the loops and name it in their 'exhausted'"
-        )
+        raise GraphError(f"the graph has a node {FALLBACK!r} already: name it in the 'exhausted' of each Loop")
     if limit is not None and not (loops or budget or choose(read_topology(builder).ways())):
         return budget  # what goes round is in graphs inside, if anything: nothing would lead there
     builder.add_node(FALLBACK, fallback)

@@ -24,7 +24,7 @@ from langgraph.graph import END
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from loopwright.engine import langgraph_private
-from loopwright.engine.budget.budget import CLOSED, Overspent, Spent, merge_spent
+from loopwright.engine.budget.budget import CLOSED, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, allowance, comes_of_draining, meter_around, prices_of
 from loopwright.engine.events.last_values import LastValues
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show, with_handlers
@@ -144,12 +144,11 @@ class Course:
             self.options["control"] = self.meter.control
         if graph.budget and self.saver is None:
             self._lend_memory()
-        if saved is None or _ENDING not in saved.metadata or self._here.get("checkpoint_id"):
+        new = isinstance(self.input, Command) and self.input.resume is None
+        if saved is None or _ENDING not in saved.metadata or new or self._here.get("checkpoint_id"):
             return []
-        goto, stop = json.loads(cast("Any", saved.metadata)[_ENDING])
-        self._stopped = (None, goto, stop)
-        command: Any = self._dispatched(self.meter)
-        return [[StateUpdate(command, DISPATCHER)]]
+        self._stopped = json.loads(cast("Any", saved.metadata)[_ENDING])
+        return self._dispatched(self.meter)
 
     def contexts(self) -> list[Callable[[], AbstractContextManager[None]]]:
         """What each chunk of the stream is made within."""
@@ -245,15 +244,10 @@ class Course:
         """
         if isinstance(error, GraphRecursionError):
             stop = self._out_of_steps(error)
-            self._stopped = (None, END, stop)
+            self._stopped = (END, stop)
             command: Any = Command(update={STOP_REASON: stop})
             return [[StateUpdate(command, DISPATCHER)]]
-        command = self._spent_up(error)
-        # What finished beside a refused call is kept, by the first update. What that lets run at a join, and what waits
-        # for all others, runs no more: one update for each consumes what would start it.
-        given = self.graph.builder
-        waits = given.waiting_edges or any(spec.defer for spec in given.nodes.values())
-        return [[StateUpdate(None, END)]] * (3 if waits else 1) + [[StateUpdate(command, DISPATCHER)]]
+        return self._spent_up(error)
 
     def _out_of_steps(self, error: GraphRecursionError) -> StopReason:
         if not langgraph_private.is_of_this_graph(error):
@@ -273,7 +267,7 @@ class Course:
             step=limit,
         )  # fmt: skip
 
-    def _spent_up(self, error: Exception | None) -> Command[Any]:
+    def _spent_up(self, error: Exception | None) -> list[list[StateUpdate]]:
         meter, budget = self.meter, self.graph.budget
         if meter is None or meter.refusal is None or not comes_of_draining(error):
             raise error or RuntimeError("nothing was refused")
@@ -288,36 +282,42 @@ class Course:
         if over.note:
             stop["why"] = over.note
         logger.warning("the run's budget is spent: %s; it goes to %s", over, goto)
-        self._stopped = (over, goto, stop)
+        self._stopped = (goto, stop)
         return self._dispatched(meter)
 
-    def _dispatched(self, meter: Meter) -> Command[Any]:
-        _, goto, stop = self._stopped
+    def _dispatched(self, meter: Meter) -> list[list[StateUpdate]]:
+        goto, stop = self._stopped
         # Who asked before the budget was spent asks no more.
         update: dict[str, Any] = {STOP_REASON: stop, SPENT: meter.begin_fallback(), REQUESTS: {}}
         update = {channel: value for channel, value in update.items() if channel in self.graph.channels}
         self.input = None
         self.config = self._with({**self.place.get("configurable", {}), RESUMING: True, ANEW: True})
-        return Command(update=update, goto=[] if goto == END else [goto])
+        command: Any = Command(update=update, goto=[] if goto == END else [goto])
+        # What finished beside a refused call is kept, by the first update. What that lets run at a join, and what waits
+        # for all others, runs no more: one update for each consumes what would start it.
+        given = self.graph.builder
+        waits = given.waiting_edges or any(spec.defer for spec in given.nodes.values())
+        return [[StateUpdate(None, END)]] * (3 if waits else 1) + [[StateUpdate(command, DISPATCHER)]]
 
     def place_of(self, update: Sequence[StateUpdate]) -> RunnableConfig:
         """Where an update that ends the run is written; what only goes before the last one says so, and how it ends."""
         if update[0].as_node == DISPATCHER:
             return self.place
-        ends = json.dumps(self._stopped[1:])
+        ends = json.dumps(self._stopped)
         return {**self.place, "metadata": {**self.place.get("metadata", {}), _ENDING: ends}}
 
     @property
     def goes_on(self) -> bool:
         """Whether the run goes on with a fallback."""
-        return self._stopped[1] != END
+        return self._stopped[0] != END
 
     def told(self) -> Iterator[Any]:
         """The stream's chunks that say that a budget is spent, and the last ones where the run is at its end."""
-        over, goto, stop = self._stopped
-        if over:
-            spent = BudgetSpent(resource=over.resource, limit=over.limit, spent=over.spent, reason=str(over), goto=goto)
-            event = spent.model_dump(mode="json")
+        goto, stop = self._stopped
+        if resource := stop.get("resource"):
+            limit, spent, reason = stop["limit"], stop["spent"], stop["reason"]
+            told = BudgetSpent(resource=resource, limit=limit, spent=spent, reason=reason, goto=goto)
+            event = told.model_dump(mode="json")
             if heard_by := listener.get():
                 heard_by.hear(event, of_node=False)
             show(event, self.config)
@@ -325,7 +325,7 @@ class Course:
         if not self.goes_on:
             yield from self.last.closing(stop)
 
-    _stopped: tuple[Overspent | None, str, StopReason]
+    _stopped: tuple[str, StopReason]
 
 
 class _Live:

@@ -207,10 +207,7 @@ class Loop(Declared):
         if len(set(names)) < len(names):
             yield f"two stall rules have one name: {names}; each keeps its notes under its name"
         if self.budget and self.budget.exhausted:
-            yield (
-                f"its budget names exhausted={self.budget.exhausted!r}, and a loop has one way out: its own "
-                "'exhausted', or the 'fallback' of a LoopMiddleware"
-            )
+            yield f"its budget names exhausted={self.budget.exhausted!r}: give the loop's own, or a 'fallback'"
 
     def _wrong_counts(self) -> Iterator[str]:
         limits = [self.limit.default, self.limit.ceiling] if isinstance(self.limit, StateLimit) else [self.limit]

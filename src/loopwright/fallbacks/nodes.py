@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, convert_to_messages
@@ -266,10 +266,11 @@ def report(state: State, question: str | None, key: str) -> str:
     )  # fmt: skip
     not_run = calls_not_run(turn)
     skipped = {*map(id, not_run)}
-    tried = [*_tried([call for call in calls_of(turn) if id(call) not in skipped]), *_passes(stop_reason)]
     # What the engine read itself is a call, which stands among those that were tried, or what only developers know; a
     # whole run's is its own budget or step limit.
     loops = [stop for stop in stops_of(stop_reason) if stop["loop"] not in (RUN, RECURSION_LIMIT)]
+    tried = _tried([call for call in calls_of(turn) if id(call) not in skipped])
+    tried += [passes_used(stop) for stop in loops if not stop.get("resource")]
     missing = [str(stop["reason"]) for stop in loops if stop.get("reason") and not stop.get("derived")]
     lines = [
         stopped(stop_reason),
@@ -285,9 +286,3 @@ def _tried(calls: Sequence[ToolCall]) -> list[str]:
     counts = Counter(call_text(call) for call in calls)
     shown = [text if times == 1 else f"{text} {times} times" for text, times in counts.items()]
     return [*shown[:_LISTED], *([f"{len(shown) - _LISTED} other calls"] if len(shown) > _LISTED else [])]
-
-
-def _passes(stop_reason: Any) -> Iterator[str]:
-    for stop in stops_of(stop_reason):
-        if not stop.get("resource"):
-            yield passes_used(stop)

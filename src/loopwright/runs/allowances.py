@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from loopwright.config import Allowance
-from loopwright.database.values import storable
+from loopwright.database import storable
 from loopwright.engine.budget.budget import Overspent, PriceTable, Usage
 from loopwright.runs.schemas import RunRecord
 from loopwright.runs.store.entries import Charge, Refused

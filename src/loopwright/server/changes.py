@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from loopwright.database.values import storable
+from loopwright.database import storable
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.models.embedded.catalogue import KNOWN
 from loopwright.models.factory import LOCAL, PROVIDERS

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field
 
-from loopwright.database.values import storable
+from loopwright.database import storable
 
 DEEPEST = 64
 """Lists and objects within each other."""

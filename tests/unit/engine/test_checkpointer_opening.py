@@ -47,6 +47,7 @@ async def test_each_spec_gives_its_saver(tmp_path: Path) -> None:
         ("mysql://me:hunter2@host/db", "unknown checkpointer 'mysql'."),
         ("postgresql:runs", "'postgresql:runs' cannot be opened. Write 'memory', 'json:DIR', 'sqlite:FILE'"),
         ("", "unknown checkpointer ''"),
+        (Path("x.db"), "unknown checkpointer 'x.db'"),
         (
             "runs.db",
             "Write 'memory', 'json:DIR', 'sqlite:FILE' or 'postgresql://USER:PASSWORD@HOST/DATABASE', with a path as it is.",

@@ -9,12 +9,14 @@ import numpy
 import pytest
 import shapes
 
-from loopwright.engine import Budget, GiveUp, NodePolicy, Plateau, Retry, Stall, bounded, contents, normalised
+from loopwright.checkpoints import aopen_checkpointer
+from loopwright.engine import Budget, GiveUp, NodePolicy, Plateau, Retry, Stall, bounded, contents, normalised, verify
 from loopwright.engine.loop import END, Backoff, Loop, LoopMessages, Spend, StateLimit, decide
 from loopwright.errors import ConfigError, GraphError, LoopDeclarationError, LoopwrightError
+from loopwright.fallbacks import best_effort, say_what_is_missing
 
 ARRAY = numpy.arange(2000)
-GRAPH = shapes.graph("START-a")
+GRAPH, ROUND = shapes.graph("START-a"), shapes.graph("START-a a?a a?END")
 
 
 def loop(**fields: object) -> Loop:
@@ -113,7 +115,12 @@ def test_so_is_one_of_a_budget(fields: dict[str, Any], says: str) -> None:
         (None, {}, "a StateGraph is needed"), ("agent.py", {}, "a StateGraph is needed"), (GRAPH, {"fan_out": "n"}, "fan_out"),
         (GRAPH, {"budget": 5}, "budget is 5: give a Budget"), (GRAPH, {"loops": "again"}, "loops is 'again': give a Loop"),
         (GRAPH, {"fallback": "a"}, "fallback is 'a': give a node function"),
-        (GRAPH, {"checkpointer": "sqlite:x"}, r"checkpointer is 'sqlite:x': give a saver.*open_checkpointer\('sqlite:x'\)"),
+        (GRAPH, {"checkpointer": "sqlite:x"}, r"checkpointer is 'sqlite:x': give a saver: `with open_checkpointer\('sqlite:"),
+        (GRAPH, {"checkpointer": aopen_checkpointer("memory")}, "ContextManager.*: give a saver: `with open_"),
+        (GRAPH, {"limt": 3}, "unknown argument 'limt'. Did you mean 'limit'?"),
+        (ROUND, {"limit": 3, "fallback": lambda: {}}, "'fallback', <.*<lambda> .*>, cannot be called with the state"),
+        (ROUND, {"limit": 3, "fallback": best_effort}, r"makes a node; write best_effort\(...\)"),
+        (shapes.graph("START-a a?a a?b", b=say_what_is_missing), {"loops": loop(sources="a", exhausted="b")}, "'b', .*makes a node; write say_what"),
     ],
 )  # fmt: skip
 def test_so_is_one_of_a_bounded_graph(thing: Any, options: dict[str, Any], says: str) -> None:
@@ -124,7 +131,7 @@ def test_so_is_one_of_a_bounded_graph(thing: Any, options: dict[str, Any], says:
 def test_one_source_may_be_given_without_a_tuple_and_repeated_sources_count_once() -> None:
     assert LoopMessages(granted="Pass {spent}").granted == ("Pass {spent}",)
     assert Retry(on=[OSError, KeyError]).matches(ConnectionError())
-    assert loop(sources="b").sources == ("b",)
+    assert loop(sources="b").sources == ("b",) and verify(ROUND, loop(sources="a")).bounded
     assert loop(sources=["b", "c", "b"]).sources == ("b", "c")
 
 

@@ -7,6 +7,7 @@ one return that cannot be read, and the answer is None: any node. Nothing here r
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
@@ -27,6 +28,7 @@ COMMAND = "langgraph.types.Command"
 
 GRAPH_MAKERS = frozenset({"StateGraph", "create_agent", "create_react_agent", "create_deep_agent"})
 """What makes graphs, by their names alone."""
+_MAKER = re.compile(rf"(langgraph|langchain|deepagents)\..*\b({'|'.join(GRAPH_MAKERS)})")
 
 
 class Symbol(str):
@@ -356,6 +358,9 @@ class _Reading:
             if part in _GOING:
                 if isinstance(call.func, ast.Attribute) and call.func.attr in ("copy", "model_copy") and not call.args:
                     return part(self, call.func.value)
+                if isinstance(call.func, ast.Attribute) and call.func.attr in ("invoke", "ainvoke"):
+                    with suppress(Unreadable):
+                        return self.graphs(call.func.value)
                 plain = identifier(call.func) in ("dict", "asdict", "model_dump")
                 return set() if plain or self.values(call.func) == Jump(NOWHERE) else self.doubt(call)
             if part is _Reading.words and isinstance(call.func, ast.Attribute) and call.func.attr == "get":
@@ -374,6 +379,18 @@ class _Reading:
         if self.depth >= DEEPEST:
             raise Unreadable
         return _Reading(helper, self.doubts, (self, arguments)).returned(part)
+
+    def graphs(self, value: ast.expr) -> set[str]:
+        """Nothing, of what is a graph for certain: what it answers goes nowhere."""
+        match value:
+            case ast.Call(func=ast.Attribute(value=builder, attr="compile" | "with_config")):
+                return self.graphs(builder)
+            case ast.Call(func=maker):
+                return set() if _MAKER.fullmatch(str(self.values(maker))) else self.called(value, _Reading.graphs)
+            case ast.Name(id=name):
+                return self.local(name, _Reading.graphs)
+            case _:
+                raise Unreadable
 
     def helper(self, called: ast.expr) -> Helper | None:
         """The function that is called, if it is in sight."""

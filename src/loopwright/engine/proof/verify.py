@@ -26,7 +26,7 @@ from loopwright.engine.proof.worst_case import assumptions_of, worst_case
 from loopwright.errors import GraphError
 
 
-def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | None = None) -> Certificate:
+def verify(graph: Any, loops: Loop | Sequence[Loop] = (), fan_out: Mapping[str, int] | None = None) -> Certificate:
     """Prove that every cycle of a graph is bounded, and compute the worst case of a run.
 
     Args:
@@ -60,10 +60,10 @@ def verify(graph: Any, loops: Sequence[Loop] = (), fan_out: Mapping[str, int] | 
     return worst_case(builder, apart, inner, limits)
 
 
-def _prepared(builder: Builder, loops: Sequence[Loop], fan_out: Mapping[str, int] | None) -> BoundBuilder:
+def _prepared(builder: Builder, loops: Loop | Sequence[Loop], fan_out: Mapping[str, int] | None) -> BoundBuilder:
     """The builder with its gates and with limits on what is sent; the one that was given stays as it is."""
     if loops:
-        return bind(builder, loops, fan_out=fan_out)
+        return bind(builder, (loops,) if isinstance(loops, Loop) else loops, fan_out=fan_out)
     check_fan_out(builder, fan_out or {})
     bound = copy(builder) if isinstance(builder, BoundBuilder) else copy_builder(builder)
     bound.fan_out = {**bound.fan_out, **(fan_out or {})}

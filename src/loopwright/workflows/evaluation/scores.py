@@ -124,13 +124,9 @@ def ndcg_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float |
     wanted = frozenset(relevant)
     if not wanted:
         return None
-    gained = sum(_discount(place) for place, found in enumerate(_first(ranked, k), 1) if found in wanted)
-    return gained / sum(_discount(place) for place in range(1, min(k, len(wanted)) + 1))
+    gained = sum(1 / math.log2(1 + place) for place, found in enumerate(_first(ranked, k), 1) if found in wanted)
+    return gained / sum(1 / math.log2(1 + place) for place in range(1, min(k, len(wanted)) + 1))
 
 
 def _first(ranked: Sequence[str], k: int) -> list[str]:
     return list(dict.fromkeys(ranked))[:k]
-
-
-def _discount(place: int) -> float:
-    return 1 / math.log2(1 + place)
