@@ -41,9 +41,7 @@ def test_a_run_killed_while_it_saves_what_belongs_to_no_node_still_takes_its_fal
     for kill in [*kills, *({"what": "saved checkpoint", "source": "update", "nth": nth} for nth in (1, 2, 4))]:
         run = start(saver="json", graph="spender").finish([kill])
         assert calls(run)["answer"] == 1, kill
-        assert run.result["state"]["trace"] == undisturbed or kill["what"] == "saved writes", (
-            kill
-        )  # these are sent once more
+        assert kill["what"] == "saved writes" or len(run.result["state"]["trace"]) == undisturbed, kill
 
 
 @pytest.mark.matrix
