@@ -254,14 +254,6 @@ HELD_ELSEWHERE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", HELD_ELSEWHERE)
-def test_a_counter_may_be_compared_elsewhere(case: str, tmp_path: Path) -> None:
-    source = COUNTED.format(key="tries", before="", test="pass").replace(
-        "def route(state):\n    pass", HELD_ELSEWHERE[case]
-    )
-    assert checked(tmp_path, source)["app"].verdict == "not proven"
-
-
 COUNTED_INSIDE = {
     "by a graph that is a node": """
         inner = StateGraph(dict)
@@ -309,6 +301,16 @@ COUNTED_INSIDE = {
         """,
 }
 
+PLAIN = COUNTED.format(key="tries", before="", test="pass")
+ELSEWHERE = COUNTED_INSIDE | {
+    case: PLAIN.replace("def route(state):\n    pass", held) for case, held in HELD_ELSEWHERE.items()
+}
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_a_counter_may_be_counted_and_compared_elsewhere(case: str, tmp_path: Path) -> None:
+    assert checked(tmp_path, ELSEWHERE[case])["app"].verdict == "not proven"
+
 
 RUNAWAYS = {
     "a table of dicts": ("return {'step': [{'n': 1}, {'n': 2}][state['i']]}", "state['ok']"),
@@ -347,19 +349,13 @@ NO_END = {
 
 @pytest.mark.parametrize("case", NO_END)
 def test_a_counter_that_does_not_end_the_cycle_is_none(case: str, tmp_path: Path) -> None:
-    whole = 'def route(state):\n    pass\n    return "work"'
-    source = COUNTED.format(key="tries", before="", test="pass").replace(whole, NO_END[case])
+    source = PLAIN.replace('def route(state):\n    pass\n    return "work"', NO_END[case])
     assert checked(tmp_path, source)["app"].verdict == "unbounded"
 
 
 def test_what_a_tool_counts_ends_nothing(tmp_path: Path) -> None:
     liked = "N = 0\n@tool\ndef like(x):\n    global N\n    N += 1\n    if N > 3: return 'enough'\n"
     assert checked(tmp_path, liked + 'app = create_agent("m", [like])\n')["app"].verdict == "unbounded"
-
-
-@pytest.mark.parametrize("case", COUNTED_INSIDE)
-def test_a_counter_may_be_counted_elsewhere(case: str, tmp_path: Path) -> None:
-    assert checked(tmp_path, COUNTED_INSIDE[case])["app"].verdict == "not proven"
 
 
 @pytest.mark.parametrize("case", COUNTERS)

@@ -63,7 +63,8 @@ def test_the_exit_code_says_what_was_found(check, files, source, code):
 def test_a_folder_is_read_without_what_is_not_the_user_s_own(check, files, tmp_path):
     files(a=LINE, b=CYCLE, broken=BROKEN, plain="x = 1\n", inner__c=CYCLE)
     files(tests__t=CYCLE, venv__v=CYCLE, _hidden=LINE, env__lib=LINE, mine__lib=CYCLE, forge__lib=CYCLE)
-    files(test_a=CYCLE, a_test=CYCLE, inner__conftest=CYCLE)
+    tests = CYCLE + "def test_app(): ...\n"
+    files(test_a=tests, a_test=tests, inner__conftest=tests, inner__load_test=CYCLE)  # the last is an agent
     (tmp_path / "mine/pyvenv.cfg").write_text("")
     (tmp_path / "forge/conda-meta").mkdir()
     (tmp_path / ".git").mkdir()
@@ -72,9 +73,9 @@ def test_a_folder_is_read_without_what_is_not_the_user_s_own(check, files, tmp_p
     assert done.returncode == 2
     assert done.stderr.startswith("loopwright: broken.py: line 1: invalid syntax, as Python 3.")
     assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("bounded", "unbounded"))] == [
-        "_hidden.py:app", "a.py:app", "b.py:app:", "env/lib.py:app", "inner/c.py:app:",
+        "_hidden.py:app", "a.py:app", "b.py:app:", "env/lib.py:app", "inner/c.py:app:", "inner/load_test.py:app:",
     ]  # fmt: skip
-    assert "5 graphs in 7 files: 3 bounded, 2 unbounded" in done.stdout
+    assert "6 graphs in 8 files: 3 bounded, 3 unbounded" in done.stdout
 
 
 def test_several_files_may_hold_no_graph_and_one_only_if_allowed(check, files):

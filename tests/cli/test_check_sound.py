@@ -52,6 +52,8 @@ inner = StateGraph(State).add_node('out', out).add_edge(START, 'out').compile()
 """A graph that jumps out; where a node calls it, however it comes by it, the graph around may go round."""
 
 
+BACK = "Command(goto='work') if input() else 'well'"
+
 ROUND = {  # The last line is the node.
     "a helper's Command": "def go(): return Command(goto='work')\ndef jump(state): return go()\njump",
     "a variable": "def jump(state):\n    c = Command(goto='work')\n    return c\njump",
@@ -77,6 +79,14 @@ ROUND = {  # The last line is the node.
         "ToolNode([StructuredTool.from_function(t)])"
     ),
     "a tool in a ToolNode": "@tool\ndef t(): 't'; return Command(goto='work')\nToolNode([t])",
+    "a tool that is an object": (
+        "from langchain_core.tools import BaseTool\nclass Back(BaseTool):\n    name: str = 'back'\n"
+        f"    description: str = 'b'\n    def _run(self): return {BACK}\ntools = ToolNode([Back()])\ntools"
+    ),
+    "what wraps a tool's call": (
+        f"@tool\ndef plain() -> str:\n    'b'\n    return 'well'\ndef wrap(request, handler): return {BACK}\n"
+        "tools = ToolNode([plain], wrap_tool_call=wrap)\ntools"
+    ),
     "a goto from the state": "def jump(state): return Command(goto=state['to'])\njump",
     "a goto from a table": "TO = {'a': 'work', 'b': END}\ndef jump(state): return Command(goto=TO[state['n']])\njump",
     "a list of Commands": "def jump(state): return [Command(goto='work')]\njump",
@@ -140,11 +150,7 @@ CALLED = {
     ),
     "for a graph of another name": "def jump(state): return Command(goto='work', graph='elsewhere')",
 }
-
-
-@pytest.mark.parametrize("case", CALLED)
-def test_a_graph_that_a_node_calls_may_jump_out(case: str, tmp_path: Path) -> None:
-    assert checked(tmp_path, OUT + CALLED[case] + JUMP.format("jump"))["app"].verdict == "unbounded"
+ROUND |= {f"a graph that jumps out, called {how}": f"{OUT}{node}\njump" for how, node in CALLED.items()}
 
 
 @pytest.mark.parametrize("case", ROUND)
@@ -423,6 +429,8 @@ ELSEWHERE = {
     "a package of another project": {"x/setup": "", "x/src/p/__init__": "def wire(g): g.add_edge('a', 'a')\n", "y/b": f"{IMPORTS}from p import wire\n" + BACK_IF.format("wire(g)")},
     "a module that is not there": {"src/p/__init__": "", "src/p/b": f"{IMPORTS}from p.c import jump\n" + BACK_IF.replace("print", "jump").format("False")},
     "a class": {"c": "class C: BACK = False\n", "a": "from c import C\nC.BACK = 1\n", "b": f"{IMPORTS}from c import C\n" + BACK_IF.format("C.BACK")},
+    "what a star imports": {"nodes": "from langgraph.types import *\ndef jump(state): return Command(goto='a')\n", "b": "from langgraph.graph import *\nfrom nodes import *\n" + BACK_IF.replace("print", "jump").format("False")},
+    "a module beside any folder around, package or not": {"plain/nodes": "from langgraph.types import Command\ndef go(s): return Command(goto='a')\n", "plain/inner/app": f"{IMPORTS}from nodes import go\n" + BACK_IF.replace("print", "go").format("False")},
     "a list of a class": {"c": "class C:\n    tools = []\n    @classmethod\n    def add(cls, f): cls.tools.append(f)\n", "b": "from c import C\nfrom langchain.agents import create_agent\napp = create_agent('m', C.tools)\n"},
 }  # fmt: skip
 
@@ -612,40 +620,12 @@ def test_a_graph_within_a_chain_is_one_that_the_node_runs(node: str, tmp_path: P
     assert checked(tmp_path, source)["app"].verdict in ("unbounded", "not proven")
 
 
-BACK = "Command(goto='work') if input() else 'well'"
-
-
-@pytest.mark.parametrize(
-    "tools",
-    [
-        f"from langchain_core.tools import BaseTool\nclass Back(BaseTool):\n    name: str = 'back'\n"
-        f"    description: str = 'b'\n    def _run(self): return {BACK}\ntools = ToolNode([Back()])",
-        f"@tool\ndef plain() -> str:\n    'b'\n    return 'well'\ndef wrap(request, handler): return {BACK}\n"
-        "tools = ToolNode([plain], wrap_tool_call=wrap)",
-    ],
-    ids=["a tool that is an object", "what wraps a tool's call"],
-)
-def test_where_tools_jump_is_read(tools: str, tmp_path: Path) -> None:
-    assert checked(tmp_path, f"{tools}\n{JUMP.format('tools')}")["app"].verdict == "unbounded"
-
-
 @pytest.mark.parametrize("imported", ["import importlib\nimportlib.import_module('plugin')", "__import__('plugin')"])
 def test_what_an_import_by_its_name_does_is_read(imported: str, tmp_path: Path) -> None:
     (tmp_path / "ways.py").write_text("WAYS = []\n")
     (tmp_path / "plugin.py").write_text("import ways\nways.WAYS.append('work')\n")
     builds = f"import ways\n{imported}\nfor way in ways.WAYS: g.add_edge('jump', way)\napp ="
     assert checked(tmp_path, JUMP.format("check").replace("app =", builds))["app"].verdict != "bounded"
-
-
-def test_what_a_star_imports_is_known(tmp_path: Path) -> None:
-    (tmp_path / "nodes.py").write_text("from langgraph.types import *\ndef jump(state): return Command(goto='work')\n")
-    file = tmp_path / "file.py"
-    file.write_text(
-        "from langgraph.graph import *\nfrom nodes import *\ndef work(state): return {}\n"
-        + JUMP.format("jump").replace("State", "dict").replace("dictGraph", "StateGraph")
-    )
-    (graph,) = Checker([tmp_path]).check(file)
-    assert graph.verdict == "unbounded"
 
 
 def test_a_compiled_graph_may_be_given_a_name(tmp_path: Path) -> None:
@@ -657,29 +637,13 @@ def test_a_builder_that_is_taken_from_a_compiled_graph_is_gone_on_with(tmp_path:
     assert "unbounded" in {graph.verdict for graph in checked(tmp_path, source).values()}
 
 
-def test_a_graph_that_another_file_goes_on_with_is_checked_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiled", ["app = g.compile()\n", ""])
+def test_a_graph_that_another_file_goes_on_with_is_checked_there(compiled: str, tmp_path: Path) -> None:
     (tmp_path / "base.py").write_text(HEAD + JUMP.format("check").replace("app = g.compile()", ""))
-    (tmp_path / "more.py").write_text("from base import g\ng.add_edge('jump', 'work')\napp = g.compile()\n")
+    (tmp_path / "more.py").write_text("from base import g\ng.add_edge('jump', 'work')\n" + compiled)
     checker = Checker([tmp_path])
     assert [graph.verdict for graph in checker.check(tmp_path / "base.py")] == ["bounded"]
     assert [graph.verdict for graph in checker.check(tmp_path / "more.py")] == ["unbounded"]
-
-
-def test_a_builder_that_another_file_only_fills_is_checked_there(tmp_path: Path) -> None:
-    (tmp_path / "base.py").write_text(HEAD + JUMP.format("check").replace("app = g.compile()", ""))
-    (tmp_path / "edges.py").write_text("from base import g\ng.add_edge('jump', 'work')\n")
-    (tmp_path / "plain" / "inner").mkdir(parents=True)
-    (tmp_path / "plain" / "nodes.py").write_text(
-        "from langgraph.types import Command\ndef go(s): return Command(goto='a')\n"
-    )
-    (tmp_path / "plain" / "inner" / "app.py").write_text(
-        "from langgraph.graph import START, StateGraph\nfrom nodes import go\n"
-        "app = StateGraph(dict).add_node('a', go).add_edge(START, 'a').compile()\n"
-    )
-    checker = Checker([tmp_path])
-    assert [graph.verdict for graph in checker.check(tmp_path / "edges.py")] == ["unbounded"]
-    # A module is found beside any folder around, packages or not.
-    assert [graph.verdict for graph in checker.check(tmp_path / "plain" / "inner" / "app.py")] == ["unbounded"]
 
 
 @pytest.mark.parametrize("again", ["self.to = 'work'", "setattr(self, 'to', 'work')"])
@@ -860,8 +824,8 @@ def test_what_may_be_done_or_not_is_not_taken_for_done(case: str, tmp_path: Path
     assert verdicts and "bounded" not in verdicts
 
 
-def test_what_is_left_early_for_certain_is_read_to_there(tmp_path: Path) -> None:
-    build = """
+IN_FUNCTIONS = {
+    "what is left early for certain": ("bounded", """
     def build(strict: bool):
         if not strict:
             raise ValueError
@@ -877,12 +841,8 @@ def test_what_is_left_early_for_certain_is_read_to_there(tmp_path: Path) -> None
         g.add_edge(START, "a")
         return g
         g.add_edge("b", "a")
-    """
-    assert {graph.verdict for graph in checked(tmp_path, build).values()} == {"bounded"}
-
-
-def test_a_name_of_the_function_around_hides_one_of_the_module(tmp_path: Path) -> None:
-    build = """
+    """),
+    "a name of the function around that hides one of the module": ("not read", """
     target = END
     def outer(flag):
         target = "a"
@@ -897,5 +857,11 @@ def test_a_name_of_the_function_around_hides_one_of_the_module(tmp_path: Path) -
             g.add_edge("b", target)
             return g.compile()
         return build
-    """
-    assert {graph.verdict for graph in checked(tmp_path, build).values()} == {"not read"}
+    """),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", IN_FUNCTIONS)
+def test_statements_and_names_of_functions_are_followed_as_python_does(case: str, tmp_path: Path) -> None:
+    verdict, build = IN_FUNCTIONS[case]
+    assert {graph.verdict for graph in checked(tmp_path, build).values()} == {verdict}

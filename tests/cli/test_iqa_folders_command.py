@@ -35,23 +35,6 @@ def test_batch_and_resume(loopwright, folder):
     assert "0 assessed, 0 failed, 3 unchanged of 3" in again.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["batch", "photos", "--out", "r.xlsx"], "Known: .csv, .jsonl, .parquet"),
-        (["batch", "photos", "--out", "r.csv", "--shard", "3/2"], "give i/n"),
-        (["batch", "nowhere", "--out", "r.csv"], "neither a folder nor a manifest"),
-        (["batch", "m.jsonl", "--out", "r.csv"], "line 2: image_path: Field required"),
-    ],
-)
-def test_mistakes_are_one_line(loopwright, folder, words, said):
-    (folder / "m.jsonl").write_text('{"image_path": "photos/0.png"}\n{"sample_id": "x"}\n')
-    done = loopwright("iqa", *words, cwd=folder)
-    assert done.returncode == 2
-    assert said in done.stderr and len(done.stderr.splitlines()) == 1
-    assert not list(folder.glob("*.journal*"))
-
-
 @pytest.fixture
 def sides(tmp_path: Path) -> Path:
     for place in ("a", "b", "r"):
@@ -81,16 +64,22 @@ def test_two_images_as_a_table_and_as_json(loopwright, sides):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["a", "b"], "'a' is a folder, not an image; give one file, or use `loopwright iqa batch`"),
-        (["a/0.jpg", "a/none.jpg"], "there is no file 'a/none.jpg'"),
-        (["a/0.jpg", "a/0.jpg"], "A and B are the same: 'a/0.jpg'"),
-        (["a/0.jpg", "b/0.webp", "-r", "small.png"], "give two images of one size"),
-        (["a/0.jpg", "text.txt"], "not an image"),
+        (["batch", "photos", "--out", "r.xlsx"], "Known: .csv, .jsonl, .parquet"),
+        (["batch", "photos", "--out", "r.csv", "--shard", "3/2"], "give i/n"),
+        (["batch", "nowhere", "--out", "r.csv"], "neither a folder nor a manifest"),
+        (["batch", "m.jsonl", "--out", "r.csv"], "line 2: image_path: Field required"),
+        (["compare", "a", "b"], "'a' is a folder, not an image; give one file, or use `loopwright iqa batch`"),
+        (["compare", "a/0.jpg", "a/none.jpg"], "there is no file 'a/none.jpg'"),
+        (["compare", "a/0.jpg", "a/0.jpg"], "A and B are the same: 'a/0.jpg'"),
+        (["compare", "a/0.jpg", "b/0.webp", "-r", "small.png"], "give two images of one size"),
+        (["compare", "a/0.jpg", "text.txt"], "not an image"),
     ],
 )
-def test_mistakes_of_a_comparison_are_one_line(loopwright, sides, words, said):
+def test_mistakes_are_one_line(loopwright, folder, sides, words, said):
+    (folder / "m.jsonl").write_text('{"image_path": "photos/0.png"}\n{"sample_id": "x"}\n')
     Image.new("RGB", (64, 64)).save(sides / "small.png")
     (sides / "text.txt").write_text("no picture")
-    done = loopwright("iqa", "compare", *words, cwd=sides)
+    done = loopwright("iqa", *words, cwd=folder)
     assert done.returncode == 2 and done.stdout == ""
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not list(folder.glob("*.journal*"))

@@ -9,6 +9,7 @@ import time
 
 import httpx
 import pytest
+from search_server import closed_port
 from serving_program import PROGRAM
 
 from loopwright.errors import ConfigError
@@ -99,8 +100,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_loaded(loopwright, tmp_
 
 def test_it_says_what_it_loads_and_answers_nobody_until_it_can(tmp_path):
     (tmp_path / "mine.py").write_text(SLOW)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = closed_port()
     url = f"http://127.0.0.1:{port}/health/live"
     environment = {key: value for key, value in os.environ.items() if key != "LOOPWRIGHT_TOKEN"}
     command = [*PROGRAM, "serve", "mine.py", "--port", str(port)]
@@ -127,8 +127,7 @@ def test_it_says_what_it_loads_and_answers_nobody_until_it_can(tmp_path):
 def test_with_reload_it_begins_anew_when_a_file_changes_and_ends_with_what_it_began(tmp_path):
     (tmp_path / "mine.py").write_text(SLOW)
     (tmp_path / "go").touch()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = closed_port()
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     words = ["serve", "mine.py", "--port", str(port), "--reload"]
     serving = subprocess.Popen([sys.executable, "-m", "loopwright", *words], cwd=tmp_path, env=environment)

@@ -169,9 +169,6 @@ def test_a_kill_between_a_large_value_and_its_checkpoint(
     assert second.stdout.strip() == "4"
 
 
-CONFIG: Any = {"configurable": {"thread_id": "s1"}}
-
-
 def iqa_findings() -> dict[str, Any]:
     finding = DistortionFinding(
         type="Blur", severity=Severity.SLIGHT, confidence=0.5, explanation="sharpness 3.2", measured={"sharpness": 3.2}
@@ -202,9 +199,9 @@ def test_states_with_models_come_back_whole_and_without_warnings(
     builder = graph("START-all", AgenticIQAState, all=lambda _state: made)
     with caplog.at_level(logging.WARNING):
         with open_checkpointer(spec_of(kind, tmp_path), allow=[AgenticIQAState]) as saver:
-            builder.compile(checkpointer=saver).invoke(given, CONFIG)
+            builder.compile(checkpointer=saver).invoke(given, attempt(None))
         with open_checkpointer(spec_of(kind, tmp_path), allow=[AgenticIQAState]) as other:
-            found = (saver if kind == "memory" else other).get_tuple(CONFIG)
+            found = (saver if kind == "memory" else other).get_tuple(attempt(None))
     assert found is not None
     back = {key: value for key, value in found.checkpoint["channel_values"].items() if key in given | made}
     assert back == given | made
@@ -216,9 +213,9 @@ def test_states_with_models_come_back_whole_and_without_warnings(
 def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, spec_of: SpecOf, refused: list[Any]):
     builder = graph("START-all", AgenticIQAState, all=lambda _state: {"plan": PlannerOutput()})
     with open_checkpointer(spec_of(kind, tmp_path)) as saver:
-        builder.compile(checkpointer=saver).invoke({"query": "q", "image_path": "p"}, CONFIG)
+        builder.compile(checkpointer=saver).invoke({"query": "q", "image_path": "p"}, attempt(None))
     with open_checkpointer(spec_of(kind, tmp_path), allow=[]) as saver:
-        found = saver.get_tuple(CONFIG)
+        found = saver.get_tuple(attempt(None))
     assert found is not None
     assert type(found.checkpoint["channel_values"]["plan"]) is dict
     assert {(event["kind"], event["name"]) for event in refused} >= {("msgpack_blocked", "PlannerOutput")}

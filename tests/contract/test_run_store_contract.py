@@ -191,17 +191,22 @@ def test_the_newest_of_a_row_of_runs(store: RunStore) -> None:
         assert {run.id for run in store.beginning("t", "t.turn", newest)} == found
 
 
+def listed(
+    store: RunStore, order: Order = "started_at", limit: int = 3, **wanted: object
+) -> list[tuple[datetime, str]]:
+    """When the runs that are found began, and their ids, over all pages."""
+    where = RunFilter.model_validate(wanted)
+    pages = [store.list(where, limit, None, order)]
+    while before := pages[-1].next:
+        pages.append(store.list(where, limit, before, order))
+    runs = [(run.started_at, run.id) for page in pages for run in page.runs]
+    assert {page.total for page in pages} == {len(runs)}
+    assert all(len(page.runs) == limit for page in pages[:-1]) and (pages[-1].runs or not runs)
+    return runs
+
+
 def ids(store: RunStore, order: Order = "started_at", **wanted: object) -> list[str]:
-    """The runs that are found, over all pages."""
-    found: list[str] = []
-    before: str | None = None
-    while True:
-        page = store.list(RunFilter.model_validate(wanted), 3, before, order)
-        found += [run.id for run in page.runs]
-        assert page.runs or page.total == 0
-        if (before := page.next) is None:
-            assert page.total == len(found)
-            return found
+    return [run_id for _, run_id in listed(store, order, **wanted)]
 
 
 def test_filters(store: RunStore) -> None:
@@ -320,18 +325,8 @@ def test_pages_give_every_run_once(store: RunStore, minutes: list[tuple[int, str
     runs = [a_run(f"{number}{text}", minute=minute) for number, (minute, text) in enumerate(minutes)]
     for run in runs:
         store.create(run, shown())
-    seen: list[tuple[datetime, str]] = []
-    before = None
-    while True:
-        page = store.list(RunFilter(), limit, before)
-        assert page.total == len(runs)
-        seen += [(run.started_at, run.id) for run in page.runs]
-        before = page.next
-        if before is None:
-            break
-        assert len(page.runs) == limit
-    assert sorted(at for at, _ in seen) == sorted(run.started_at for run in runs)
-    assert sorted(id for _, id in seen) == sorted(run.id for run in runs)
+    seen = listed(store, limit=limit)
+    assert sorted(seen) == sorted((run.started_at, run.id) for run in runs)
     assert [at for at, _ in seen] == sorted((at for at, _ in seen), reverse=True)
 
 
@@ -401,9 +396,9 @@ def test_pruning_keeps_the_newest_of_each_workflow(store: RunStore) -> None:
     assert [run.id for run in store.list(RunFilter()).runs] == ["running", "r7", "r6"]
 
 
-def test_one_server_has_a_history_at_a_time(open_history: Open, request: pytest.FixtureRequest) -> None:
-    if "sqlite" not in request.node.name:
-        pytest.skip("nobody else can reach it, or any number may have it")
+# Nobody else can reach that in memory, and any number may have one in PostgreSQL.
+@pytest.mark.parametrize("open_history", ["sqlite"], indirect=True)
+def test_one_server_has_a_history_at_a_time(open_history: Open) -> None:
     first, second = open_history(), open_history()
     first.claim()
     first.claim()

@@ -3,25 +3,18 @@
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
+from langchain_core.messages import HumanMessage
 from langgraph.prebuilt import create_react_agent
 from langgraph.types import Send
+from looping_agents import calls, search
 from shapes import Shape, State, StateGraph, graph, handled, hold, jump, loop, sends, to_parent
 
 from loopwright.engine.bounds import bounded
 from loopwright.testing.chat import always
 
 
-@tool
-def search(query: str) -> str:
-    """Search for something; there is never anything."""
-    return f"nothing about {query}"
-
-
-def react(calls: int) -> Any:
-    wanted = [{"name": "search", "args": {"query": "x"}, "id": f"call {number}"} for number in range(calls)]
-    return create_react_agent(always(AIMessage("", tool_calls=wanted)), [search])
+def react(*tools: str) -> Any:
+    return create_react_agent(always(calls(*tools)), [search])
 
 
 def calling() -> StateGraph[Any]:
@@ -55,13 +48,13 @@ SHAPES = {
         steps=9, runs={"agent": 3, "tools": 3, "loop.agent": 3},
     ),
     "ReAct agent of LangGraph": Shape(
-        lambda: react(1), limit=2, fan_out={"tools": 1}, input={"messages": [HumanMessage("?")]},
+        lambda: react("search"), limit=2, fan_out={"tools": 1}, input={"messages": [HumanMessage("?")]},
         path="agent tools loop.agent agent tools loop.agent agent tools loop.agent",
         steps=9, runs={"agent": 3, "tools": 3, "loop.agent": 3},
     ),
     # Two tool calls at once are two tasks, and one pass.
     "ReAct agent of LangGraph with two calls at once": Shape(
-        lambda: react(2), limit=1, fan_out={"tools": 2}, input={"messages": [HumanMessage("?")]},
+        lambda: react("search", "search"), limit=1, fan_out={"tools": 2}, input={"messages": [HumanMessage("?")]},
         path="agent tools+tools loop.agent agent tools+tools loop.agent",
         steps=6, runs={"agent": 2, "tools": 4, "loop.agent": 2},
     ),

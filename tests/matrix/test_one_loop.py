@@ -32,15 +32,9 @@ def flaky() -> Callable[[State], dict[str, Any]]:
     return node
 
 
-def untyped(answer: Any) -> StateGraph[Any]:
+def routed(answer: str, labels: dict[Any, str] | None = None) -> StateGraph[Any]:
     made = graph("START-a a-b")
-    made.add_conditional_edges("b", lambda _: answer)
-    return made
-
-
-def labelled() -> StateGraph[Any]:
-    made = graph("START-a a-b")
-    made.add_conditional_edges("b", lambda _: "again", {"again": "a", "done": END})
+    made.add_conditional_edges("b", lambda _: answer, labels)
     return made
 
 
@@ -71,7 +65,7 @@ SHAPES = {
         path="a b c loop.x b c loop.x b c loop.x", steps=10, runs={"a": 1, "b": 3, "c": 3, "loop.x": 3},
     ),
     "static back edge": Shape(lambda: graph("START-a a-b b-a"), back(), **TWICE),
-    "router with labels": Shape(labelled, back(), **TWICE),
+    "router with labels": Shape(lambda: routed("again", {"again": "a", "done": END}), back(), **TWICE),
     "Command node": Shape(lambda: graph("START-a a-b", b={"action": jump("a"), "destinations": ("a", END)}), back(), **TWICE),
     "Commands in a tuple": Shape(
         lambda: graph("START-a a-b", b={"action": lambda _: (Command(goto="a"),), "destinations": ("a", END)}), back(), **TWICE
@@ -87,7 +81,7 @@ SHAPES = {
     # An untyped router may go anywhere, so b -> b needs a loop too. A pass of x adds b loop.x a: 3 supersteps, one of y
     # adds 2, and a b loop.x are left: 8. a: the entry and a pass of x. b: what a does, and a pass of y; each asks both.
     "untyped router": Shape(
-        lambda: untyped("a"), [*back(), loop("y", "b", "b", 1)],
+        lambda: routed("a"), [*back(), loop("y", "b", "b", 1)],
         path="a b loop.x a b loop.x", steps=8, runs={"a": 2, "b": 3, "loop.x": 3, "loop.y": 3},
     ),
     # Where the start has two ways, a can run at once and after the pass; b only at once; c behind each.

@@ -51,16 +51,16 @@ def command(name: str, ways: list[str], idiom: str) -> tuple[str, str]:
     """The source of a node that goes one of these ways by a Command, and the expression that stands for it."""
     tests = [f"if chosen({name!r}, state) == {number}: return {{}}" for number in range(len(ways))]
     made = {
-        "inline": "Command(goto={!r})", "helper": "go({!r})", "method": "self.back({!r})", "send": "Command(goto=[Send({!r}, state)])",
+        "helper": "go({!r})", "method": "self.back({!r})", "send": "Command(goto=[Send({!r}, state)])",
     }.get(idiom, "Command(goto={!r})")  # fmt: skip
     returns = [
         test.format(made.format(way) if way != "__end__" else "Command(goto=END)")
         for test, way in zip(tests, ways, strict=True)
     ]
     body = "\n".join(f"    {line}" for line in returns)
+    inner = "\n".join(f"        {line}" for line in returns)
     match idiom:
         case "method":
-            inner = body.replace("\n    ", "\n        ").replace("    if", "        if", 1)
             text = f"class {name.upper()}:\n    def back(self, to): return Command(goto=to)\n    def run(self, state):\n{inner}\n"
             return text, f"{name.upper()}().run"
         case "closure":
@@ -77,7 +77,6 @@ def command(name: str, ways: list[str], idiom: str) -> tuple[str, str]:
         case "chain":
             return f"def {name}(state):\n{body}\n", f"RunnableLambda(lambda state: state) | RunnableLambda({name})"
         case "callable":
-            inner = body.replace("\n    ", "\n        ").replace("    if", "        if", 1)
             return f"class {name.upper()}:\n    def __call__(self, state):\n{inner}\n", f"{name.upper()}()"
         case _:
             return f"def {name}(state):\n{body}\n", name

@@ -69,9 +69,7 @@ def test_after_the_check(wanted, spent, limit, reflecting):
     state = {"retry_wanted": said, "retry_count": spent, "needs_retry": wanted and spent < limit}
     wish = wish_after_check(state)
     if wish == "retry":
-        ledger = {loop.name: Spend(spent=min(spent, limit), limit=limit, refused=0)}
-        granted = decide(loop, state, state, ledger, asked=["check_results"]).decision == "granted"
-        wish = loop.target if granted else loop.exhausted
+        wish = behind_the_gate(loop, state, spent, "check_results")
     with patch("loopwright.workflows.assistant.graph.settings") as settings:
         settings.reflection_enabled = reflecting
         assert should_retry(state) == wish

@@ -30,15 +30,10 @@ class State(TypedDict, total=False):
     n: Annotated[int, larger]  # branches run in one superstep, and each may write
 
 
-def commands(target: str) -> Command[Any]:
-    return Command(goto=target, update={})
-
-
-def sends(target: str) -> Command[Any]:
-    return Command(goto=[Send(target, {}), Send(target, {})])
-
-
-HIDDEN: dict[str, Callable[[str], Any]] = {"command": commands, "send": sends}
+HIDDEN: dict[str, Callable[[str], Any]] = {
+    "command": lambda target: Command(goto=target, update={}),
+    "send": lambda target: Command(goto=[Send(target, {}), Send(target, {})]),
+}
 
 
 class Jumper:
@@ -82,8 +77,7 @@ def graph(seed: int) -> StateGraph[State]:
         if chance.random() < 0.5:
             builder.add_edge(name, later[0] if later else END)
         else:
-            ways = list({*chance.sample([*names, END], k=chance.randint(1, 3)), *later[:1], END})
-            ways.sort()
+            ways = sorted({*chance.sample([*names, END], k=chance.randint(1, 3)), *later[:1], END})
             script = [chance.choice(ways) for _ in range(30)]
             builder.add_conditional_edges(name, lambda state, script=script: script.pop() if script else END, ways)
     builder.add_edge(START, names[0])
@@ -95,15 +89,15 @@ async def steps_of(app: Any, state: State) -> tuple[int, Counter[str], str]:
 
     Gates are hidden from the stream, so that steps are told by their numbers: one of gates alone counts, too.
     """
-    steps, runs = set[int](), Counter[str]()
+    steps, runs, ending = set[int](), Counter[str](), "ended"
     try:
         async for event in app.astream(state, stream_mode="debug"):
             if event["type"] == "task":
                 steps.add(event["step"])
                 runs[event["payload"]["name"]] += 1
     except LoopwrightError as stopped:
-        return max(steps, default=0) - min(steps, default=0) + 1, runs, f"stopped: {type(stopped).__name__}"
-    return max(steps, default=0) - min(steps, default=0) + 1, runs, "ended"
+        ending = f"stopped: {type(stopped).__name__}"
+    return max(steps, default=0) - min(steps, default=0) + 1, runs, ending
 
 
 def run(seed: int) -> str:

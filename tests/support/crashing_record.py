@@ -76,35 +76,34 @@ class Record:
     def _watched(self, save: Any, kind: str) -> Any:
         @functools.wraps(save)
         def watched(*args: Any, **options: Any) -> Any:
-            fields = self._saved_fields(kind, args)
             if kind == "writes":
                 time.sleep(self._late)
-            self.note(f"saving {kind}", **fields)
-            result = save(*args, **options)
-            self.note(f"saved {kind}", **fields)
-            return result
+            with self._saving(kind, args):
+                return save(*args, **options)
 
         return watched
 
     def _awatched(self, save: Any, kind: str) -> Any:
         @functools.wraps(save)
         async def watched(*args: Any, **options: Any) -> Any:
-            fields = self._saved_fields(kind, args)
             if kind == "writes":
                 await asyncio.sleep(self._late)
-            self.note(f"saving {kind}", **fields)
-            result = await save(*args, **options)
-            self.note(f"saved {kind}", **fields)
-            return result
+            with self._saving(kind, args):
+                return await save(*args, **options)
 
         return watched
 
-    def _saved_fields(self, kind: str, args: tuple[Any, ...]) -> dict[str, Any]:
-        space = args[0]["configurable"].get("checkpoint_ns", "")
+    @contextmanager
+    def _saving(self, kind: str, args: tuple[Any, ...]) -> Iterator[None]:
+        fields: dict[str, Any] = {"space": args[0]["configurable"].get("checkpoint_ns", "")}
         if kind == "checkpoint":
-            return {"step": args[2]["step"], "source": args[2]["source"], "space": space}
-        failed = any(channel == "__error__" for channel, _ in args[1])
-        return {"task": args[2], "node": self._nodes.get(args[2]), "space": space, "failed": failed}
+            fields |= {"step": args[2]["step"], "source": args[2]["source"]}
+        else:
+            failed = any(channel == "__error__" for channel, _ in args[1])
+            fields |= {"task": args[2], "node": self._nodes.get(args[2]), "failed": failed}
+        self.note(f"saving {kind}", **fields)
+        yield
+        self.note(f"saved {kind}", **fields)
 
 
 def read_log(path: Any) -> list[dict[str, Any]]:

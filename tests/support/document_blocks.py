@@ -23,7 +23,6 @@ import runpy
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -37,6 +36,7 @@ from typing import Any
 from unittest import mock
 
 import yaml
+from search_server import closed_port
 
 from loopwright.cli import main
 
@@ -265,9 +265,7 @@ class Reader:
     def port(self, written: str) -> str:
         """The free port that stands for one of the document."""
         if written not in self.ports:
-            with socket.socket() as listener:
-                listener.bind(("127.0.0.1", 0))
-                self.ports[written] = str(listener.getsockname()[1])
+            self.ports[written] = str(closed_port())
         return self.ports[written]
 
     def as_written(self, printed: str) -> str:

@@ -121,8 +121,8 @@ class Hosts:
     def write(self, more: str = "", name: str = "own.py") -> None:
         (self.folder / name).write_text(OWN.replace("MORE", more), encoding="utf-8")
 
-    def worker(self, *options: str, file: str = "own.py") -> Process:
-        words = ["worker", "--workflows", f"{file}:graph", "--lease", str(self.lease), *options]
+    def worker(self, *options: str) -> Process:
+        words = ["worker", "--workflows", "own.py:graph", "--lease", str(self.lease), *options]
         return self.started_as(words, {"LOOPWRIGHT_RUNS": self.url})
 
     def server(self, *options: str, alone: bool = False) -> Process:

@@ -22,10 +22,8 @@ LEASE = 1.0
 class Engine:
     """Opens workers; those on one process are the same one."""
 
-    name: str
     make: Callable[[int], Jobs]
     cancelled: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     _one: Jobs | None = None
 
@@ -35,7 +33,7 @@ class Engine:
         jobs = self.make(most)
         if not jobs.shared:
             self._one = jobs
-        await jobs.open(Served(queues=queues, cancel=self.cancelled.append, changed=self.changed.append))
+        await jobs.open(Served(queues=queues, cancel=self.cancelled.append, changed=lambda _run: None))
         self._stack.push_async_callback(jobs.close)
         return jobs
 
@@ -44,10 +42,10 @@ class Engine:
 async def job_engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
     """Each engine."""
     if request.param == "local":
-        made = Engine("local", LocalJobs)
+        made = Engine(LocalJobs)
     else:
         url = request.getfixturevalue("postgres_url")
-        made = Engine("procrastinate", lambda most: ProcrastinateJobs(url, "told", most, LEASE))
+        made = Engine(lambda most: ProcrastinateJobs(url, "told", most, LEASE))
     async with made._stack:
         yield made
 

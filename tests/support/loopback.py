@@ -24,13 +24,16 @@ class LoopbackServer(ThreadingHTTPServer):
 class QuietHandler(BaseHTTPRequestHandler):
     """Sends whole replies, and logs nothing."""
 
-    def send_json(self, status: int, value: Any, headers: Mapping[str, str] = {}) -> None:
-        self.send_body(status, json.dumps(value).encode(), "application/json", headers)
+    def send_json(self, status: int, value: Any) -> None:
+        self.send_body(status, json.dumps(value).encode(), "application/json")
 
-    def send_body(self, status: int, data: bytes, kind: str, headers: Mapping[str, str] = {}) -> None:
+    def send_body(
+        self, status: int, data: bytes, kind: str, headers: Mapping[str, str] = {}, claimed: int | None = None
+    ) -> None:
+        """`claimed` is the Content-Length, where it is not the body's."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Length", str(len(data) if claimed is None else claimed))
         for name, text in headers.items():
             self.send_header(name, text)
         self.end_headers()

@@ -102,11 +102,11 @@ def interlaced_png() -> bytes:
 
 
 def tiff(values: np.ndarray, *, photometric: int, bits: int, extra: int | None = None, more: tuple[int, int] | None = None,
-         signed: bool = False, size: tuple[int, int] = (WIDTH, HEIGHT), channels: int = 1) -> bytes:  # fmt: skip
+         signed: bool = False, channels: int = 1) -> bytes:  # fmt: skip
     """A little-endian TIFF file of one uncompressed strip, for what Pillow does not write."""
     tags: dict[int, int | list[int]] = {
-        256: size[0], 257: size[1], 258: [bits] * channels, 259: 1, 262: photometric, 273: 0, 277: channels,
-        278: size[1], 279: values.nbytes, 339: [2 if signed else 1] * channels,
+        256: WIDTH, 257: HEIGHT, 258: [bits] * channels, 259: 1, 262: photometric, 273: 0, 277: channels,
+        278: HEIGHT, 279: values.nbytes, 339: [2 if signed else 1] * channels,
     }  # fmt: skip
     if extra is not None:
         tags[338] = extra

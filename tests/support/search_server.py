@@ -3,8 +3,8 @@
 import json
 import socket
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -30,8 +30,8 @@ def as_json(value: Any, **options: Any) -> Reply:
     return Reply(json.dumps(value).encode(), **options)
 
 
-def redirect(location: str, body: bytes = b"", status: int = 302) -> Reply:
-    return Reply(body, status=status, headers={"Location": location})
+def redirect(location: str) -> Reply:
+    return Reply(status=302, headers={"Location": location})
 
 
 @dataclass(frozen=True)
@@ -94,22 +94,13 @@ class Handler(QuietHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
             return
-        self.send_response(reply.status)
-        self.send_header("Content-Type", reply.type)
-        length = len(reply.body) if reply.claimed is None else reply.claimed
-        self.send_header("Content-Length", str(length))
-        for name, text in reply.headers.items():
-            self.send_header(name, text)
-        self.end_headers()
         with suppress(BrokenPipeError, ConnectionResetError):  # the client may have read enough
-            self.wfile.write(reply.body)
+            self.send_body(reply.status, reply.body, reply.type, reply.headers, reply.claimed)
 
 
-@contextmanager
-def searching() -> Iterator[SearchServer]:
+def searching() -> AbstractContextManager[SearchServer]:
     """A server in a thread of its own."""
-    with listening(SearchServer()) as server:
-        yield server
+    return listening(SearchServer())
 
 
 def closed_port() -> int:

@@ -60,9 +60,8 @@ class StoreContract:
     def test_documents_and_passages_come_back_as_they_were(self, store: KnowledgeStore) -> None:
         """Round trip of every field; a date comes back as the same moment."""
         moment = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=timezone(timedelta(hours=7)))
-        given = contribution(
-            "/ไทย/资料 ü.md", "one", "two\n\"'%_\\", title="T", date=moment, tags=("b", "a"), kept="ห้อง"
-        )
+        texts, tags = ("one", "two\n\"'%_\\"), ("b", "a")
+        given = contribution("/ไทย/资料 ü.md", *texts, title="T", heading="H", date=moment, tags=tags, kept="ห้อง")
         store.put([given])
         assert store.documents() == [given.document]
         assert store.passages_of("/ไทย/资料 ü.md") == list(given.passages)

@@ -17,7 +17,7 @@ TEMPLATE = (
 _UINT32, _FLOAT32, _STRING, _ARRAY, _INT32 = 4, 6, 8, 9, 5
 
 
-def write_tiny_chat(path: Path, *, seed: int = 7) -> Path:
+def write_tiny_chat(path: Path) -> Path:
     """Write the model as a GGUF file: a llama of one layer whose tokens are the bytes."""
     tokens = ["<unk>", "<|im_start|>", "<|im_end|>", *(f"<0x{byte:02X}>" for byte in range(256))]
     kinds = [2, 3, 3, *[6] * 256]  # unknown, control, control, byte
@@ -48,7 +48,7 @@ def write_tiny_chat(path: Path, *, seed: int = 7) -> Path:
         block |= {"attn_norm": (WIDTH,), "ffn_norm": (WIDTH,), "ffn_down": (WIDTH, HIDDEN)}
         block |= {"ffn_gate": (HIDDEN, WIDTH), "ffn_up": (HIDDEN, WIDTH)}
         shapes |= {f"blk.{layer}.{name}.weight": shape for name, shape in block.items()}
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(7)
     head, data = b"", b""
     for name, shape in shapes.items():
         values = np.ones(shape) if len(shape) == 1 else random.normal(size=shape)

@@ -1,8 +1,8 @@
 """Small models and a hub on loopback, and the real models where they are."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -42,12 +42,12 @@ def lay(folder: Path, model: KnownModel) -> Path:
     return place
 
 
-def published(contents: Mapping[str, bytes], name: str = "tiny") -> KnownModel:
+def published(contents: Mapping[str, bytes]) -> KnownModel:
     """A model made of these files, which the hub below can serve."""
     files = tuple(
         WeightFile(file, len(data), hashlib.sha256(data).hexdigest(), f"onnx/{file}") for file, data in contents.items()
     )
-    return KnownModel(name, "embedding", "owner/trained", "MIT", files, Published("owner/tiny", "a" * 40))
+    return KnownModel("tiny", "embedding", "owner/trained", "MIT", files, Published("owner/tiny", "a" * 40))
 
 
 class Hub(LoopbackServer):
@@ -66,21 +66,13 @@ class Hub(LoopbackServer):
 class HubHandler(QuietHandler):
     server: Hub
 
-    def do_HEAD(self) -> None:
-        self.answer(body=False)
-
     def do_GET(self) -> None:
-        self.answer(body=True)
-
-    def answer(self, *, body: bool) -> None:
         asked = self.headers.get("Range")
         self.server.requests.append((self.command, self.path, asked))
         self.server.tokens.append(self.headers.get("Authorization"))
         data = self.server.contents.get(self.path)
         if self.server.status != 200 or data is None:
-            self.send_response(self.server.status if self.server.status != 200 else 404)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.send_body(self.server.status if self.server.status != 200 else 404, b"", "text/plain")
             return
         start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
         self.send_response(206 if asked else 200)
@@ -91,19 +83,19 @@ class HubHandler(QuietHandler):
         if asked:
             self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
         self.end_headers()
-        if not body:
+        if self.command == "HEAD":
             return
+        end = len(data)
         if self.server.cuts:
             self.server.cuts -= 1
-            self.wfile.write(data[start : start + (len(data) - start) // 2])
             self.close_connection = True
-            return
-        self.wfile.write(data[start:])
+            end = start + (len(data) - start) // 2
+        self.wfile.write(data[start:end])
+
+    do_HEAD = do_GET
 
 
-@contextmanager
-def hub(contents: Mapping[str, bytes]) -> Iterator[Hub]:
+def hub(contents: Mapping[str, bytes]) -> AbstractContextManager[Hub]:
     """A hub in a thread of its own that serves these files of `published`'s repository."""
     files = {f"/owner/tiny/resolve/{'a' * 40}/onnx/{name}": data for name, data in contents.items()}
-    with listening(Hub(files)) as served:
-        yield served
+    return listening(Hub(files))

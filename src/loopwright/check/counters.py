@@ -93,8 +93,10 @@ def _asked(
     """What decisions ask beside counters, and what every pass moves the same way: its name, and who asks."""
     written: dict[str, list[Given]] = {key: [each for each in given if each[0] == key] for key, _, _ in given}
     ways = {key: {type(getattr(value, "op", None)) for _, value, _ in each} for key, each in written.items()}
-    # What clears a list makes it no longer.
-    filled = {key: [each for each in of if getattr(each[1], "elts", None) != []] for key, of in written.items()}
+    # A list that is cleared gets no longer, unless what is filled afterwards is returned.
+    returned = [part for of in given for value in returned_values(of[2].node) for part in ast.walk(value)]
+    cleared = {id(part) for part in returned if getattr(part, "elts", None) == []}
+    left = {key: [each for each in of if id(each[1]) not in cleared] for key, of in written.items()}
     for function in deciding:
         for one, other in _compared(function):
             low, high = ([*_keys(side, function)] for side in (one, other))
@@ -109,7 +111,7 @@ def _asked(
         for key, asking in {key: way for test, way in tests.items() for key in _keys(test, function)}.items():
             if key in counted and ways.get(key, {ast.Sub}) == {ast.Sub}:
                 yield f"counter `{key}`", function
-            elif (rests := filled.get(key)) and all(_is_rest(*each) for each in rests):
+            elif (rests := left.get(key)) and all(_is_rest(*each) for each in rests):
                 yield f"counter `len({key})`", function
             elif asking and key in written and all(_is_raised(*each[1:]) for each in written[key]):
                 yield from [] if _goes_on(asking, cycle) else [(f"flag `{key}`", function)]

@@ -14,7 +14,7 @@ from loopwright.errors import GraphError, LoopwrightError, unknown_name_message
 SKIPPED = frozenset({"tests", "test", "__pycache__", "node_modules", "site-packages", "venv"})
 """Folders that are not looked into, beside hidden ones and environments under other names."""
 
-_READ = re.compile(r"(?!test_|conftest\.).*(?<!_test)\.py|.*\.ipynb")  # tests are called as pytest finds them
+_TESTS = re.compile(r"(test_.*|.*_test|conftest)\.py")  # as pytest finds them
 _ENVIRONMENT = ("pyvenv.cfg", "conda-meta")  # what lies in a folder that is one
 
 
@@ -132,8 +132,15 @@ def python_files(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         inner = (Path(place, name) for name in sorted(folders) if name not in SKIPPED and not name.startswith("."))
         folders[:] = (each.name for each in inner if not any(os.path.exists(each / mark) for mark in _ENVIRONMENT))
-        named = (Path(place, name) for name in sorted(files) if _READ.fullmatch(name))
-        yield from filter(os.path.isfile, named)
+        named = (Path(place, name) for name in sorted(files) if name.endswith((".py", ".ipynb")))
+        yield from (file for file in named if os.path.isfile(file) and not _is_of_tests(file))
+
+
+def _is_of_tests(file: Path) -> bool:
+    """Whether a file is called as tests are, and holds some: an agent that writes tests is called so, too."""
+    with suppress(OSError):
+        return bool(_TESTS.fullmatch(file.name)) and re.search(rb"def test|pytest", file.read_bytes()) is not None
+    return False
 
 
 def _projects(files: Iterable[Path]) -> Iterator[Path]:

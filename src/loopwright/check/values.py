@@ -254,11 +254,13 @@ class ClassValue:
     @property
     def is_plain(self) -> bool:
         """Whether its objects have what they are given and the defaults: no base fills them, as settings do."""
-        named = [
-            (value, getattr(getattr(base, "value", base), "id", getattr(base, "attr", "")))
-            for each in self.order() for base, value in zip(each.node.bases, each.bases, strict=True)
-        ]  # fmt: skip
-        return all(isinstance(value, ClassValue) or name in PLAIN for value, name in named)
+        for each in self.order():
+            for base, value in zip(each.node.bases, each.bases, strict=True):
+                written = syntax.identifier(getattr(base, "value", base))
+                name = value.rpartition(".")[2] if isinstance(value, Symbol) else written
+                if not (isinstance(value, ClassValue) or name in PLAIN):
+                    return False
+        return True
 
     @property
     def is_enum(self) -> bool:

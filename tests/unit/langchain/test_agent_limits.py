@@ -21,13 +21,14 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
+from looping_agents import JumpsAfterModel, calls, search
 from pydantic import BaseModel
 
 from loopwright import bounded, check_certificate
 from loopwright.engine.proof import agent_limits
 from loopwright.engine.proof.read import read_topology
 from loopwright.langchain import LoopMiddleware
-from loopwright.testing import ScriptedChatModel
+from loopwright.testing import always
 
 ASK = {"messages": "hello"}
 MODEL, TOOLS, OURS = (
@@ -41,38 +42,13 @@ def own_limits(builder: Any) -> dict[str, int]:
     return agent_limits.own_limits(builder, read_topology(builder).ways(granted=True))
 
 
-def search(query: str) -> str:
-    """Search."""
-    return "Nothing found."
-
-
-def never(count: int = 1, tool: str = "search") -> ScriptedChatModel:
-    return ScriptedChatModel(
-        lambda messages: AIMessage(
-            "",
-            tool_calls=[
-                {"name": tool, "args": {"query": "x"}, "id": f"{len(messages)}-{place}"} for place in range(count)
-            ],
-        ),
-        repeat_last=True,
-    )
-
-
 class Note(BaseModel):
     text: str
     sure: bool
 
 
-class JumpsAfterModel(AgentMiddleware):
-    """Sends the agent back to its model."""
-
-    @hook_config(can_jump_to=["model"])
-    def after_model(self, state: Any, runtime: Any) -> Any:
-        return {"jump_to": "model"}
-
-
 class JumpsAfterAgent(AgentMiddleware):
-    """The same, when the agent has come to its end."""
+    """Sends the agent back to its model when it has come to its end."""
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: Any, runtime: Any) -> Any:
@@ -90,11 +66,11 @@ class Open(AgentState):
     run_model_call_count: int
 
 
-def visits(agent: Any, *, steps: int = 80, input: Any = ASK, config: Any = None) -> Counter[str]:
+def visits(agent: Any, *, steps: int = 80, input: Any = ASK) -> Counter[str]:
     """How often each node ran in a run, which may end in LangChain's own error or at the step limit."""
     ran: Counter[str] = Counter()
     try:
-        for part in agent.stream(input, {**(config or {}), "recursion_limit": steps}, stream_mode="tasks"):
+        for part in agent.stream(input, {"recursion_limit": steps}, stream_mode="tasks"):
             ran[part["name"]] += "triggers" in part
     except (ModelCallLimitExceededError, ToolCallLimitExceededError):
         pass
@@ -127,7 +103,7 @@ BOUNDS = {
 @pytest.mark.parametrize("case", BOUNDS)
 def test_a_limit_that_is_a_bound_is_kept_to(case, parallel):
     middle, limits = BOUNDS[case]
-    agent = create_agent(never(parallel), [search], middleware=middle)
+    agent = create_agent(always(calls(*["search"] * parallel)), [search], middleware=middle)
     assert own_limits(agent.builder) == limits
     ran = visits(agent)
     assert not ran["the step limit"]
@@ -140,7 +116,7 @@ def test_a_limit_that_is_a_bound_is_kept_to(case, parallel):
 
 @pytest.mark.parametrize("case", BOUNDS)
 def test_the_second_opinion_checks_all_but_what_the_limit_grants(case):
-    app = bounded(create_agent(never(), [search], middleware=BOUNDS[case][0]))
+    app = bounded(create_agent(always(calls("search")), [search], middleware=BOUNDS[case][0]))
     told = check_certificate(app, app.certificate)
     assert [each.partition(":")[0] for each in told] == ["not checked"]
     less = app.certificate.model_copy(update={"max_supersteps": app.certificate.max_supersteps - 1})
@@ -160,13 +136,15 @@ NO_BOUNDS = {
 
 @pytest.mark.parametrize("case", NO_BOUNDS)
 def test_a_limit_that_something_goes_round_is_no_bound(case):
-    agent = create_agent(never(), [search], middleware=NO_BOUNDS[case])
+    agent = create_agent(always(calls("search")), [search], middleware=NO_BOUNDS[case])
     assert own_limits(agent.builder) == {}
     assert visits(agent)["the step limit"]
 
 
 def test_a_count_that_an_input_can_set_is_no_bound():
-    agent = create_agent(never(), [search], middleware=[ModelCallLimitMiddleware(run_limit=3)], state_schema=Open)
+    agent = create_agent(
+        always(calls("search")), [search], middleware=[ModelCallLimitMiddleware(run_limit=3)], state_schema=Open
+    )
     assert own_limits(agent.builder) == {}
     assert visits(agent, input={**ASK, "run_model_call_count": -99})["the step limit"]
 
@@ -193,7 +171,7 @@ MIXED = (
 @pytest.mark.matrix
 @pytest.mark.parametrize("format", [None, ToolStrategy(Note)], ids=["text", "structured"])
 @pytest.mark.parametrize(
-    "model", [never(), never(tool="Note"), ScriptedChatModel("no", repeat_last=True)], ids=["calls", "notes", "says no"]
+    "model", [always(calls("search")), always(calls("Note")), always("no")], ids=["calls", "notes", "says no"]
 )
 @pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_no_limit_is_claimed_that_is_not_kept_in_whatever_company(model, format, size):
@@ -212,7 +190,7 @@ def test_what_a_run_is_to_a_run_limit():
     """An answer to an interrupt starts LangChain's ``run_limit`` anew, not its ``thread_limit``, and not ours."""
 
     def asked(middle: Any) -> int:
-        model = never()
+        model = always(calls("search"))
         human = HumanInTheLoopMiddleware(interrupt_on={"search": True})
         agent = create_agent(model, [search], middleware=[middle, human], checkpointer=InMemorySaver())
         config: Any = {"configurable": {"thread_id": "one"}}

@@ -10,23 +10,15 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_supervisor import create_supervisor
 from langgraph_swarm import create_handoff_tool, create_swarm
+from looping_agents import calls, search
 
 from loopwright import bounded
 from loopwright.engine.proof.agent_limits import own_limits
 from loopwright.engine.proof.read import read_topology
 from loopwright.langchain import LoopMiddleware
-from loopwright.testing import ScriptedChatModel
+from loopwright.testing import ScriptedChatModel, always
 
 ASK = {"messages": [("user", "What is a loop?")]}
-
-
-def search(query: str) -> str:
-    """Search."""
-    return "Nothing found."
-
-
-def calls(tool: str, **args: Any) -> Any:
-    return lambda messages: AIMessage("", tool_calls=[{"name": tool, "args": args, "id": f"{tool} {len(messages)}"}])
 
 
 def delegate(to: str) -> Any:
@@ -40,9 +32,9 @@ def subagent(name: str, model: Any, *middle: Any) -> Any:
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_two_subagents_that_never_end_and_a_main_agent_that_never_ends(asynchronous):
-    finder, reader = (ScriptedChatModel(calls("search", query="x"), repeat_last=True) for _ in range(2))
+    finder, reader = (always(calls("search")) for _ in range(2))
     turn = iter(["finder", "reader"] * 50)
-    main = ScriptedChatModel(lambda messages: delegate(next(turn))(messages), repeat_last=True)
+    main = always(lambda messages: delegate(next(turn))(messages))
     agent = deepagents.create_deep_agent(
         main,
         [search],
@@ -68,7 +60,7 @@ def test_two_subagents_that_never_end_and_a_main_agent_that_never_ends(asynchron
 
 
 def test_the_main_agents_stop_reason_tells_of_the_subagents_that_were_stopped():
-    finder, reader = (ScriptedChatModel(calls("search", query="x"), repeat_last=True) for _ in range(2))
+    finder, reader = (always(calls("search")) for _ in range(2))
 
     def both(messages: Any) -> AIMessage:
         asked = [*delegate("finder")(messages).tool_calls, *delegate("reader")(messages).tool_calls]
@@ -96,7 +88,7 @@ def supervised(main: Any, finder: Any) -> Any:
 
 @pytest.mark.parametrize(("made", "to"), [(deep, delegate("finder")), (supervised, calls("transfer_to_finder"))])
 def test_one_limit_bounds_the_agent_and_the_agents_inside(made, to, caplog):
-    main, finder = ScriptedChatModel(to, repeat_last=True), ScriptedChatModel(calls("search"), repeat_last=True)
+    main, finder = always(to), always(calls("search"))
     final = bounded(made(main, finder), limit=2).invoke(ASK, {"recursion_limit": 300})
     assert final["stop_reason"]
     assert [len(main.calls), len(finder.calls)] == [3, 9]
@@ -104,7 +96,7 @@ def test_one_limit_bounds_the_agent_and_the_agents_inside(made, to, caplog):
 
 
 def test_one_limit_bounds_a_swarm_and_its_agents():
-    models = [ScriptedChatModel(calls(f"transfer_to_{to}"), repeat_last=True) for to in "ba"]
+    models = [always(calls(f"transfer_to_{to}")) for to in "ba"]
     tools = [[search, create_handoff_tool(agent_name=to)] for to in "ba"]
     agents = [create_agent(*each, name=name) for *each, name in zip(models, tools, "ab", strict=True)]
     final = bounded(create_swarm(agents, default_active_agent="a").compile(), limit=2).invoke(ASK)

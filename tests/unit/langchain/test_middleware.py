@@ -7,27 +7,20 @@ from typing import Any
 
 import pytest
 from langchain.agents import AgentState, create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, ModelRetryMiddleware, hook_config
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from looping_agents import JumpsAfterModel, calls, unanswered
 from pydantic import BaseModel
 
 from loopwright import Budget, Loop, StateLimit, bounded
 from loopwright.errors import LoopDeclarationError
-from loopwright.fallbacks import answer_without_tools
+from loopwright.fallbacks import answer_without_tools, best_effort
 from loopwright.langchain import LoopMiddleware, alternation, repeated_error, same_call_same_result
-from loopwright.testing import ScriptedChatModel
+from loopwright.testing import ScriptedChatModel, always
 
 ASK = {"messages": [("user", "What is a loop?")]}
-
-
-def calls(*names: str, **args: Any):
-    """A reply that calls tools, with ids of its own."""
-    return lambda messages: AIMessage(
-        "", tool_calls=[{"name": name, "args": args or {"query": "loop"}, "id": f"{len(messages)}-{place}"}
-                        for place, name in enumerate(names)]
-    )  # fmt: skip
 
 
 class Desk:
@@ -48,7 +41,7 @@ class Desk:
 
 
 def never(*names: str) -> ScriptedChatModel:
-    return ScriptedChatModel(calls(*(names or ("search",))), repeat_last=True)
+    return always(calls(*(names or ("search",))))
 
 
 def agent_of(
@@ -61,19 +54,6 @@ def agent_of(
 
 def run(agent: Any, asynchronous: bool, input: Any = ASK, config: Any = None) -> Any:
     return asyncio.run(agent.ainvoke(input, config)) if asynchronous else agent.invoke(input, config)
-
-
-def assert_valid(messages: list[Any]) -> None:
-    """Every tool call is answered, once, right after the message that asks for it."""
-    while messages:
-        first, *messages = messages
-        if isinstance(first, AIMessage) and first.tool_calls:
-            count = len(first.tool_calls)
-            answers, messages = messages[:count], messages[count:]
-            assert [type(answer) for answer in answers] == [ToolMessage] * count
-            assert {answer.tool_call_id for answer in answers} == {call["id"] for call in first.tool_calls}
-        else:
-            assert not isinstance(first, ToolMessage)
 
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
@@ -95,7 +75,7 @@ def test_a_model_that_never_ends_is_asked_once_more_than_the_limit(limit, asynch
         f"Tried: search(query='loop'){f' {limit + 1} times' if limit else ''}; "
         f"{limit} pass{'es' if limit != 1 else ''} of loop 'finder'.\nNot found out: the answer to the question"
     )
-    assert_valid(final["messages"])
+    assert unanswered(final["messages"]) == set()
 
 
 @BOTH
@@ -163,7 +143,7 @@ def test_a_new_input_on_a_thread_starts_anew_and_clears_the_stop_reason(asynchro
     final = run(agent, asynchronous, config=config)
     assert final["messages"][-1].text == "Done."
     assert final.get("stop_reason") is None
-    assert_valid(final["messages"])
+    assert unanswered(final["messages"]) == set()
 
 
 @BOTH
@@ -201,23 +181,15 @@ def test_a_resume_after_a_crash_grants_nothing(asynchronous):
     assert (len(model.calls), final["stop_reason"]["spent"]) == (4, 3)
 
 
-class GoesBack(AgentMiddleware):
-    """Sends the agent back to the model and leaves its calls unanswered."""
-
-    @hook_config(can_jump_to=["model"])
-    def after_model(self, state: Any, runtime: Any) -> Any:
-        return {"jump_to": "model"}
-
-
 @pytest.mark.parametrize("fallback", [None, lambda state: "No answer."])
 def test_calls_that_were_never_run_are_answered(fallback):
     model = never("search", "read")
-    final = agent_of(model, GoesBack(), middle=LoopMiddleware(limit=0, fallback=fallback)).invoke(ASK)
+    final = agent_of(model, JumpsAfterModel(), middle=LoopMiddleware(limit=0, fallback=fallback)).invoke(ASK)
     assert len(model.calls) == 1
     answers = [message for message in final["messages"] if isinstance(message, ToolMessage)]
     assert [answer.status for answer in answers] == ["error", "error"]
     assert all(answer.text.startswith("not run: the limit of 0 passes") for answer in answers)
-    assert_valid(final["messages"])
+    assert unanswered(final["messages"]) == set()
 
 
 class Answer(BaseModel):
@@ -249,7 +221,7 @@ def test_a_fallback_answers_in_whatever_form(fallback, last, asynchronous):
     final = run(agent_of(never("search", "read"), middle=LoopMiddleware(limit=1, fallback=fallback)), asynchronous)
     said = [message for message in final["messages"] if isinstance(message, AIMessage)]
     assert said[-1].text.startswith(last)
-    assert_valid(final["messages"])
+    assert unanswered(final["messages"]) == set()
 
 
 def test_a_fallback_that_gives_no_answer_is_named():
@@ -265,7 +237,7 @@ def test_further_calls_of_a_tool_are_answered_and_the_others_run(asynchronous):
     assert sorted(desk.ran) == ["read", "read", "search"]
     assert final["messages"][-1].text == "Done."
     assert final.get("stop_reason") is None
-    assert_valid(final["messages"])
+    assert unanswered(final["messages"]) == set()
     refused = [
         message for message in final["messages"] if isinstance(message, ToolMessage) and message.status == "error"
     ]
@@ -318,6 +290,8 @@ def test_a_budget_counts_the_agents_calls_with_their_retries(asynchronous):
         ({"limit": 1, "budget": Budget(seconds=1)}, "the budget's seconds cannot be kept by a middleware"),
         ({"limit": 1, "budget": Budget(tokens=1, exhausted="x")}, "its budget names exhausted='x'.*'fallback'"),
         ({"limit": 1, "fallback": "answer"}, "fallback is 'answer': give a function of the state"),
+        ({"limit": 1, "fallback": lambda: {}}, "fallback is <.*: give a function of the state .*too many positional"),
+        ({"limit": 1, "fallback": best_effort}, r"fallback is <.*makes a node; write best_effort\(...\)"),
         ({"limit": 1, "budget": 5}, "budget is 5: give a Budget"),
     ],
 )
@@ -332,13 +306,13 @@ Round = list[tuple[str, str]]
 
 def messages_of(rounds: list[Round]) -> list[Any]:
     messages: list[Any] = [HumanMessage("q")]
-    for number, calls in enumerate(rounds):
-        asked = [call.partition(":") for call, _result in calls]
+    for number, pairs in enumerate(rounds):
+        asked = [call.partition(":") for call, _result in pairs]
         messages.append(
             AIMessage("", tool_calls=[{"name": name, "args": {"q": argument}, "id": f"{number}-{place}"}
                                       for place, (name, _colon, argument) in enumerate(asked)])
         )  # fmt: skip
-        for place, (call, result) in enumerate(calls):
+        for place, (call, result) in enumerate(pairs):
             status = "error" if result.startswith("!") else "success"
             messages.append(ToolMessage(result, tool_call_id=f"{number}-{place}", name=call, status=status))
     return messages

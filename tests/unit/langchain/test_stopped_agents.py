@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_supervisor import create_supervisor
+from looping_agents import calls, search, unanswered
 
 from loopwright import Budget, bounded
 from loopwright.fallbacks import say_what_is_missing
@@ -16,36 +17,10 @@ from loopwright.testing import ScriptedChatModel, always
 ASK: Any = {"messages": [("user", "What is a loop?")]}
 
 
-def search(query: str) -> str:
-    """Search."""
-    return "Nothing found."
-
-
-def asks(tool: str, times: int = 1, **args: Any) -> Any:
-    def reply(messages: Any) -> AIMessage:
-        ids = [f"{tool} {len(messages)} {one}" for one in range(times)]
-        return AIMessage("", tool_calls=[{"name": tool, "args": args, "id": each} for each in ids])
-
-    return reply
-
-
-def unanswered(messages: Any) -> set[str]:
-    """What a provider refuses a history for: calls without an answer before the next message, answers without a call."""
-    left, wrong = set[str](), set[str]()
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            wrong |= {message.tool_call_id} - left
-            left.discard(message.tool_call_id)
-        else:
-            wrong |= left
-            left = {call["id"] for call in getattr(message, "tool_calls", [])}
-    return wrong | left
-
-
 @pytest.mark.parametrize("told", ["last_message", "full_history"])
 def test_an_agent_inside_that_is_stopped_gives_no_tools_result_for_its_answer(told: Any) -> None:
-    finder = create_agent(always(asks("search", 2, query="x")), [search], name="finder")
-    model = ScriptedChatModel(asks("transfer_to_finder"), "done")
+    finder = create_agent(always(calls("search", "search")), [search], name="finder")
+    model = ScriptedChatModel(calls("transfer_to_finder"), "done")
     final = bounded(create_supervisor([finder], model=model, output_mode=told), limit=2).invoke(ASK)
     said = "I stopped before I had an answer: the limit of 2 passes was reached in loop 'finder'."
     assert said in [message.text for message in model.calls[-1].messages]
@@ -54,13 +29,13 @@ def test_an_agent_inside_that_is_stopped_gives_no_tools_result_for_its_answer(to
 
 
 def test_whoever_calls_an_agent_that_was_stopped_is_told_so() -> None:
-    finder = create_agent(always(asks("search", query="x")), [search])
+    finder = create_agent(always(calls("search")), [search])
 
     def colleague(question: str) -> str:
         """Ask a colleague."""
         return finder.invoke({"messages": [("user", question)]})["messages"][-1].text
 
-    final = bounded(create_agent(ScriptedChatModel(asks("colleague", question="?"), "ok"), [colleague]), limit=1)
+    final = bounded(create_agent(ScriptedChatModel(calls("colleague", question="?"), "ok"), [colleague]), limit=1)
     assert "I stopped before I had an answer" in final.invoke(ASK)["messages"][-2].text
 
 
@@ -72,7 +47,7 @@ def test_whoever_calls_an_agent_that_was_stopped_is_told_so() -> None:
 ], ids=["budget", "own fallback", "step limit", "nothing kept"])  # fmt: skip
 def test_a_run_that_is_cut_off_leaves_no_tool_call_open(options: dict[str, Any]) -> None:
     step = {"recursion_limit": options.pop("step")} if "step" in options else {}
-    agent = create_agent(always(asks("think", n=1)), [think], checkpointer=InMemorySaver())
+    agent = create_agent(always(calls("think", n=1)), [think], checkpointer=InMemorySaver())
     app = bounded(agent, **options)
     for _ in range(2):
         final = app.invoke(ASK, {"configurable": {"thread_id": "one"}, **step})
@@ -108,19 +83,17 @@ class Room(AgentMiddleware[Any, Any, Any]):
 ], ids=["limit", "fallback", "budget", "both"])  # fmt: skip
 def test_what_a_middleware_does_at_an_agents_end_is_done_when_it_is_stopped_too(options: dict[str, Any]) -> None:
     seen: list[str] = []
-    agent = create_agent(always(asks("search", query="x")), [search], middleware=[Room(seen)])
+    agent = create_agent(always(calls("search")), [search], middleware=[Room(seen)])
     assert bounded(agent, **options).invoke(ASK)["stop_reason"]
     assert seen == ["open", "closed"]
-    inside = create_supervisor([create_agent(always(asks("search", query="x")), [search], middleware=[Room(seen)],
+    inside = create_supervisor([create_agent(always(calls("search")), [search], middleware=[Room(seen)],
                                              name="finder")],
-                               model=ScriptedChatModel(asks("transfer_to_finder"), "done"))  # fmt: skip
+                               model=ScriptedChatModel(calls("transfer_to_finder"), "done"))  # fmt: skip
     bounded(inside, limit=2).invoke(ASK)
     assert seen == ["open", "closed"] * 2
 
 
 def test_of_two_agents_that_were_stopped_it_is_told_which() -> None:
-    def agent(name: str) -> Any:
-        return create_agent(always(asks("search", query="x")), [search], name=name)
-
     for name in ("finder", "writer"):
-        assert bounded(agent(name), limit=1).invoke(ASK)["stop_reason"]["loop"] == name
+        agent = create_agent(always(calls("search")), [search], name=name)
+        assert bounded(agent, limit=1).invoke(ASK)["stop_reason"]["loop"] == name

@@ -54,14 +54,13 @@ def traced() -> Iterator[Callable[[], Receiver]]:
         reader = PeriodicExportingMetricReader(OTLPMetricExporter(f"{receiver.url}/v1/metrics"))
         meters = MeterProvider([reader], resource)
         instrument(tracers, meters)
-        receiver.tracer = tracers.get_tracer(OTHER)
 
         def sent() -> Receiver:
             tracers.force_flush()
             meters.force_flush()
             return receiver
 
-        sent.tracer = receiver.tracer
+        sent.tracer = tracers.get_tracer(OTHER)
         yield sent
         uninstrument()
         tracers.shutdown()

@@ -383,14 +383,14 @@ class _Reading:
     def graphs(self, value: ast.expr) -> set[str]:
         """Nothing, of what is a graph for certain: what it answers goes nowhere."""
         match value:
-            case ast.Call(func=ast.Attribute(value=builder, attr="compile" | "with_config")):
+            case ast.Call(func=ast.Attribute(value=builder, attr="compile" | "with_config" | "add_node" | "add_edge")):
                 return self.graphs(builder)
             case ast.Call(func=maker):
                 return set() if _MAKER.fullmatch(str(self.values(maker))) else self.called(value, _Reading.graphs)
             case ast.Name(id=name):
                 return self.local(name, _Reading.graphs)
             case _:
-                raise Unreadable
+                return self.parts(value, _Reading.graphs)
 
     def helper(self, called: ast.expr) -> Helper | None:
         """The function that is called, if it is in sight."""
@@ -426,7 +426,7 @@ class _Reading:
         """What is read of the values that a name of the function's own can have."""
         if (name, part) in self.following:
             return set()
-        if name in parameters(self.function) and bindings(self.function)[name] == 1:
+        if name in parameters(self.function) and syntax.bound_once(self.function, name):
             changed = (getattr(syntax.filled(node, syntax.FILLING), "id", "") for node in own_nodes(self.function))
             if self.around and name in self.around[1] and (part in _GOING or name not in changed):
                 return part(self.around[0], self.around[1][name])
@@ -435,7 +435,8 @@ class _Reading:
             raise Unreadable
         found = syntax.values_given(self.function, name)
         hidden = name in parameters(self.function) or name in syntax.reassigned_inside(self.function)
-        if found is None and (part not in _GOING or (hidden and self.doubts is None)):
+        unread = hidden and self.doubts is None
+        if found is None and (part not in _GOING or unread or syntax.defines(self.function, name)):
             raise Unreadable
         self.following.add((name, part))
         try:

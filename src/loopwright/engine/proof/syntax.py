@@ -203,9 +203,16 @@ def values_given(function: Function, name: str) -> list[ast.expr] | None:
     shared = any(getattr(each, "id", "") == name for value in having for each in ast.walk(value))
     if shared or changed.count(name) != len(added) or len(found) != sum(name in stored(node) for node in nodes):
         return None
+    if defines(function, name):
+        return None
     lists = bool(added) or any(is_list(value) or isinstance(value, ast.Dict) for value in filter(None, found))
     others = not found or any(_changes(node, name, lists) for node in nodes)
     return None if others else [*filter(None, found), *added]
+
+
+def defines(function: Function, name: str) -> bool:
+    """Whether an import, a function or a class inside a function gives it a name."""
+    return any(name in (getattr(node, "asname", None), getattr(node, "name", None)) for node in own_nodes(function))
 
 
 def filled(node: ast.AST, methods: Set[str]) -> ast.AST | None:
