@@ -5,8 +5,6 @@ class and calls it, whatever its name, unless an allowlist is given (it logs a w
 A file that somebody else can write to must therefore be read with an allowlist.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from enum import Enum

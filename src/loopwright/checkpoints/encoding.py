@@ -11,8 +11,6 @@ A saver hands over what its serializer made: a tag and bytes. Two forms exist in
 Nothing here imports or builds a class that a file names: that is left to the saver's serializer and its allowlist.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from contextlib import suppress

@@ -6,8 +6,6 @@ hundred steps; use SQLite for longer ones. One process at a time may write a run
 may go on with it afterwards.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Open the checkpoint saver that a configuration line names."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterable

@@ -5,8 +5,6 @@ long text is written again at each step, a NUL in it is refused, and ``1e22`` co
 JSON gives back as it was, and is small, stays there.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -5,8 +5,6 @@ the whole state at each step. Here it does as the others: a value from some size
 same transaction as the checkpoint that needs it, and the checkpoint says which of its values are kept so.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import threading

@@ -16,7 +16,7 @@ def list_models(as_json: AsJson = False) -> None:
     """List the known models, and where each is on this machine."""
     from loopwright.models.embedded.catalogue import KNOWN
 
-    found = [_described(name) for name in KNOWN]
+    found = [*map(_described, KNOWN.values())]
     if as_json:
         print(json.dumps(found, indent=2, ensure_ascii=False))
         return
@@ -81,18 +81,17 @@ def check(
         raise typer.Exit(1)
 
 
-def _described(name: str) -> dict[str, Any]:
+def _described(model: Any) -> dict[str, Any]:
     """A model, and where it is, ready for JSON."""
-    from loopwright.models.embedded.catalogue import KNOWN
     from loopwright.models.embedded.resolving import find
 
-    model, problem, weights = KNOWN[name], None, None
+    problem = weights = None
     try:
         weights = find(model)
     except WeightsError as error:
         problem = str(error)
     return {
-        "name": name,
+        "name": model.name,
         "role": model.role,
         "bytes": model.bytes,
         "licence": model.licence,

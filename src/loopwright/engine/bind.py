@@ -4,8 +4,6 @@ Only a copy of the builder changes: the loop's fixed edges go to the gate instea
 Where a node jumps with a Command or a router chooses, the wrapper of `loopwright.engine.jumps` sends it to the gate.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

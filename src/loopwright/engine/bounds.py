@@ -1,11 +1,9 @@
 """`bounded`: any LangGraph graph in, a graph that always stops out."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
 from inspect import signature
 from itertools import chain, count
@@ -21,7 +19,7 @@ from loopwright.engine.graph import BoundedGraph, as_bounded
 from loopwright.engine.langgraph_private import write_with
 from loopwright.engine.ledger import STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
-from loopwright.engine.nodes.fallback import FALLBACK, last_word, way_out
+from loopwright.engine.nodes.fallback import FALLBACK, last_word, require_state, way_out
 from loopwright.engine.nodes.inner import bounded_inside
 from loopwright.engine.proof.choice import choose, loop_name, loop_text
 from loopwright.engine.proof.fingerprint import structure_of
@@ -134,18 +132,14 @@ def _check_arguments(
 
 
 def _check_fallbacks(builder: Builder, named: Set[str | None]) -> None:
-    """Refuse fallbacks that cannot be called with the state: no ordinary run comes there and shows it."""
     for node in builder.nodes.keys() & named:
         runnable: Any = unwrapped(builder.nodes[node].runnable)
         given = getattr(runnable, "func_accepts", None)  # of a function: what LangGraph hands it beside the state
-        function: Any = runnable.func or runnable.afunc if given is not None else None
-        if given is None or hasattr(function, "__signature__"):  # it may tell of what a decorator fills in
+        if given is None:
             continue
+        function = runnable.func or runnable.afunc
         try:
-            if getattr(function, "__module__", "") == "loopwright.fallbacks.nodes":
-                raise TypeError(f"it makes a node; write {function.__name__}(...)")
-            with suppress(ValueError):  # nobody knows what some take that are written in C
-                signature(function, follow_wrapped=False).bind({}, **{**runnable.kwargs, **given})
+            require_state(function, {**runnable.kwargs, **given})
         except TypeError as error:
             raise GraphError(f"the fallback {node!r}, {function}, cannot be called with the state: {error}") from error
 

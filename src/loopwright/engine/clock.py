@@ -1,7 +1,5 @@
 """The engine's one clock: what it sleeps and what it measures goes through here, so that a test can move the time."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Generator

@@ -5,8 +5,6 @@ so simultaneous requests are one pass. It is an ordinary node: its ledger lives 
 resume, fork and time travel without help.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

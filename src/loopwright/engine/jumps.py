@@ -7,8 +7,6 @@ Nodes are wrapped after compiling: what LangGraph learns of a node when it compi
 stays as it is.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Whether what a declaration holds is of the kinds that its fields are annotated with; asked when it is made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import cache
 from numbers import Integral, Real

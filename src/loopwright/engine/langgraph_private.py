@@ -4,8 +4,6 @@ Each has a test in ``tests/unit/engine/test_langgraph_private.py`` that fails if
 version is checked by one file.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from contextlib import suppress

@@ -4,8 +4,6 @@ They are ordinary channels of the graph, so they survive resume, fork and time t
 is shown to the graph's user.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal, NotRequired, Self, TypedDict
 

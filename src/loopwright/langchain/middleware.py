@@ -4,15 +4,14 @@ Where you compile the graph yourself, `loopwright.bounded` needs no middleware. 
 same function, and leaves the same traces: the ledger in the state, the stop reason, the event, the log lines.
 """
 
-from __future__ import annotations
-
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables.utils import accepts_config, accepts_run_manager
 from langgraph.config import get_config
 from langgraph.types import Command
 
@@ -40,6 +39,7 @@ from loopwright.engine.events.stops import NOT_RUN, close_tool_calls, open_calls
 from loopwright.engine.gate import stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StateLimit, begun, decide, is_count
+from loopwright.engine.nodes.fallback import require_state
 from loopwright.engine.proof.choice import loop_name
 from loopwright.errors import LoopDeclarationError
 from loopwright.fallbacks import say_what_is_missing
@@ -131,24 +131,17 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
             fix = "give the calls of each tool by its name, for example {'search': 3}"
             raise LoopDeclarationError("LoopMiddleware", f"per_tool is {given!r}: {fix}")
         self.per_tool: dict[str, int] = dict(cast("Any", given))
-        for problem in self._problems():
-            raise LoopDeclarationError("LoopMiddleware", problem)
-        fallback = say_what_is_missing() if fallback is None else fallback
-        if not isinstance(fallback, Runnable) and not callable(fallback):
-            raise LoopDeclarationError("LoopMiddleware", f"fallback is {fallback!r}: give a function of the state")
-        self._fallback: Runnable[Any, Any] = (
-            fallback if isinstance(fallback, Runnable) else RunnableLambda(fallback)  # pyright: ignore[reportArgumentType]
-        )
-
-    def _problems(self) -> Iterator[str]:
         for tool, count in self.per_tool.items():
             if not is_count(count):
-                yield f"per_tool[{tool!r}] must be a whole number from 0 up, not {count!r}"
-        if self.loop.budget and self.loop.budget.seconds is not None:
-            yield (
+                problem = f"per_tool[{tool!r}] must be a whole number from 0 up, not {count!r}"
+                raise LoopDeclarationError("LoopMiddleware", problem)
+        if budget and budget.seconds is not None:
+            raise LoopDeclarationError(
+                "LoopMiddleware",
                 "the budget's seconds cannot be kept by a middleware, which does not see its tools' time; bound them "
-                "where the agent is called: bounded(agent, budget=Budget(seconds=...))"
+                "where the agent is called: bounded(agent, budget=Budget(seconds=...))",
             )
+        self._fallback = say_what_is_missing() if fallback is None else _as_runnable(fallback)
 
     # A new input
 
@@ -248,6 +241,18 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
                 text = f"{NOT_RUN}{name} was called as often as it may be in one run ({limit}). Go on without it."
                 answers.append(ToolMessage(text, tool_call_id=call["id"] or "", name=name, status="error"))
         return {BOOKS: {**books, "tools": counts}, "messages": answers}
+
+
+def _as_runnable(fallback: Fallback) -> Runnable[Any, Any]:
+    if isinstance(fallback, Runnable):
+        return fallback
+    try:
+        given = {"config": accepts_config(fallback), "run_manager": accepts_run_manager(fallback)}
+        require_state(fallback, {name: None for name, taken in given.items() if taken})
+    except TypeError as error:
+        problem = f"fallback is {fallback!r}: give a function of the state ({error})"
+        raise LoopDeclarationError("LoopMiddleware", problem) from error
+    return RunnableLambda(fallback)
 
 
 def _name_of(state: Any) -> str:

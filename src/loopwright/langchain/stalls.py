@@ -4,8 +4,6 @@ Each looks at the last round (what the model asked for, and what came of it), an
 before. A round without tool calls is no evidence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

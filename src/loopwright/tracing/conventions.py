@@ -7,11 +7,6 @@ version, so they are written only where ``OTEL_SEMCONV_STABILITY_OPT_IN`` names 
 import os
 from collections.abc import Mapping
 
-OPT_IN = "OTEL_SEMCONV_STABILITY_OPT_IN"
-"""The variable that asks for conventions in development."""
-LATEST = "gen_ai_latest_experimental"
-"""What it holds then, among other words with commas between."""
-
 OPERATION = "gen_ai.operation.name"
 INVOKE_AGENT = "invoke_agent"
 EXECUTE_TOOL = "execute_tool"
@@ -44,5 +39,6 @@ REFUSALS = "loopwright.loop.refusals"
 
 def of_agents(attributes: Mapping[str, str | int | None]) -> dict[str, str | int]:
     """Attributes of the conventions for agents that have a value; none unless they are asked for."""
-    asked = {word.strip() for word in os.environ.get(OPT_IN, "").split(",")}
-    return {key: value for key, value in attributes.items() if value is not None} if LATEST in asked else {}
+    asked = {word.strip() for word in os.environ.get("OTEL_SEMCONV_STABILITY_OPT_IN", "").split(",")}
+    found = {key: value for key, value in attributes.items() if value is not None}
+    return found if "gen_ai_latest_experimental" in asked else {}

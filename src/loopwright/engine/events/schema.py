@@ -6,8 +6,6 @@ through a thread as soon as ``custom`` is asked for. `loopwright.engine.events.s
 every node from LangGraph's ``tasks`` stream and yields them all in order, typed.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager

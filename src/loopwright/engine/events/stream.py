@@ -3,8 +3,6 @@
 Everything is LangGraph's own streaming and checkpointing; this only turns its streams into typed events.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence

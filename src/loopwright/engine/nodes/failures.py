@@ -4,8 +4,6 @@ The clients of model providers, httpx, requests and the like each have their own
 what they share is an HTTP status, headers, and the names of their classes.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator, Mapping

@@ -1,13 +1,13 @@
 """Where a graph goes when a bound of `bounded` is reached: to the function that was given, or to its own way out."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
+from contextlib import suppress
+from inspect import signature
 from typing import Any, TypedDict
 
 from langchain_core.messages import AIMessage
 from langgraph.graph import END
 
-from loopwright.engine.bind import gathers_messages
 from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.events.stops import close_tool_calls, stopped
 from loopwright.engine.ledger import StopReason
@@ -40,9 +40,18 @@ def last_word(state: Stopped) -> dict[str, Any]:
     return {MESSAGES: [*closed, AIMessage(stopped(state.get("stop_reason")))]}
 
 
-def speaks(builder: Builder) -> bool:
-    """Whether a graph gathers messages, so that it can be given a `last_word`."""
-    return gathers_messages(builder) and FALLBACK not in builder.nodes
+def require_state(function: Any, given: Mapping[str, Any]) -> None:
+    """Refuse a fallback that cannot be called with the state and what it is given beside: no ordinary run shows it.
+
+    Raises:
+        TypeError: If it cannot.
+    """
+    if hasattr(function, "__signature__"):  # it may tell of what a decorator fills in
+        return
+    if getattr(function, "__module__", "") == "loopwright.fallbacks.nodes":
+        raise TypeError(f"it makes a node; write {function.__name__}(...)")
+    with suppress(ValueError):  # nobody knows what some take that are written in C
+        signature(function, follow_wrapped=False).bind({}, **given)
 
 
 def way_out(builder: Builder) -> str:

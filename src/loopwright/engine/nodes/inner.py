@@ -6,8 +6,6 @@ with the bounded graph in them; the original stays as it is. A graph that is hel
 attribute is not reached: a warning and the certificate name it.
 """
 
-from __future__ import annotations
-
 import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +19,11 @@ from langchain_core.runnables import Runnable
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import BaseModel
 
-from loopwright.engine.bind import BoundBuilder
+from loopwright.engine.bind import BoundBuilder, gathers_messages
 from loopwright.engine.events.reasons import MESSAGES
 from loopwright.engine.events.schema import holding
 from loopwright.engine.graph import BoundedGraph
-from loopwright.engine.nodes.fallback import last_word, speaks
+from loopwright.engine.nodes.fallback import FALLBACK, last_word
 from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.reach import PARTS, is_filled
 from loopwright.engine.proof.read import read_destinations, read_topology, subgraphs
@@ -68,7 +66,8 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bound
         # Without a limit it may not be bounded; the proof of the graph around names the cycle then.
         with suppress(UnboundedCycleError), holding(_begun, begun | {id(graph)}):
             tells = warn_at if MESSAGES in graph.builder.channels else 0
-            own = last_word if limit is not None and speaks(graph.builder) else None
+            speaks = gathers_messages(graph.builder) and FALLBACK not in graph.builder.nodes
+            own = last_word if speaks and limit is not None else None
             within = bounded(graph, limit=limit, warn_at=tells, fallback=own)
             # The nodes of one that is a node are watched in any case: the proof rests on where they go.
             if within.reports or id(graph) in nodes:

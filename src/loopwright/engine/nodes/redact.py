@@ -1,7 +1,5 @@
 """Shows a state in a log line or an error: short, and without secrets."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ them for async nodes only), the waits between attempts, errors that name the nod
 line for each attempt, and the debug log.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """Deadlines for functions that cannot be cancelled."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import threading
