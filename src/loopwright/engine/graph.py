@@ -1,7 +1,5 @@
 """A compiled graph that always stops: LangGraph's, with its step limit turned into an outcome."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from functools import reduce

@@ -1,7 +1,5 @@
 """The nodes, what they read of the state, and what they say: the bound, what was tried, and what is missing."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections import Counter

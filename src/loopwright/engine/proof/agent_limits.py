@@ -6,8 +6,6 @@ else writes the limit's own state keys, and of a ``run_limit``, LangChain forget
 interrupt answered, so it holds for each attempt anew, as a step limit does.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Mapping
 from typing import Any

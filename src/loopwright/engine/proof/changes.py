@@ -3,8 +3,6 @@
 A name that a goto is read from is fixed only if no file of the user's gives it another value.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,8 +7,6 @@ every edge of the cycle into one of its entrances is chosen, and the gate lets t
 without counting it. Nothing here needs LangGraph.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ node runs in as many supersteps as there are paths of different lengths to it; a
 are granted there, or as what it waits for comes together.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from graphlib import TopologicalSorter

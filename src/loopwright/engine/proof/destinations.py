@@ -1,7 +1,5 @@
 """Where routers and nodes that declare no destinations go, read from the source of their functions."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import linecache

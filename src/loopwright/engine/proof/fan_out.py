@@ -3,8 +3,6 @@
 A declaration is worth what enforces it: `loopwright.engine.jumps` refuses more while the graph runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf

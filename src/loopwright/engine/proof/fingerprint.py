@@ -4,8 +4,6 @@ A run that goes on with another graph would lose its place, or repeat work under
 in the ledger; a resume compares. Limits, prompts and code may change between two starts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection

@@ -4,8 +4,6 @@ Followed are chains of runnables, the tools of a ``ToolNode``, decorators, closu
 belongs to, and functions of the user's own files by the names that the code mentions. Libraries are not followed.
 """
 
-from __future__ import annotations
-
 import dis
 import inspect
 import sys

@@ -3,8 +3,6 @@
 The builder is read, never ``get_graph()``, which loses routers without a path map, Commands and Sends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias

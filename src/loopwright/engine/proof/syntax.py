@@ -3,8 +3,6 @@
 Nothing here runs code.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set

@@ -5,8 +5,6 @@ every cycle crosses a gate, and a gate grants a counted number of passes; so eve
 `loopwright.engine.proof.worst_case` counts what it takes at most.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any

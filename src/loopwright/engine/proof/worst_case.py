@@ -1,7 +1,5 @@
 """The certificate of a graph that is proven bounded: what one run can cost at most, and what that rests on."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
