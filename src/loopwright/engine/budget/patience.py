@@ -1,5 +1,7 @@
 """The patience with a loop that makes no progress: rules that notice it, and what they compare states by."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
