@@ -3,10 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.retrieval.english import rarity
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.text import terms
 
@@ -53,8 +55,19 @@ class Lexicon:
         """
         self.size = len(sample)
         """How many passages the sample has."""
+        self._sample = sample
         self._spread = Counter(term for passage in sample for term in passage.counts)
         self._mean_length = sum(passage.length for passage in sample) / max(len(sample), 1) or 1.0
+
+    @cached_property
+    def foreign(self) -> set[str]:
+        """The terms most of whose passages are in another language than English."""
+        says = {term: rarity(term) if term.isalpha() else 1.0 for term in self._spread}
+        # Passages of some sentences: English prose has a mean of 0.9, other languages from 1.4 on; of one or two
+        # sentences it cannot be told, and names alone are as foreign.
+        strange = (p for p in self._sample if np.mean([*map(says.__getitem__, p.counts), 1.0]) > 1.35)
+        counts = Counter(term for passage in strange for term in passage.counts)
+        return {term for term, count in counts.items() if 2 * count > self._spread[term]}
 
     @property
     def terms(self) -> Collection[str]:
@@ -88,7 +101,8 @@ class Lexicon:
         counts = np.array([[p.counts.get(term, 0) for p in passages] for term in query], np.float32)
         counts = counts.reshape(len(query), len(passages))
         lengths = np.array([p.length for p in passages], np.float32)
-        weights = np.array([self._weight(term) for term in query], np.float32)[:, None]
+        # `rarity` adds 1 to what the logarithm is of.
+        weights = np.log(np.maximum(1.000001, np.expm1([self.rarity(term) for term in query])))[:, None]
         return np.asarray(weights * (K1 + 1) * self.saturation(counts, lengths), np.float32)
 
     def saturation(self, counts: Floats, lengths: Floats) -> Floats:
@@ -103,7 +117,3 @@ class Lexicon:
         """
         norm = K1 * (1 - B + B * lengths / self._mean_length)
         return np.asarray(counts / (counts + norm), np.float32)
-
-    def _weight(self, term: str) -> float:
-        n = self._spread[term]
-        return max(1e-6, math.log((self.size - n + 0.5) / (n + 0.5)))

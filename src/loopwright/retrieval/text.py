@@ -27,6 +27,8 @@ STOP_WORDS = frozenset(
     "where which while who whom whose why will with would you your".split()
 )
 """English words that say little; left out of queries that have others."""
+APART = {"authorit": "author", "experiment": "experi", "importan": "import", "positiv": "posit", "several": "sever"}
+"""How words begin that the stemmer puts with others of another meaning, as "several" with "severance" -> its stem."""
 
 
 def terms(text: str) -> list[str]:
@@ -68,4 +70,4 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """The stem of a folded word, as an English one."""
-    return Stemmer.Stemmer("english").stemWord(word)
+    return apart[0] if (apart := re.match("|".join(APART), word)) else Stemmer.Stemmer("english").stemWord(word)

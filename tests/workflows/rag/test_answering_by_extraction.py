@@ -43,6 +43,11 @@ PRICES = [
 ]
 NOTES = replace(passage("notes", "Wifi password: hunter2\nPrinter: 2nd floor"), heading="Wifi password: hunter2")
 ENGLISH = [HANDBOOK, INJECTED, CURIE]
+LEASE = passage(
+    "Mietvertrag",
+    "Sie ist bis zum dritten Werktag zu zahlen. Die monatliche Miete beträgt 850 Euro. Das Rauchen ist in der Halle "
+    "verboten. Wer sie wie auch immer umbaut, ist der Mieterin zum Ersatz verpflichtet.",
+)
 THAI = [
     passage("กรุงเทพมหานคร", "กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย ก่อตั้งเมื่อ พ.ศ. 2325 มีประชากรประมาณ 10 ล้านคน"),
     passage("เชียงใหม่", "เชียงใหม่เป็นจังหวัดในภาคเหนือของประเทศไทย มีดอยอินทนนท์ซึ่งเป็นยอดเขาที่สูงที่สุด"),
@@ -144,7 +149,7 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
         ("谁写了《红楼梦》？", CHINESE, "曹雪芹"), ("中国的首都是哪里？", CHINESE, "北京"), ("北京的人口是多少？", CHINESE, "2189万"),
         ("鲁迅什么时候出生？", CHINESE, "1881年9月25日"), ("鲁迅出生在哪里？", CHINESE, "浙江绍兴"),
         ("भारत की राजधानी क्या है?", [passage("भारत", "भारत की राजधानी नई दिल्ली है।")], "नई दिल्ली"),
-        ("What is the wifi password?", [NOTES], "hunter2"),
+        ("What is the wifi password?", [NOTES], "hunter2"), ("Wie hoch ist die Miete?", [LEASE, HANDBOOK], "850"),
     ],
 )  # fmt: skip
 def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence], short: str) -> None:
@@ -169,7 +174,8 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
         ("Did Marie Curie write a symphony for Belgrade?", ENGLISH),
         ("Were Anna Berg and Bo Lind both members of the Communist Party?", PAINTERS),
         ("What does exit code 6 of fetch say?", CODES), ("Which is stronger, paracetamol or ibuprofen?", [MEDICINES]),
-        ("Is paracetamol cheaper than ibuprofen?", [MEDICINES]),
+        ("Is paracetamol cheaper than ibuprofen?", [MEDICINES]), ("Wer ist der Hausmeister?", [LEASE, HANDBOOK]),
+        ("Is there severance?", [passage("Rooms", "There are several rooms with printers on the second floor.")]),
         ("How heavy is it? (Marie Curie, physicist, discovered, polonium)", ENGLISH),
     ],
 )  # fmt: skip

@@ -115,10 +115,14 @@ def test_a_row_is_one_statement_and_a_sign_in_a_path_makes_none() -> None:
     assert names_of(row.document_id) == (row.document_id, "7", "/C#/ink.csv", "ink.csv")
 
 
-def test_of_a_faq_the_answer_is_quoted_and_not_the_next_question() -> None:
+def test_of_a_faq_the_answer_is_quoted_and_of_a_list_what_stands_under_all_the_headings() -> None:
     faq = "How do I book a boat?\nCall the office.\nHow do I cancel a boat?\nWrite to the harbour two days before."
     assert extract_answer("How do I book a boat?", passages(faq)).short == "Call the office."
     assert not extract_answer("How do I book a boat?", passages(f"{faq[:63]}{'Go. ' * 150}")).text.endswith("boat? [1]")
+    listed = "# Contacts\n\n## Berlin\n### Phone\n- 030 111\n\n## Hamburg\n### Phone\n- 040 222\n\n## 3.1.4\n- News\n"
+    assert extract_answer("Phone of Hamburg?", passages(listed)).short.endswith("040 222")
+    asked = ("3.1.4", "1.3.4", "3.1.40")
+    assert [extract_answer(f"What is the news in {of}?", passages(listed)).short for of in asked] == ["News", "", ""]
 
 
 def test_the_header_of_a_csv_is_found_and_a_column_named_text_is_one_of_several(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Select, Text, any_, bindparam, cast, false, text
 
-from loopwright.database.values import storable
+from loopwright.database import storable
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored

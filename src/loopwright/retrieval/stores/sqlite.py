@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Select, column, func, insert, literal_column, select, table, text
 
-from loopwright.database.values import storable
+from loopwright.database import storable
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
 from loopwright.retrieval.stores.tables import METADATA

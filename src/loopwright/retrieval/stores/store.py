@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, and_, delete, distinct, func, insert, inspect, or_, select
 
+from loopwright.database import storable
 from loopwright.database.database import Database
-from loopwright.database.values import microseconds, storable
+from loopwright.database.values import microseconds
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Passage, StoreStats
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
@@ -31,7 +32,7 @@ from loopwright.retrieval.stores.tables import (
     document_of,
 )
 from loopwright.retrieval.stores.vectors import check_dimensions, unit
-from loopwright.retrieval.text import query_terms
+from loopwright.retrieval.text import APART, query_terms
 
 _MAKING = 0x4C57_4B53  # the advisory lock of those that make the tables
 # How scores are rounded: beyond that, equal passages may differ by the order of additions.
@@ -140,6 +141,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             where: The passages of which documents count. How rare a word is, is told from all passages.
         """
         terms = query_terms(query)
+        terms += [APART[term] for term in terms if term in APART]  # as versions before 0.2 stored them
         if not terms or k < 1:
             return []
         with self._reading() as connection:

@@ -22,7 +22,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import UserDefinedType
 
-from loopwright.database.values import StorableText, microseconds, moment, storable
+from loopwright.database import storable
+from loopwright.database.values import StorableText, microseconds, moment
 from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Passage

@@ -286,7 +286,7 @@ def _place_of(citation: Citation) -> str:
     headings = [part for part in citation.heading.split(" > ") if part and part != citation.title]
     heading = "".join(f" > {part}" for part in headings)
     page = f", page {citation.page}" if citation.page else ""
-    return f"{citation.title}{heading}{page}  {citation.document_id or citation.evidence_id}"
+    return f"{citation.title}{heading}{page}  {citation.document_id or citation.evidence_id}".replace("\n", " ")
 
 
 @app.command()
@@ -300,7 +300,7 @@ def sources(store: Store = None, tag: Tags = None, config: ConfigFile = None, as
     for document in documents:
         date = document.date.date().isoformat() if document.date else "-"
         labels = "".join(f"  #{tag}" for tag in document.tags)
-        print(visible(f"{date}  {document.title}  {document.id}{labels}"))
+        print(visible(f"{date}  {document.title}  {document.id}{labels}").replace("\n", " "))
 
 
 @app.command()

@@ -15,7 +15,7 @@ from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.answer.citations import CitationList, is_row, marked
 from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
-from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, wanted
+from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, said_by_length, wanted
 from loopwright.workflows.rag.question.words import subjects
 from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
@@ -52,6 +52,7 @@ _MORE = 0.24
 _CODE = 200
 _ADDS = 0.05
 _CODE_WEIGHT = 0.25
+_VERSION = re.compile(r"\b\d+(?:\.\d{1,2}){2,}\b(?!\.\d)")
 _POINTS = re.compile(r"[\W\d]*\[[^\[\]\n]+\]\([^()\s]+\.\w+(?:#[\w-]*)?\)")
 _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
@@ -120,12 +121,13 @@ def extract_answer(
     if words and quotes:
         judged = {each.id: logit for each, logit in zip(evidence, logits or (), strict=False)}
         best = max((judged[quote.evidence.id] for quote in groups[0]), default=0.0) if judged else None
-        confidence = trust * _confidence(_signs(question, words, quotes[0]), best)
+        confidence = trust * _confidence(_signs(question, words, quotes[0], lexicon), best)
     # A number that only another file holds is that of something else, but for what is compared. Such quotes may fit.
     compares = complexity_of(question) is Complexity.COMPARISON
     counted = quotes if compares else quotes[:1]
     numbers = (term for term in words if any(map(str.isdigit, term)))
-    if any(all(term not in quote.holds for quote in counted) for term in numbers):
+    lacks = {*_VERSION.findall(question)}.difference(*(quote.above.union(*quote.found) for quote in counted))
+    if lacks or any(all(term not in quote.holds for quote in counted) for term in numbers):
         confidence *= ANSWERED
     abstained = not quotes or confidence < FITS
     listed = CitationList()
@@ -288,15 +290,26 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     said = {unit: plain_text(text[unit.start : unit.end]) for unit in every}
     units = [unit for unit in every if _TELLS.search(said[unit]) or fold(said[unit]) not in headings] or every
-    # What answers a question, or stands under a heading, says it of what that asks or names.
-    before = ["", *(text[unit.start : unit.end] if unit.leads else "" for unit in units)]
+    # What answers a question, or stands under headings, says it of what that asks or they name.
+    before, trail = list[str](), dict[int, str]()
+    for unit in units:
+        before.append(" ".join(trail.values()))
+        here = text[unit.start : unit.end]
+        mark = re.match(r"#{1,6}(?=\s)", here) if unit.kind != "code" else None
+        level = len(mark[0]) if mark else 7  # below any heading
+        trail = {at: line for at, line in trail.items() if at < level} | ({level: here} if unit.leads else {})
     found = [
-        {*terms(f"{unit.above} {lead} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
-        for unit, lead in zip(units, before, strict=False)
+        {*_said(f"{unit.above} {lead} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
+        for unit, lead in zip(units, before, strict=True)
     ]
-    above = set(terms(f"{passage.title} {passage.heading}"))
+    above = _said(f"{passage.title} {passage.heading}")
     run = _best_run(words, units, found, LENGTH)
     return _Quote(passage, units[run], found[run], above, held_of(words, above.union(*found[run])))
+
+
+def _said(text: str) -> set[str]:
+    """The words of a text, and its versions, each of which is one number."""
+    return {*terms(text), *_VERSION.findall(text)}
 
 
 def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence[set[str]], length: int) -> slice:
@@ -321,8 +334,7 @@ def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence
 
 def held_of(words: Mapping[str, Asked], found: Collection[str]) -> frozenset[str]:
     """The words of a question that some terms hold in some form."""
-    have = set(found)
-    return frozenset(term for term, asked in words.items() if not have.isdisjoint(asked.forms))
+    return frozenset(term for term, sure in _closeness(words, found).items() if sure)
 
 
 def share_of(words: Mapping[str, Asked], held: Collection[str]) -> float:
@@ -335,14 +347,17 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
 
     One that says no more than the question and the headings is none, unless there is no other.
     """
-    above = held_of(words, quote.above)
+    above = _closeness(words, quote.above)
 
-    def weight(place: int) -> tuple[bool, bool, float, float]:
-        held, new = held_of(words, quote.found[place]), not quote.found[place] <= words.keys() | quote.above
-        return not quote.units[place].leads, new, share_of(words, held - above), share_of(words, held)
+    def weight(place: int) -> tuple[bool, bool, float, float, bool]:
+        unit, found = quote.units[place], quote.found[place]
+        sure, new = _closeness(words, found), not found <= words.keys() | quote.above
+        more = sum(asked.weight * max(0.0, sure[term] - above[term]) for term, asked in words.items())
+        tells = bool(_TELLS.search(quote.evidence.text[unit.start : unit.end]))
+        return not unit.leads, new, more, share_of(words, held_of(words, found)), tells
 
     best = quote.units[max(range(len(quote.units)), key=weight)]
-    return plain_text(quote.evidence.text[best.start : best.end])
+    return re.sub(r"^(?:[*•]\s+|[-+]\s+(?!\d))", "", plain_text(quote.evidence.text[best.start : best.end]))
 
 
 def _confidence(signs: Sequence[float], logit: float | None) -> float:
@@ -352,15 +367,17 @@ def _confidence(signs: Sequence[float], logit: float | None) -> float:
     return 1 / (1 + math.exp(-intercept - sum(weight * sign for weight, sign in zip(weights, known, strict=True))))
 
 
-def _signs(question: str, words: Mapping[str, Asked], first: _Quote) -> list[float]:
+def _signs(question: str, words: Mapping[str, Asked], first: _Quote, lexicon: Lexicon) -> list[float]:
     """What speaks for an answer, each from 0 to 1; a likely form of a word counts in part.
 
     How much of the question, and of what it says of that which it names, whichever is less, one sentence of the first
     quote, or the whole of a row, holds under its headings: of "how old is Ada King" a sentence with the name alone
     says nothing. How many and how rare words the quote holds in all.
     """
-    # What is no name is too little to go by where words are pieces of two or three characters.
-    named = set[str]() if UNSPACED.search(question) else {term for name in subjects(question) for term in terms(name)}
+    # Neither pieces of two or three characters are names, nor single words in German, whose nouns all have a capital.
+    names = [] if UNSPACED.search(question) else subjects(question)
+    alone = not said_by_length(question, lexicon)
+    named = {term for name in names if alone or " " in name for term in terms(name)}
     weights = {term: asked.weight for term, asked in words.items()}
     said = {term: weight for term, weight in weights.items() if term not in named}
     parts = [set[str]().union(*first.found)] if is_row(first.evidence) else first.found

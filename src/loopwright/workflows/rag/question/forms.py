@@ -8,7 +8,7 @@ from functools import lru_cache
 from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Evidence
-from loopwright.retrieval.text import LETTER, UNSPACED, fold, terms
+from loopwright.retrieval.text import LETTER, STOP_WORDS, UNSPACED, fold, terms
 from loopwright.workflows.rag.question.words import IN_PARENTHESES, informative_terms, without_particles
 
 _WORD = re.compile(f"{LETTER}+")
@@ -91,13 +91,30 @@ def asked_words(question: str, lexicon: Lexicon) -> Mapping[str, Asked]:
     own = IN_PARENTHESES.sub("", question)
     parts = _SENTENCE_END.split(own if any(map(lexicon.knows, informative_terms(own))) else question)
     asking = [part for part in parts if "?" in part] or parts
+    said = said_by_length(question, lexicon)
     for part in [*asking, *parts, question]:
         for word in _WORD.findall(_ENDING.sub(" ", fold(without_particles(_parted(part, lexicon))))):
             for term in terms(word):
-                if term not in found and (asked := _asked(word, term, lexicon)).weight > 0:
-                    share = 1 if part in asking else _ASIDE
+                if term not in found and (asked := _asked(word, term, lexicon, word in said)).weight > 0:
+                    share = (1 if part in asking else _ASIDE) * said.get(word, 1)
                     found[term] = replace(asked, weight=asked.weight * share, rarity=asked.rarity * share)
     return found
+
+
+def said_by_length(question: str, lexicon: Lexicon) -> Mapping[str, float]:
+    """How much each word says of a question in the language of documents that are not English; else nothing.
+
+    In any language with small letters the short words are the common ones (G. K. Zipf, "The Psycho-Biology of
+    Language"). What has a capital within the question may be a name.
+    """
+    every = _WORD.findall(question)
+    words = set(map(fold, every))
+    foreign = {word for word in words if not lexicon.foreign.isdisjoint(terms(word))}
+    plain = {fold(word) for place, word in enumerate(every) if not place or word[0].islower()}
+    # A question's first word asks, as long as it may be.
+    told = {word: min(1.0, len(word) / 6) ** 3 for word in plain if word.islower()}
+    told |= {word: told[word] / 5 for word in map(fold, every[:1]) if word in told}
+    return told if len(foreign) > len(STOP_WORDS & words - foreign) else {}
 
 
 def wanted(question: str) -> dict[str, Asked]:
@@ -148,17 +165,12 @@ def _corrected(word: str, lexicon: Lexicon) -> str:
     return min(known)[2] if known else word
 
 
-def other_forms(words: Mapping[str, Asked]) -> list[str]:
-    """The terms to search besides a question's own: spellings and compounds of what the documents do not know."""
-    return [form for asked in words.values() for form, closeness in asked.forms.items() if closeness < 1]
-
-
-def _asked(word: str, term: str, lexicon: Lexicon) -> Asked:
+def _asked(word: str, term: str, lexicon: Lexicon, strange: bool) -> Asked:
     if lexicon.knows(term):
         # The longer names that begin with it are rarer, and make it say no more.
         forms = {term: 1.0, **_longer(word, term, lexicon)}
         return Asked(_weight(word, term, lexicon), forms, _rarity(word))
-    forms = _forms(word, term, lexicon)
+    forms = _forms(word, term, lexicon, strange)
     # A correction says what the corrected word says, not what the unknown one would; of a stem English knows nothing.
     english = english_words()
     said = [_weight(form if form in english and word not in english else word, form, lexicon) for form in forms]
@@ -178,12 +190,12 @@ def _weight(word: str, term: str, lexicon: Lexicon) -> float:
     return (known * min(lexicon.rarity(term), _MOST_WEIGHT) + (1 - known) * _USUAL_WEIGHT) * _rarity(word)
 
 
-def _forms(word: str, term: str, lexicon: Lexicon) -> dict[str, float]:
+def _forms(word: str, term: str, lexicon: Lexicon, strange: bool) -> dict[str, float]:
     """What an unknown word may stand for among the known terms: the nearest spelling, then beginnings and compounds."""
     forms: dict[str, float] = {}
     if not word.isalpha() or len(word) < 3 or UNSPACED.search(word):
         return forms
-    known = [each for each in lexicon.terms if len(each) > 2 and each.isalpha()]
+    known = [e for e in (lexicon.foreign if strange else lexicon.terms) if len(e) > 2 and e.isalpha()]
     if word not in english_words():
         near = _nearest(term, known, 1 if len(word) < 5 else 2)[:8]
         forms |= {form: _CORRECTED for form, distance in near if distance == near[0][1]}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import terms
-from loopwright.workflows.rag.question.forms import asked_words, corrected, other_forms
+from loopwright.workflows.rag.question.forms import asked_words, corrected
 from loopwright.workflows.rag.question.words import MAX_READ, keywords, normal_form, unique, words
 
 _WORDS_OF_PASSAGES = 6
@@ -40,7 +40,7 @@ def _steps(question: str, lexicon: Lexicon | None, nearest: Sequence[Evidence]) 
     """All ways, from the closest to the question to the farthest."""
     if lexicon is not None and question:
         spelled = corrected(question, lexicon)
-        forms = other_forms(asked_words(spelled, lexicon))
+        forms = [form for of in asked_words(spelled, lexicon).values() for form, sure in of.forms.items() if sure < 1]
         yield Step("spelling and compounds", " ".join([spelled, *forms]))
         yield Step("words of the nearest passages", " ".join([spelled, *forms, *_words_of(nearest, question, lexicon)]))
     kept = keywords(question)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -66,8 +67,8 @@ def read_source(
 def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = log_problem) -> Iterator[Path]:
     """The files to read under a folder, sorted by path; what is skipped on purpose is logged at INFO.
 
-    Skipped are hidden files and folders, unknown extensions, what is no regular file, and links: what a link names
-    inside the folder is found anyway, and what it names outside was not asked for.
+    Skipped are hidden files and folders, unknown extensions (counted in a warning), what is no regular file, and links:
+    what a link names inside the folder is found anyway, and what it names outside was not asked for.
     A root that is a file is never skipped.
 
     Raises:
@@ -90,17 +91,20 @@ def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = l
         problem = f"the folder cannot be read: {error.strerror}; check its permissions"
         on_problem(ReadingProblem(DocumentError(document_id(Path(error.filename)), problem), left_out=True))
 
-    found: list[Path] = []
+    found, others = list[Path](), Counter[str]()
     for folder, folders, files in os.walk(start, onerror=told):
         inside = {name: Path(folder, name) for name in (*folders, *files)}
-        wanted = {name for name, path in inside.items() if _is_wanted(path, name in folders)}
+        wanted = {name for name, path in inside.items() if _is_wanted(path, name in folders, others)}
         found += (inside[name] for name in files if name in wanted)
         folders[:] = wanted.intersection(folders)
+    if others:
+        kinds = ", ".join(f"{count} {kind or 'without extension'}" for kind, count in others.most_common(5))
+        logger.warning("%s: %d files of other kinds were left out (%s)", document_id(start), others.total(), kinds)
     yield from sorted(found)
 
 
-def _is_wanted(path: Path, is_folder: bool) -> bool:
-    """Whether a folder is looked into, or a file read; if not, why is logged."""
+def _is_wanted(path: Path, is_folder: bool, others: Counter[str]) -> bool:
+    """Whether a folder is looked into, or a file read; if not, why is logged, and its extension counted."""
     if path.name.startswith("."):
         reason = "hidden"
     elif os.path.islink(path):
@@ -113,5 +117,6 @@ def _is_wanted(path: Path, is_folder: bool) -> bool:
         return True
     else:
         reason = "unknown extension"
+        others[path.suffix.lower()] += 1
     logger.info("skipped %s: %s", document_id(path), reason)
     return False

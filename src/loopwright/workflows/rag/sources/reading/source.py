@@ -4,7 +4,7 @@ import hashlib
 from datetime import UTC, date, datetime
 from typing import Any
 
-from loopwright.database.values import storable
+from loopwright.database import storable
 from loopwright.retrieval.stores.tables import MOST_ID_BYTES
 from loopwright.workflows import files
 from loopwright.workflows.files.source import document_id
