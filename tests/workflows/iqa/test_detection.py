@@ -11,8 +11,8 @@ from distort import LEVELS, distort
 from PIL import Image
 
 from loopwright.workflows.iqa.distortions import Severity, kind_of
-from loopwright.workflows.iqa.measuring.detection import SURE, detect, is_grained
-from loopwright.workflows.iqa.measuring.detection_paired import misplaced
+from loopwright.workflows.iqa.measuring.detection import SURE, detect
+from loopwright.workflows.iqa.measuring.detection_paired import misplaced, uneven
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 TID = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "tid_rebuilt"
@@ -68,7 +68,7 @@ def test_every_kind_is_found_with_a_reference(photograph, kind):
             made = distort(rgb, kind, level, seed=1)
             features, pair = measure(made), measure_pair(made, rgb)
             result = detect(features, pair)
-            assert misplaced(pair, grained=is_grained(features)) is None and result.otherwise is None
+            assert misplaced(pair) is None and result.otherwise is None
             assert result.findings
             assert result.findings[0].type == kind, (name, level)
             assert result.findings[0].confidence >= SURE
@@ -120,6 +120,11 @@ def test_a_displaced_pair_is_told_as_such(photograph, ask):
     assert ask("Is it identical to the original?", *pair).final_answer.startswith("No: the image is displaced by 3.0")
     track = cv2.filter2D(photograph("astronaut"), -1, np.ones((1, 6)) / 6, anchor=(0, 0))
     assert "motion blur" in ask("What is wrong with it?", track, photograph("astronaut")).final_answer
+    rgb = photograph("coffee")[:256, :320]
+    assert misplaced(measure_pair(cv2.pyrUp(distort(cv2.pyrDown(rgb), "gaussian noise", 5)), rgb)) is None
+    assert misplaced(measure_pair(distort(turned(rgb), "jpeg", 2), rgb))
+    assert measure_pair((rgb * np.array([1, 0.9, 0.5])).astype(np.uint8), rgb).color_shift == pytest.approx(10, abs=1)
+    assert uneven(measure_pair(rgb // (1 + np.arange(256, dtype=np.uint8) % 2)[:, None, None], rgb)) is None
 
 
 def turned(rgb: np.ndarray) -> np.ndarray:

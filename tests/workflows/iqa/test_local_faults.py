@@ -10,7 +10,7 @@ from batch_images import recoded
 from distort import LEVELS, distort
 
 from loopwright.workflows.iqa.measuring.detection import detect
-from loopwright.workflows.iqa.measuring.detection_parts import changed_parts, detect_in_parts, place_of
+from loopwright.workflows.iqa.measuring.detection_parts import EDITED, changed_parts, detect_in_parts, place_of
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.softness import soft_part
 from loopwright.workflows.iqa.sources.images import load_image
@@ -91,6 +91,8 @@ def test_two_parts_with_two_distortions_are_both_found(photograph):
         "gaussian noise": "in the top left corner",
         "gaussian blur": "in the bottom right corner",
     }
+    cloned = partly(rgb, np.roll(rgb, 150, 1), PLACES["near the centre"])
+    assert detect_in_parts(cloned, rgb, measure(cloned), measure_pair(cloned, rgb)).otherwise == EDITED
 
 
 @pytest.mark.matrix
@@ -136,6 +138,11 @@ def test_the_answer_names_the_place_and_the_share_beside_a_reference(photograph,
     assert ask("What is wrong with it?", half, rgb).final_answer.startswith(
         "Found in the whole image, strongest first: severe gaussian blur (measured "
     )
+    assert ask("Where is it blurry?", half, rgb).final_answer.endswith("pixels, in the left half, 50% of the area).")
+    said = ask("Are the left and the right half blurrier than in the original?", half, rgb).final_answer
+    assert said.startswith("The left half: Yes: ") and " The right half: No: " in said
+    pair = (partly(each, rgb // 16, PLACES["in the left half"]) for each in (darker(rgb), rgb))
+    assert ask("Is the right half darker than the left half?", *pair).final_answer.startswith("No: the mean")
     assert ask("Is it blurry?", rgb, rgb).final_answer == "No: no blur found in the whole image."
 
 

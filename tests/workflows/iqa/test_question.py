@@ -132,6 +132,8 @@ def test_the_file_tells_its_facts(tmp_path):
     assert "JPEG" in ask(path, "What type of file is it?")
     assert "16:9" in ask(path, "Aspect ratio?")
     assert "2025:06:01" in ask(path, "When was this picture taken?")
+    assert ask(path, "Is this a JPEG?") == "Yes: the file is a JPEG."
+    assert ask(path, "Can the artifacts be removed?").startswith("No: what the coder threw away is gone")
     assert all(ask(path, f"Is it {of}?")[:2] == "No" for of in ("black and white", "correct that it is a PNG"))
     assert ask(path, "Has it enough pixels for A4 at 300 dpi?").startswith("No")
     assert re.match("No: A4 .* cm. .* sharp", ask(path, "Is it sharp enough to print A4?"))

@@ -14,7 +14,7 @@ from loopwright.workflows.iqa.answer.parts import soft_note
 from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
 from loopwright.workflows.iqa.config import ToolsSection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring.detection import Detection, analyse, is_grained, of_a_part
+from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
 from loopwright.workflows.iqa.measuring.detection_blind import VISIBLE_QUALITY
 from loopwright.workflows.iqa.measuring.detection_paired import misplaced
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
@@ -66,7 +66,7 @@ class Pass:
     def pair(self) -> PairFeatures | None:
         """What its comparison with the reference shows, if there is one that lies on it."""
         found = self.reference and self._as_coded(measure_pair(self.image.rgb, self.reference.rgb), 95)
-        self.apart = found and misplaced(found, grained=is_grained(self.features))
+        self.apart = found and misplaced(found)
         return None if self.apart else found
 
     def _as_coded(self, found: F, most: float) -> F:

@@ -350,9 +350,13 @@ def _choose(question: Question, facts: Facts) -> str:
         if near > 0 and _is_there(item, lenient=False)
     ]
     if standing:
-        *_, term, item = max(standing, key=lambda each: each[:2])
+        standing.sort(key=lambda each: each[:2], reverse=True)
+        *_, term, item = standing[0]
+        kinds = {kind_of(each.type): each for *_, each in reversed(standing)}
+        both = len(kinds) > 1 and re.search(r"\b(?:both|beide\w*|les deux|amb[oa]s|entramb[ie])\b", question.text)
+        word, told = ("both", list(kinds.values())[::-1]) if both else (term.word, [item])
         alone = "by its number alone, " if item.confidence < _GUESS else ""
-        return f"{capital(term.word)}: {alone}{listed([item], facts, number=True)} {where(facts)}."
+        return f"{capital(word)}: {alone}{listed_there(told, facts, number=True)}."
     praised = next((term.word for term in question.terms if term.absent and not facts.matching((term.name,))), None)
     fine = re.search(r"\b(?:fine|ok|okay|good|correct|all right|alright|right|gut|bien|richtig)\b", question.text)
     good = praised or (fine and fine[0])
@@ -373,7 +377,7 @@ def _find(question: Question, facts: Facts) -> str:
             asks = re.search(r"\bwh(?:y|ere)\b|warum|pourquoi|por qué", question.text)
             beside = [item for item in _relevant(question, facts) if asks and item not in found][:1]
             told = f" Beside it: {listed(beside, facts)}." if beside else ""
-            return f"{capital(listed(found[:3], facts, number=True))} {where(facts)}.{told}"
+            return f"{capital(listed_there(found, facts, number=True))}.{told}"
         none = capital(none_found(question.names, facts))
         found = _relevant(question, facts)
         return f"{none} What was found is {listed(found[:3], facts)}." if found else none

@@ -127,7 +127,10 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
         holds = truth()
         return _Support(None if holds is None else float(holds is (yes_no[1] == "yes")))
     if tool := find_tool(option):
-        return _Support(_tool(tool.name, facts))
+        # The primary one suits best, and the others in their order.
+        order = [facts.evidence.primary_tool, *facts.evidence.selected_tools]
+        other = 0.0 if facts.evidence.selected_tools else None
+        return _Support(1 / (1 + order.index(tool.name)) if tool.name in order else other)
     if _COMPARING.search(asked) or (_COMPARING.search(text) and _REFERENCE.search(text)):
         stated, found = _relation(text, asked), compare(facts)
         return _Support(None if stated is None or found is None else float(stated == found))
@@ -143,12 +146,6 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
     if stated is not None:
         return _Support(_held(stated, facts), of_distortions=True)
     return _Support(None if strong is None else _strength(strong, facts.severity(topic)))
-
-
-def _tool(name: str, facts: Facts) -> float | None:
-    # The primary one suits best, and the others in their order.
-    order = [facts.evidence.primary_tool, *facts.evidence.selected_tools]
-    return 1 / (1 + order.index(name)) if name in order else 0.0 if facts.evidence.selected_tools else None
 
 
 def _relation(text: str, asked: str) -> Literal["worse", "better", "same"] | None:

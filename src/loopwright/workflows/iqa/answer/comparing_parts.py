@@ -8,7 +8,7 @@ from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import UNABLE, Facts
 from loopwright.workflows.iqa.answer.wording import capital, strength_of
 from loopwright.workflows.iqa.distortions import in_words
-from loopwright.workflows.iqa.measuring.severity import BLIND, closeness, gauge_of
+from loopwright.workflows.iqa.measuring.severity import BLIND, gauge_of, nearness
 from loopwright.workflows.iqa.question.asked import Question
 from loopwright.workflows.iqa.question.places import place_name
 from loopwright.workflows.iqa.question.vocabulary import spoken
@@ -131,9 +131,7 @@ def standing_of(question: Question, facts: Facts) -> Standing | str:
 
 def _finding(topic: tuple[str, ...], scope: str, facts: Facts) -> DistortionFinding | None:
     items = facts.evidence.distortion_analysis.get(scope, [])
-    near = [
-        item for item in items if any(closeness(name, item.type) > 0 for name in topic) and "value" in item.measured
-    ]
+    near = [item for item in items if any(nearness(name, item) > 0 for name in topic) and "value" in item.measured]
     return max(near, key=lambda item: item.severity.rank, default=None)
 
 
@@ -141,8 +139,11 @@ def _by_finding(found: dict[str, DistortionFinding], question: Question) -> Stan
     gauges = {scope: gauge_of(finding) for scope, finding in found.items()}
     gauge = next(iter(gauges.values()))
     least, term = 0.0, question.terms[0]
-    if _LUMA.search(question.text) and all("mean_luma" in each.measured for each in found.values()):
-        # "Darker" asks for the luma itself, not for how far it is from a fault.
+    light = _LUMA.search(question.text) and not (
+        question.became or re.search(r"\b(?:original|referen|before)", question.text)
+    )
+    if light and all("mean_luma" in each.measured for each in found.values()):
+        # "Darker" asks for the luma itself, not for how far it is from a fault; "darker than before" for its change.
         label = "the mean brightness is "
         values = {scope: (-1 if term.lacks else 1) * each.measured["mean_luma"] for scope, each in found.items()}
         shown = {scope: f"{abs(value):.3g} of 255 grey levels" for scope, value in values.items()}

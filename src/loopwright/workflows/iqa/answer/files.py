@@ -27,8 +27,9 @@ def tell(question: Question, file: Mapping[str, Any]) -> str:
     if question.yes_no and "colour" in question.attributes and "or" not in question.text.split():
         grey = bool(re.search(r"gr[ae]y|black|mono|schwarz|grau|noir|gris|negro", question.text))
         return f"{'Yes' if grey is bool(file['grey']) else 'No'}: {_colour(question, file)}"
-    if question.yes_no and question.attributes == ("format",) and (asked := _FORMAT.search(question.text)):
-        named = {"jpg": "JPEG", "tif": "TIFF"}.get(asked[1], asked[1].upper())
+    asked = {{"jpg": "JPEG", "tif": "TIFF"}.get(each, each.upper()) for each in _FORMAT.findall(question.text)}
+    if question.yes_no and question.attributes == ("format",) and len(asked) == 1:
+        named = asked.pop()
         return f"{'Yes' if named == file['format'] else 'No'}: the file is a {file['format']}."
     if question.yes_no and (held := _held_against(question, file)):
         return held

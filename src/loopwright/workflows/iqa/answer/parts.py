@@ -11,11 +11,6 @@ def scope_words(scope: str) -> str:
     return scope if scope.startswith(("the ", "a ", "an ")) else f"the {scope}"
 
 
-def in_scope(note: str, scope: str) -> str:
-    """A note about one part of the image, marked as such; its first words stay what they were."""
-    return f"{note.rstrip('.')} ({scope_words(scope)})"
-
-
 def scopes_of(evidence: ExecutorOutput) -> list[str]:
     """The scopes that some evidence is about, in the order in which they were measured."""
     logs = [log.region for log in evidence.tool_logs]

@@ -40,11 +40,6 @@ class Detection:
         return any(kind_of(finding.type) in (Distortion.BLURS, Distortion.COMPRESSION) for finding in self.findings)
 
 
-def is_grained(features: ImageFeatures) -> bool:
-    """Whether an image by itself has noise for sure."""
-    return any(sign.type == "gaussian noise" and sign.confidence >= GRAINED for sign in blind_candidates(features))
-
-
 def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detection:
     """Find the distortions of an image.
 
@@ -55,8 +50,9 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
     Returns:
         The findings, each with at least slight severity, and an abstention where neither a finding nor "clean" is safe.
     """
-    grained = is_grained(features)
-    candidates = blind_candidates(features) if pair is None else paired_candidates(pair, grained=grained)
+    signs = blind_candidates(features)
+    grained = any(sign.type == "gaussian noise" and sign.confidence >= GRAINED for sign in signs)
+    candidates = signs if pair is None else paired_candidates(pair, grained=grained)
     findings = [
         assess(item.type, features, pair, confidence=round(item.confidence, 3), why=item.why) for item in candidates
     ]

@@ -59,20 +59,21 @@ APART = 0.4
 FOREIGN_DETAIL = 0.35
 """Power of fine detail that the reference has nothing of, over the power of its own, from which the image shows other
 things there; a coder leaves at most 0.25, but for a JPEG coder's blocks."""
+MOVED = 0.7
+"""Pixels from which quarters are moved; nearly all that was enlarged, denoised or sharpened stays below."""
 LOST_DETAIL = 0.65
 """Gain of fine detail below which that is no noise, which leaves it at 1."""
 UNEVEN = 0.9
 """Share of the error that uneven light must explain; of blurred text it explains as much, but no detail is left."""
 
 
-def misplaced(pair: PairFeatures, *, grained: bool) -> str | None:
+def misplaced(pair: PairFeatures) -> str | None:
     """That the image does not lie on its reference, in words; None if it does, or if that cannot be seen."""
     if pair.displaced >= APART:
         return f"the image is displaced by {pair.displaced:.1f} pixels against its reference; align both"
-    coded = pair.jpeg_evidence >= JPEG_EVIDENCE / 2 and _coarser(pair)
-    if grained or coded or pair.pixel_size_gain > REPEATED or pair.impulse_share >= SPECK_SHARE:
-        return None
-    if pair.detail_gain >= LOST_DETAIL or pair.detail_ratio**2 - pair.detail_gain <= FOREIGN_DETAIL:
+    foreign = pair.detail_gain < LOST_DETAIL and pair.detail_ratio**2 - pair.detail_gain > FOREIGN_DETAIL
+    # Smoothed grain and sharpened edges are foreign, but lie where they were.
+    if not foreign or pair.quarters_moved < MOVED or pair.pixel_size_gain > REPEATED:
         return None
     return "the image does not lie on its reference: it is another, or was turned, scaled or warped"
 

@@ -1,7 +1,7 @@
 """Distortions of a part of an image: beside its reference, what changed is measured by itself."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import cv2
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, detect
-from loopwright.workflows.iqa.measuring.detection_blind import noise_signs
-from loopwright.workflows.iqa.measuring.detection_paired import SAME_RMS
+from loopwright.workflows.iqa.measuring.detection_blind import REPEATED, noise_signs
+from loopwright.workflows.iqa.measuring.detection_paired import LOST_DETAIL, SAME_RMS
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure_pair
 from loopwright.workflows.iqa.measuring.features.grain import CELLS, fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
@@ -169,6 +169,10 @@ def _span(profile: NDArray[np.float32], rest: float) -> tuple[int, int]:
     return (int(places[0]), int(places[-1] - places[0]) + 1) if len(places) else (0, len(profile))
 
 
+OTHER_SHAPES = 0.2
+"""`kept_shapes` below which a part shows something else: of 680 such boxes 627 are below, 15 of 4,687 distorted."""
+EDITED = "a few places changed while the rest stayed as it was, as where something was pasted or painted over"
+"""How an image differs from its reference that shows something else in a place."""
 ROOM = 64
 """Shorter side of a rectangle beside the parts from which it can speak for the rest, pixels."""
 _PLACE = ("part_left", "part_top", "part_width", "part_height")
@@ -190,20 +194,20 @@ def detect_in_parts(
     whole = detect(features, pair)
     if reference is None:
         return _with_noisy_part(whole, rgb, features)
-    change = changed_parts(rgb, reference)
-    if change is None:
-        return _unless_edited(whole, rgb, reference)
-    parts, rest = change
-    local = _strongest(found for part in parts for found in _of_part(part, rgb, reference, features))
-    if not local:
+    parts, rest = changed_parts(rgb, reference) or ([], 0.0)
+    each = [_of_part(part, rgb, reference, features) for part in parts]
+    edited = EDITED if None in each else None
+    ordered = sorted((finding for found in each for finding in found or ()), key=strength)
+    local = sorted({item.type: item for item in ordered}.values(), key=strength, reverse=True)
+    if not local and not edited:
         return _unless_edited(whole, rgb, reference)
     if rest >= SAME_RMS:
         beside = _beside(parts, rgb.shape[1], rgb.shape[0])
         same = [] if beside is None else _of_part(beside, rgb, reference, features)
-        if same and kind_of(same[0].type) is kind_of(local[0].type):
+        if same and local and kind_of(same[0].type) is kind_of(local[0].type):
             # The same everywhere, though more of it meets the eye where the scene is busy.
             return whole
-    return dataclasses.replace(whole, findings=local, abstained=None)
+    return dataclasses.replace(whole, findings=local, abstained=None, otherwise=edited)
 
 
 def _unless_edited(whole: Detection, rgb: Rgb, reference: Rgb) -> Detection:
@@ -214,8 +218,7 @@ def _unless_edited(whole: Detection, rgb: Rgb, reference: Rgb) -> Detection:
     same = error[detail >= TELLING] < CHANGED
     if not same.size or same.mean() < AS_IT_WAS:
         return whole
-    why = "a few places changed while the rest stayed as it was, as where something was pasted or painted over"
-    return Detection(otherwise=why)
+    return Detection(otherwise=EDITED)
 
 
 def _with_noisy_part(whole: Detection, rgb: Rgb, features: ImageFeatures) -> Detection:
@@ -252,11 +255,14 @@ def place_of(finding: DistortionFinding) -> tuple[str, float] | None:
     return place_words((left, top, width, height)), finding.measured["part_share"]
 
 
-def _of_part(part: ChangedPart, rgb: Rgb, reference: Rgb, features: ImageFeatures) -> list[DistortionFinding]:
+def _of_part(part: ChangedPart, rgb: Rgb, reference: Rgb, features: ImageFeatures) -> list[DistortionFinding] | None:
+    """What is found in a part alone; None if it shows something else there than the reference."""
     left, top, width, height = part.box
     inside = (slice(top, top + height), slice(left, left + width))
-    found = detect(features, measure_pair(rgb[inside].copy(), reference[inside].copy()))
-    return [_placed(finding, part, rgb.shape[1], rgb.shape[0]) for finding in found.findings]
+    pair = measure_pair(rgb[inside].copy(), reference[inside].copy())
+    if pair.kept_shapes < OTHER_SHAPES and pair.detail_gain < LOST_DETAIL and pair.pixel_size_gain <= REPEATED:
+        return None
+    return [_placed(finding, part, rgb.shape[1], rgb.shape[0]) for finding in detect(features, pair).findings]
 
 
 def _placed(finding: DistortionFinding, part: ChangedPart, width: int, height: int) -> DistortionFinding:
@@ -269,12 +275,6 @@ def _placed(finding: DistortionFinding, part: ChangedPart, width: int, height: i
     measured = {**finding.measured, **numbers, "part_share": round(part.share, 4)}
     explanation = f"{finding.explanation.rstrip('.')}; measured {where}."
     return finding.model_copy(update={"explanation": explanation, "measured": measured})
-
-
-def _strongest(findings: Iterable[DistortionFinding]) -> list[DistortionFinding]:
-    """One finding of each type, the strongest; the strongest type first."""
-    ordered = sorted(findings, key=strength, reverse=True)
-    return list({item.type: item for item in reversed(ordered)}.values())[::-1]
 
 
 def _beside(parts: Sequence[ChangedPart], width: int, height: int) -> ChangedPart | None:

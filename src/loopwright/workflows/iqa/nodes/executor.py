@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.answer.parts import in_scope
+from loopwright.workflows.iqa.answer.parts import scope_words
 from loopwright.workflows.iqa.passes import Pass
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
 from loopwright.workflows.iqa.question.reading import MAX_SCOPES, read_query
@@ -69,7 +69,8 @@ def _measured(state: AgenticIQAState, plan: PlannerOutput, image: LoadedImage, s
     passes, notes = _parts_of(state, plan, image, services)
     found = {each.scope: each.run() for each in passes}
     first, *others = parts = [*found.values()]
-    own = [in_scope(note, scope) if others else note for scope, part in found.items() for note in part.notes]
+    notes_of = [(scope_words(scope), note) for scope, part in found.items() for note in part.notes]
+    own = [f"{note.rstrip('.')} ({place})" if others else note for place, note in notes_of]
     return first.model_copy(
         update={
             "distortion_set": {scope: names for part in parts for scope, names in part.distortion_set.items()},

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from loopwright.workflows.iqa.measuring.whereabouts import Fractions, cell
-from loopwright.workflows.iqa.question.vocabulary import spans, spoken
+from loopwright.workflows.iqa.question.vocabulary import spans, spans_of, spoken
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import widened
 
@@ -63,6 +63,7 @@ def named_places(text: str) -> list[str]:
     own = [each.noun for each in named if each.noun and not each.directions]
     centre = any(each.directions == ["center"] for each in named)
     directed = any(each.directions and each.directions != ["center"] for each in named)
+    english = {"left", "right", "top", "bottom", "upper", "lower"} & {span.text for span in spans_of("parts", text)}
     found: list[str] = []
     for position, each in enumerate(named):
         if not each.directions:
@@ -74,8 +75,10 @@ def named_places(text: str) -> list[str]:
                 found += _GROUPS[each.noun or ""]
             continue
         if each.noun is None and each.directions != ["center"]:
-            listed = _is_listed(named, position, text)
-            if len(each.directions) < 2 and not (listed or _ARTICLE.search(text[: each.start]) or _not_english(text)):
+            # Joined to the place beside it: "the left or the right", "left and right half".
+            pairs = [(named[i], named[i + 1]) for i in (position - 1, position) if 0 <= i < len(named) - 1]
+            listed = any(_JOINED.fullmatch(text[first.end : second.start].lstrip()) for first, second in pairs)
+            if len(each.directions) < 2 and not (listed or _ARTICLE.search(text[: each.start]) or not english):
                 continue
             each.noun = (given or own or ["half"])[0] if listed or own or len(each.directions) < 2 else None
         found += _written(each)
@@ -111,19 +114,6 @@ def _is_of_a_thing(named: _Named, text: str) -> bool:
         return False
     start = named.end + owner.start(1)
     return not any(span.section in ("image", "parts", "facts") and span.start == start for span in spans(text))
-
-
-def _is_listed(named: list[_Named], position: int, text: str) -> bool:
-    """Whether the place beside this one is joined to it: "the left or the right", "left and right half"."""
-    pairs = [(named[i], named[i + 1]) for i in (position - 1, position) if 0 <= i < len(named) - 1]
-    return any(_JOINED.fullmatch(text[first.end : second.start].lstrip()) for first, second in pairs)
-
-
-def _not_english(text: str) -> bool:
-    return not any(
-        span.section == "parts" and span.text in ("left", "right", "top", "bottom", "upper", "lower")
-        for span in spans(text)
-    )
 
 
 def _asks_which(text: str, named: _Named, *, among: str = "which|what|one|any|all|every|each|four|alle") -> bool:

@@ -20,6 +20,8 @@ from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, canonica
 from loopwright.workflows.iqa.tools.registry import plain
 
 _IMAGES = re.compile(r" (?:ones?|images?|pictures?|photos?|pics?|shots?|frames?|files?|scans?)\b")
+_OF_IMAGES = re.compile(rf"{_IMAGES.pattern}.* (?:with|have|having|has|show|showing) (?:\w+ )?$")
+_FLAW = re.compile(r"(?:art[ie]fact|problem|issue|defect|flaw|fault|mistake|distortion|degradation|damage)s?")
 _NOT_AS = re.compile(r"\b(?:not|nicht) (?:quite |nearly |ganz )?(?:as|so) ")
 _AS = re.compile(r"(?:as|so) (?:(?:much|many|viele?|the|its|my|our|\w+ly) )?")
 _TAG = re.compile(
@@ -163,8 +165,8 @@ class _Reader:
             self.terms = tuple(wished) or self.terms
         if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
             # "Is the left or the right half sharper?" asks which.
-            held = re.search(r"\b(?:than|as|als|wie|que|differ\w*)\b", self.clause)
-            self.yes_no = self.yes_no and bool(held and self.begins & {"yes_no"})
+            held = _HELD.search(self.clause) or "differ" in self.clause
+            self.yes_no = bool(self.yes_no and held and self.begins & {"yes_no"})
         if not self.terms and (operation is Operation.CURATE or (operation is Operation.COMPARE and good is None)):
             self.terms = tuple(term_of(each, self.context) for each in spans(self.context) if self._is_term(each))
         return operation
@@ -193,12 +195,12 @@ class _Reader:
         # "Is it okay that it is a PNG?" does not praise it.
         praised = (self.clause[span.end :] for span in self.spans if span.section == "good")
         praised = not all(re.match(r" (?:that|dass|que|che)\b", rest) for rest in praised)
-        suits = suits or (kind and (scale is not None or has("rate") or praised))
+        suits = suits or (kind and (scale is not None or has("rate") or has("keep") or praised))
         told = attributes and not strong and not suits and not has("bad") and ("print" in attributes or not remedies)
         says = has("metrics") and re.search(r"\b(?:say|says|give|gives|report|values?|scores?|results?)\b", self.clause)
         converts = attributes == ("format",) and has("reference")
         parts = max(len(places), len(objects(self.clause)))
-        compares = parts > 1 and bool(self._sought() or (terms and self.joined == "or"))
+        compares = parts > 1 and bool(self._sought() or (terms and self.joined == "or")) and not self._to_reference()
         better = self.which and not terms and re.search(r"\b(?:better|worse)\b", self.clause)
         beside = has("reference") or (not terms and any(spans_of("reference", self.context)))
         graded = degrees(self.clause) and not any(term.absent for term in self.terms)  # "extremely sharp" is none
@@ -240,9 +242,11 @@ class _Reader:
         """Whether what is to go is a fault and not the image: "remove the grain", "can the banding be taken out?"."""
         advised = {span[2:] for span in self.spans if span.section == "advice"}
         going = [span for span in self.spans if span.section == "drop" and span[2:] in advised]
-        between = r" (?:(?:be|the|this|that|these|those|all|any|some) )+(?:\w+ )?"
-        # "Remove the noisy images" asks which to keep.
-        faults = [each for each in self.named if not _IMAGES.match(self.clause[each.end :])]
+        between = r"(?: (?:in|of|from) \w+ \w+)? (?:(?:be|the|this|that|these|those|all|any|some) )+(?:\w+ )?"
+        # "Remove the noisy images", "the ones with noise", "the worst" ask which to keep.
+        faults = [span for span in self.spans if span in self.named or _FLAW.fullmatch(span.text)]
+        faults = [span for span in faults if not _IMAGES.match(self.clause[span.end :])]
+        faults = [span for span in faults if not _OF_IMAGES.search(self.clause[: span.start])]
         gaps = (self.clause[min(a.end, b.end) : max(a.start, b.start)] for a in faults for b in going)
         return any(re.fullmatch(between, gap) for gap in gaps)
 
@@ -334,16 +338,23 @@ class _Reader:
         less = bool(_NOT_AS.search(self.clause) or no_more) or (self.has("less") and not at_least)
         if self._alike() and not (less or at_least):
             return "equal"
-        beside = self.yes_no and self.terms and self.has("reference") and len(named_places(self.clause)) < 2
+        several = len(named_places(self.clause)) > 1
+        beside = self.yes_no and self.terms and self.has("reference") and (not several or self._to_reference())
         # "Is it sharp after the conversion, compared with the original?" seeks neither more nor less.
         said = " ".join(term.word for term in self.terms) if beside else self.clause
         compares = re.search(r"\w(?:er|est)\b|compar|vergl|differ|unterschied|\bvs\b|versus", said)
-        offers = self.joined == "or" and len(named_places(self.clause)) > 1
+        offers = self.joined == "or" and several
         if not (self.has("more") or less or at_least or self.which or compares or offers):
             return None
         cuts = any(span.key == "crop" for span in self.spans)
         wants_less = any(term.absent for term in self.terms) if self.terms else not (self.has("bad") or cuts)
         return "less" if wants_less is not less else "more"
+
+    def _to_reference(self) -> bool:
+        """Whether each place is held against the reference: "are the corners darker than in the original?"."""
+        rests = [self.clause[match.end() :] for match in _HELD.finditer(self.clause)]
+        held = any(spans_of("reference", rest) and not named_places(rest) for rest in rests)
+        return self.yes_no and (held or (not rests and bool(BECAME.search(self.clause))))
 
     def _alike(self) -> bool:
         """Whether it asks for likeness: "as sharp as", "as the original", but not "as far as I see"."""
@@ -392,6 +403,7 @@ _MORE_OF = {
 }  # fmt: skip
 """Topic -> the remedies that give more and less of it."""
 
+_HELD = re.compile(r"\b(?:than|as|als|wie|que|che|como)\b")
 _EVERYWHERE = re.compile(
     r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout|(equally|evenly|uniform\w*|gleich\w*|également))\b"
 )

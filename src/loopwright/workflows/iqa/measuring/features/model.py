@@ -177,8 +177,13 @@ class PairFeatures:
     """Root mean square of image minus reference, grey levels; 0 for identical images."""
     point_share: float
     """Share of the squared error that one tone curve per channel or one colour matrix explains, 0..1."""
+    mean_luma: float
+    """Mean luma of the image, grey levels."""
     mean_shift: float
     """Mean luma of the image minus that of the reference, grey levels."""
+    kept_shapes: float
+    """Squared correlation of the two lumas as means over 8 x 8 blocks, without what varies over more than 32 pixels,
+    0..1: every distortion keeps where it is lighter and darker, and another content does not."""
     contrast_gain: float
     """Slope of the image's luma over the reference's, both as means over 8 x 8 blocks; 1 for no change."""
     contrast_rms: float
@@ -186,7 +191,7 @@ class PairFeatures:
     kept_level: float
     """The grey level that the shift and the slope together leave as it is; NaN if the slope is 1."""
     saturation_ratio: float
-    """Slope of the image's colour differences over the reference's; 1 for no change, 0 for grey."""
+    """Slope of the image's colour differences over the reference's, if it explains their change; else 1; 0 for grey."""
     saturation_rms: float
     """What that slope changes, grey levels."""
     color_shift: float
@@ -201,6 +206,8 @@ class PairFeatures:
     """What that displacement explains, grey levels."""
     displaced: float
     """How far the whole image is moved against its reference, pixels; 0 if that does not explain the difference."""
+    quarters_moved: float
+    """How far at least two of the image's quarters are moved, pixels."""
     uneven_share: float
     """Share of the luma error left by the point operation that light explains which changes smoothly from place to
     place, 0..1."""

@@ -93,6 +93,8 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     image, origin = rgb.astype(np.float32), reference.astype(np.float32)
     plane, origin_plane = luma(rgb), luma(reference)
     energy = mean_square(image - origin)
+    squared = np.square(image - origin - (image - origin).mean())
+    variance = float(squared.mean())
 
     black, white, _ = specks(rgb)
     speck = (black | white) & (np.abs(image - origin) >= 25)
@@ -124,6 +126,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     shift, mean = float(image_luma.mean() - origin_plane.mean()), float(origin_plane.mean())
     return PairFeatures(
         rms_error=math.sqrt(energy),
+        mean_luma=mean + shift,
         mean_shift=shift,
         kept_level=mean + shift / (1 - gain) if abs(gain - 1) > 1e-3 else math.nan,
         **point,
@@ -134,11 +137,12 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         channel_shift_rms=math.sqrt(shift_energy),
         filter_rms=math.sqrt(filter_energy),
         displaced=displaced if aligned else 0.0,
+        quarters_moved=_quarters_moved(image_luma, toned_luma),
         uneven_share=_uneven(image_luma, toned_luma),
         **linear,
         residual_rms=math.sqrt(max(0.0, left_energy - shift_energy - filter_energy)),
         residual_flatness=flatness,
-        residual_kurtosis=_kurtosis(image - origin),
+        residual_kurtosis=mean_square(squared) / variance**2 if variance > 1e-6 else 3.0,
         residual_luma_slope=slope,
         impulse_fraction=float(speck.mean()),
         impulse_share=speck_energy / max(energy, 1e-9),
@@ -151,12 +155,23 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
 
 def _uneven(image: Plane, toned: Plane) -> float:
     """Share of the squared error that a gain and a shift explain which are quadratic in the place."""
-    samples = (cv2.resize(each, (64, 64), interpolation=cv2.INTER_NEAREST).ravel() for each in (image, toned))
-    after, before = (np.asarray(each, np.float64) for each in samples)
+    # At even steps, what repeats every few rows would look the same everywhere.
+    steps = np.arange(64) + np.random.default_rng(0).random((2, 64))
+    rows, columns = ((part * side // 64).astype(np.intp) for part, side in zip(steps, image.shape, strict=True))
+    after, before = (each[np.ix_(rows, columns)].ravel().astype(np.float64) for each in (image, toned))
     columns = np.concatenate([surface(), surface() * before[:, None]], axis=1)
     error = after - before
     explained = columns @ np.linalg.lstsq(columns, error, rcond=None)[0]
     return 1 - float(((error - explained) ** 2).mean() + 1e-9) / float((error**2).mean() + 1e-9)
+
+
+def _quarters_moved(image: Plane, origin: Plane) -> float:
+    """How far the four quarters of an image are moved, pixels: the second largest, since one may be without detail."""
+    height, width = (side // 2 for side in image.shape)
+    window = cv2.createHanningWindow((width, height), cv2.CV_32F)
+    planes = [cv2.GaussianBlur(plane, (0, 0), 1.5) for plane in (origin, image)]
+    quarters = ([each[y:, x:][:height, :width].copy() for each in planes] for y in (0, height) for x in (0, width))
+    return sorted(math.hypot(*cv2.phaseCorrelate(before, after, window)[0]) for before, after in quarters)[2]
 
 
 def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
@@ -174,11 +189,17 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
     """
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
     low_image, low_origin = area_mean(image, size), area_mean(origin, size)
-    gain = _slope(luma(low_image), luma(low_origin))
+    lights = luma(low_image), luma(low_origin)
+    gain = _slope(*lights)
+    first, second = (light - cv2.GaussianBlur(light, (0, 0), 2) for light in lights)
+    powers = mean_square(first), mean_square(second)
     differences = [(stack - luma(stack)[..., None]) for stack in (low_image, low_origin)]
-    flat_origin = differences[1] - differences[1].mean(axis=(0, 1))
+    flat_image, flat_origin = (stack - stack.mean(axis=(0, 1)) for stack in differences)
     variance = mean_square(flat_origin)
-    saturation = float((flat_origin * differences[0]).mean()) / variance if variance > 0.5 else 1.0
+    slope = float((flat_origin * flat_image).mean()) / variance if variance > 0.5 else 1.0
+    # A gain of one channel has such a slope as well, which explains little of what it changes.
+    alike = 2 * mean_square(flat_image - slope * flat_origin) < mean_square(flat_image - flat_origin)
+    saturation = slope if alike else 1.0
 
     energy = mean_square(image - origin)
     curves = np.stack([_tone_curve(image[..., c], origin[..., c]) for c in range(3)], axis=2)
@@ -192,8 +213,9 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
         best, best_energy = origin, energy
     return best, dict(
         point_share=1 - best_energy / max(energy, 1e-9),
+        kept_shapes=float((first * second).mean()) ** 2 / (powers[0] * powers[1] + 1e-6) if powers[1] > 4 else 1.0,
         contrast_gain=gain,
-        contrast_rms=abs(gain - 1) * float(luma(low_origin).std()),
+        contrast_rms=abs(gain - 1) * float(lights[1].std()),
         saturation_ratio=saturation,
         saturation_rms=abs(saturation - 1) * math.sqrt(variance),
     )
@@ -255,12 +277,6 @@ def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack, NDArray[n
             distances.append(distance)
             shifted[..., channel] = _moved(origin[..., channel], by)
     return max(distances, default=0.0), shifted, shifts[1]
-
-
-def _kurtosis(residual: Stack) -> float:
-    squared = np.square(residual - residual.mean())
-    variance = float(squared.mean())
-    return float((squared * squared).mean()) / variance**2 if variance > 1e-6 else 3.0
 
 
 def _spread(residual: Stack, origin: Plane) -> tuple[float, float]:
