@@ -3,6 +3,7 @@
 import operator
 from pathlib import Path
 from typing import Annotated, Any
+from unittest import mock
 
 import pytest
 from hosted_graphs import Finding, opened, ran
@@ -19,6 +20,8 @@ from loopwright.errors import InputError
 from loopwright.runs.checkpoints import thread
 from loopwright.runs.editing import restored
 from loopwright.workflows.user_graph import UserGraph
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 
 
 class State(TypedDict, total=False):
@@ -40,7 +43,7 @@ def mixed(hits: int = 600, note: int = 30_000) -> UserGraph:
 
     def plan(state: State) -> dict[str, Any]:
         long = [Finding(text=f"hit {number}", score=number) for number in range(hits)]
-        asked = HumanMessage("why?", additional_kwargs={"kept": True})
+        asked = HumanMessage([{"type": "text", "text": "why?"}, PICTURE], additional_kwargs={"kept": True})
         return {
             "trace": ["plan"], "rounds": state.get("rounds", 0) + 1, "hits": long, "note": "n" * note,
             "messages": [asked, AIMessage("because", response_metadata={"model": "m"})],
@@ -90,7 +93,9 @@ async def test_what_was_not_edited_stays_as_it_is_and_a_shortened_view_cannot_be
         place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
         shown = await hub.state(parent.id, place)
         assert shown["hits"][-1] == "… 100 more"
+        asked = shown["messages"][-2]
         for edit, message in (
+            ({"messages": [{**asked, "content": "who?"}]}, r"the state's messages\.0\.content has several parts"),
             ({"note": shown["note"].replace("nnn", "m", 1)}, "the state's note cannot be .*shortened view"),
             ({"hits": [*shown["hits"][:-1], "… 99 more"]}, r"the state's hits\.500 cannot be '… 99 more'"),
             ({"topic": "***"}, "the state's topic cannot be"),
@@ -98,7 +103,8 @@ async def test_what_was_not_edited_stays_as_it_is_and_a_shortened_view_cannot_be
             with pytest.raises(InputError, match=message):
                 await hub.fork(parent.id, place, state=edit)
         hits = [{"text": "mine", "score": 9}, *shown["hits"][1:], {"text": "last", "score": 1}]
-        said = [*shown["messages"][:-1], {**shown["messages"][-1], "content": "because of that"}]
+        # The first message is taken out, too.
+        said = [{**asked, "content": "who?\n[image_url]"}, {**shown["messages"][-1], "content": "you"}]
         live = await hub.fork(parent.id, place, state={"hits": hits, "messages": said, "note": shown["note"]})
         assert (await hub.until_ended(live.id)).status == "finished"
         snapshots = [each async for each in hub.workflows["mixed"].graph(hub.saver).aget_state_history(
@@ -106,8 +112,9 @@ async def test_what_was_not_edited_stays_as_it_is_and_a_shortened_view_cannot_be
         state = snapshots[-1].values
         assert [hit.text for hit in state["hits"]] == ["mine", *(f"hit {number}" for number in range(1, 600)), "last"]
         assert state["note"] == "n" * 30_000
-        assert [message.content for message in state["messages"][-2:]] == ["why?", "because of that"]
-        assert state["messages"][-2].additional_kwargs == {"kept": True}
+        (who, you) = state["messages"]
+        assert (who.content, you.content) == ([{"type": "text", "text": "who?"}, PICTURE], "you")
+        assert (who.additional_kwargs, you.response_metadata) == ({"kept": True}, {"model": "m"})
 
 
 def test_records_shown_in_short_come_back_whole() -> None:
@@ -119,10 +126,12 @@ def test_records_shown_in_short_come_back_whole() -> None:
     shown = [{"id": name, "score": 0.5} for name in "ab"]
     assert restored([shown[1]], shown, value, "found") == [value[1]]
     assert restored(list(reversed(shown)), shown, value, "found") == [value[1], value[0]]
-    (first, second) = restored([{"id": "a", "score": 1}, shown[1]], shown, value, "found")
+    (second, first) = restored([shown[1], {"id": "a", "score": 1}], shown, value, "found")
     assert (first, second) == ({"record": value[0].record, "score": 1}, value[1])
     with pytest.raises(InputError, match=r"the state's found\.0\.id cannot be edited: it is shown in short"):
         restored([{"id": "c", "score": 0.5}, shown[1]], shown, value, "found")
+    assert restored([{"id": 1, "t": 0}], [{"id": 1}] * 2, [{"id": 1, "of": 2}] * 2, "") == [{"id": 1, "t": 0}], "which?"
+    assert restored({"keys": "new"}, {"keys": "***"}, {"keys": [["old"]]}, "") == {"keys": "new"}
 
 
 class Talk(BaseModel):
@@ -130,11 +139,18 @@ class Talk(BaseModel):
 
 
 @pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
-async def test_turns_forks_and_edits_take_up_what_is_kept_as_differences(tmp_path: Path, saver: str) -> None:
-    nodes = {"say": lambda state: {"said": [str(len(state.said))]}, "more": lambda _state: {"said": ["more"]}}
+async def test_turns_forks_and_edits_take_up_differences_and_what_graphs_inside_know(
+    tmp_path: Path, saver: str
+) -> None:
+    inside = graph("START-keep keep-END", Talk, keep=lambda _state: {"said": ["x"]}).compile(checkpointer=True)
+    nodes = {
+        "say": lambda state: {"said": [str(len(state.said))]},
+        "more": lambda _state: {"said": ["x" * len(inside.invoke({"said": []})["said"])]},
+    }
     made = graph("START-say say-more more-END", Talk, **nodes)
     async with opened(tmp_path, UserGraph("talk", made), saver=saver) as hub:
         await hub.until_ended((await hub.start("talk", {"said": ["a"]}, run_id="first")).id)
+        listed = hub.saver.alist = mock.Mock(wraps=hub.saver.alist)
         await hub.until_ended((await hub.continued("first", {"said": ["b"]}, turn="turn")).id)
         before = next(each.checkpoint_id for each in await hub.checkpoints("turn") if each.next == ("more",))
         await hub.until_ended((await hub.fork("turn", before, fork_id="fork")).id)
@@ -142,8 +158,9 @@ async def test_turns_forks_and_edits_take_up_what_is_kept_as_differences(tmp_pat
         ended = {
             run: (await hub.graph("talk").aget_state(thread(run))).values["said"] for run in ("turn", "fork", "edit")
         }
-    assert ended["turn"] == ended["fork"] == ["a", "1", "more", "b", "4", "more"]
-    assert ended["edit"] == ["x", "more"]
+    assert ended["turn"] == ended["fork"] == ["a", "1", "x", "b", "4", "xx"]
+    assert ended["edit"] == ["x", "xx"]
+    assert {call.kwargs.get("limit") for call in listed.mock_calls} == {1}, "nothing reads all checkpoints of a run"
 
 
 class Nested(TypedDict, total=False):

@@ -97,6 +97,10 @@ async def test_a_run_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path, ans
         asked = json.loads(events[-2].data)
         assert (asked["type"], asked["node"], asked["message"]) == ("told", "answer", "shall I?")
         assert json.loads(events[-1].data)["interrupted"]
+        if answer == "yes":  # cancelled, it asks again as soon as it goes on
+            (gone, _) = await asyncio.gather(hub.cancel(waiting.id), hub.cancel(waiting.id))
+            assert (gone.status, gone.asked) == ("cancelled", ())
+            assert (await hub.until_ended((await hub.resume(waiting.id)).id)).asked == waiting.asked
         with pytest.raises(InputError, match="waits for an answer"):
             await hub.resume(waiting.id)
         given = {waiting.asked[0].id: None} if answer is None else answer

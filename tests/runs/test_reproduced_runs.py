@@ -10,6 +10,7 @@ from hosted_graphs import Walk, opened, ran
 
 from loopwright.check.loading import load_graphs
 from loopwright.errors import InputError
+from loopwright.runs import states
 from loopwright.runs.reproducing import test_of as written_out
 from loopwright.workflows.user_graph import UserGraph
 
@@ -49,6 +50,8 @@ async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path
     file = tmp_path / "shout.py"
     file.write_text(SOURCE)
     (graph,) = load_graphs(f"{file}:graph").values()
+    (tmp_path / "two.py").write_text(SOURCE + "first, last = graph.compile(interrupt_after=['write']), graph.compile()")
+    assert [*load_graphs(str(tmp_path / "two.py"))] == [f"{tmp_path}/two.py:{name}" for name in ("first", "last")]
     hosted = UserGraph("shout", graph, place=f"{file}:graph", limit=20)
     async with opened(tmp_path, hosted) as hub:
         record = await ran(hub, {"text": text}, "shout")
@@ -66,3 +69,6 @@ async def test_what_makes_no_test_is_said(tmp_path: Path) -> None:
         waiting = await ran(hub, {"question": "why?", "ask": True})
         with pytest.raises(InputError, match="is waiting: only one that finished or failed"):
             written_out(waiting, hub.workflows["walk"], ())
+        answered = await hub.until_ended((await hub.resume(waiting.id, answer="so")).id)
+        with pytest.raises(InputError, match="asked a person, whose answers"):
+            written_out(answered, hub.workflows["walk"], [*states.logged(hub.store, waiting.id)])

@@ -137,6 +137,9 @@ def test_what_cannot_be_a_thread_or_an_answer_is_refused_before_anything_begins(
         return page.post("/v1/agui/asking", json=body).status_code
 
     assert [asked(thread) for thread in ("обсуждение", "user:42", "x\0", "x\n", "")] == [400] * 5
+    picture = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
+    shown = [{"id": "1", "role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}]
+    assert asked("pictures", messages=shown) == 400, "it would not be seen"
     assert asked("asks") == 200
     run = page.get("/runs/asks").json()
     for named, payload in (("stale", "x"), ("0" * 32, "x"), (run["asked"][0]["id"], "a\0b")):

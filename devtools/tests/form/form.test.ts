@@ -32,6 +32,12 @@ const problems = (schema: JsonSchema, input: unknown): Record<string, string> =>
   return Object.fromEntries(readDraft(field, draftOf(field, input)).problems);
 };
 
+/** An amount of money, as pydantic says that of a `Decimal`. */
+const PRICE: JsonSchema = {
+  type: 'object',
+  properties: { amount: { anyOf: [{ type: 'number' }, { type: 'string', pattern: '^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$' }] } },
+};
+
 describe('the fields of a schema', () => {
   it('are those of the assistant', () => {
     const form = fieldsOf(ASSISTANT);
@@ -100,6 +106,8 @@ describe('a filled form', () => {
     [RAG, { question: 'Who?', history: ['a', 'b'], max_retry_count: 0 }],
     [IQA, { query: 'How sharp?', image: 'up_1', region: [0, 1, 20, 30], max_replan_iterations: 0 }],
     [OWN, { topic: 't', strict: true, kind: 2, weight: 0.5, tree: { value: 1, child: { value: 2 } }, either: 3, free: { a: [1] }, messages: [{ role: 'user', content: 'hi' }], unknown: { kept: true } }],
+    [OWN, { topic: 't', strict: true, either: '12345' }],
+    [PRICE, { amount: '12.50' }],
   ])('gives back what it was filled with %#', (schema, input) => {
     expect(through(schema, input)).toEqual(input);
     expect(problems(schema, input)).toEqual({});
@@ -157,6 +165,7 @@ describe('what is wrong stands at its field', () => {
     [IQA, { query: 'x' }, { '/image': 'This is needed.' }],
     [IQA, { query: 'x', image: 'i', region: [0, 0, 0, 5] }, { '/region/2': 'More than 0.' }],
     [OWN, { topic: 't', strict: true, weight: 0 }, { '/weight': 'More than 0.' }],
+    [PRICE, { amount: '12,50' }, { '/amount': 'This must be a number, for example 12.5.' }],
   ])('%#', (schema, input, expected) => {
     expect(problems(schema, input)).toEqual(expected);
   });

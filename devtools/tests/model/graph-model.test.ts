@@ -83,6 +83,19 @@ describe('the layout', () => {
     expect(edges['check_results>reflect_and_replan:second']?.label).not.toBeNull();
   });
 
+  it('leads an arrow from a node back to itself round its right side', () => {
+    const { graph } = recorded('assistant-reflect');
+    const edge = { ...graph.edges.find((each) => each.loop)!, source: 'evaluate', target: 'evaluate' };
+    for (const loop of ['again', null]) {
+      const { nodes, edges } = layoutOf({ ...graph, edges: [...graph.edges, { ...edge, loop }] });
+      const { x, y, width, height } = nodes['evaluate']!;
+      const { points, label } = edges[edgeId({ ...edge, loop })]!;
+      expect(points.every((point) => point.x >= x + width && point.y > y && point.y < y + height)).toBe(true);
+      expect([points[0]!.x, points.at(-1)!.x, points[0]!.y < points.at(-1)!.y]).toEqual([x + width, x + width, true]);
+      expect(label?.x ?? points[1]!.x).toBe(points[1]!.x);
+    }
+  });
+
   it('finds the next node in each direction', () => {
     const { nodes } = layoutOf(recorded('assistant-reflect').graph);
     expect(neighbour(nodes, 'plan_queries', 'down')).toBe('execute_queries');

@@ -1,7 +1,5 @@
 """Graphs that are imported: the ones that a command line names, and their exact proof."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -4,13 +4,11 @@ A graph that a node calls may make a ``Command`` for the graph around it, howeve
 helper, an attribute of its object.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from loopwright.engine.proof import source, syntax
 from loopwright.engine.proof.source import NOWHERE, Nodes, either
@@ -27,9 +25,9 @@ class Jumps(NamedTuple):
     inside: Nodes = NOWHERE
     """Those of graphs that it may call: where they go is a way in its own graph."""
 
-    def also(self, other: Jumps) -> Jumps:
+    def also(self, other: Self) -> Self:
         """Where the Commands of either go."""
-        return Jumps(either(self.own, other.own), either(self.inside, other.inside))
+        return self._replace(own=either(self.own, other.own), inside=either(self.inside, other.inside))
 
 
 class Reach:

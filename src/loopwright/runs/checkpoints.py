@@ -2,7 +2,8 @@
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import count
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -109,10 +110,25 @@ def thread(run_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
 
 
-async def whole(graph: BoundedGraph, saved: CheckpointTuple) -> CheckpointTuple:
+async def remembered(graph: BoundedGraph, saved: CheckpointTuple) -> AsyncIterator[CheckpointTuple]:
+    """What the graphs inside with ``checkpointer=True`` knew at a checkpoint, `whole`."""
+    saver, here = cast("BaseCheckpointSaver[str]", graph.checkpointer), saved.config.get("configurable", {})
+    # Where they can be: LangGraph finds some of the graphs that a node calls, and those inside of these.
+    spaces = {**dict.fromkeys(graph.nodes), **dict(graph.get_subgraphs(recurse=True))}
+    for space, inner in spaces.items():
+        for call in count():  # the second graph that a node calls is its ``1``, and the first may keep nothing
+            at = {"thread_id": here["thread_id"], "checkpoint_ns": f"{space}|{call}" if call else space}
+            found = [each async for each in saver.alist({"configurable": at}, before=saved.config, limit=1)]
+            if found:
+                yield await whole(graph, found[0], inner) if inner else found[0]
+            elif call:
+                break
+
+
+async def whole(graph: BoundedGraph, saved: CheckpointTuple, inner: Any = None) -> CheckpointTuple:
     """A checkpoint with what the checkpoints before it have of its values, so that it can be copied without them."""
     kept, versions = saved.checkpoint["channel_values"], saved.checkpoint["channel_versions"]
-    deltas = [key for key, channel in graph.channels.items() if isinstance(channel, DeltaChannel)]
+    deltas = [key for key, channel in (inner or graph).channels.items() if isinstance(channel, DeltaChannel)]
     missing = [key for key in deltas if key in versions and key not in kept]
     if not missing:
         return saved
@@ -139,4 +155,6 @@ async def copied(
     newest: Any = max(versions.values(), default=None)
     new = {key: saver.get_next_version(newest, None) for key in values or {} if key not in versions}
     checkpoint["channel_versions"] = {**versions, **new}
-    await saver.aput(thread(run_id), checkpoint, saved.metadata, dict(checkpoint["channel_versions"]))
+    here = saved.config.get("configurable", {})
+    at = {"thread_id": run_id, "checkpoint_ns": here.get("checkpoint_ns", "")}  # that of a graph inside, or empty
+    await saver.aput({"configurable": at}, checkpoint, saved.metadata, dict(checkpoint["channel_versions"]))

@@ -39,6 +39,7 @@ from loopwright.engine.events.schema import (
     closing,
 )
 from loopwright.engine.events.stream import astream
+from loopwright.engine.langgraph_private import ANEW
 from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
 from loopwright.runs.callbacks import Attempts, ModelCalls, model_calls
@@ -153,7 +154,8 @@ class Drive:
         return finished
 
     def _stream(self) -> AsyncIterator[RunEvent]:
-        config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch})
+        anew = {ANEW: True} if self.input is None and not self.resumed else {}  # graphs inside a fork begin with input
+        config = RunnableConfig(configurable={EPOCH: self.live.latest.epoch, **anew})
         if self.graph.retry_policy or any(node.retry_policy for node in self.graph.nodes.values()):
             config["callbacks"] = [Attempts(self.graph, partial(self._hear, asyncio.get_running_loop()))]
         return astream(

@@ -7,7 +7,7 @@ with everything that was left out of it: what was not edited stays as the state 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_type_hints
 
-from langchain_core.messages import convert_to_messages
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
@@ -21,7 +21,7 @@ from loopwright.engine import BoundedGraph
 from loopwright.engine.ledger import HIDDEN
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.checkpoints import copied, thread
-from loopwright.runs.plain import fields_of, is_shortened
+from loopwright.runs.plain import fields_of, is_shortened, part_shown
 from loopwright.runs.recording import Recorder
 from loopwright.workflows.api import Run
 from loopwright.workflows.user_graph import holds_messages, without_marks
@@ -83,11 +83,9 @@ async def edited(graph: BoundedGraph, saved: CheckpointTuple, run_id: str, value
     saver = cast("BaseCheckpointSaver[str]", graph.checkpointer)
     given = saved.checkpoint["channel_values"].get(START)
     if isinstance(given, Mapping):
-        await copied(saver, saved, run_id, {START: {**cast("Mapping[str, Any]", given), **values}})
-        return
-    if not await _edges_decided(graph, saved, run_id):
-        await copied(saver, saved, run_id, values)
-        return
+        values = {START: {**cast("Mapping[str, Any]", given), **values}}
+    if isinstance(given, Mapping) or not await _edges_decided(graph, saved, run_id):
+        return await copied(saver, saved, run_id, values)
     update = {
         key: Overwrite(value) if isinstance(graph.channels.get(key), BinaryOperatorAggregate | DeltaChannel) else value
         for key, value in values.items()
@@ -126,7 +124,7 @@ def _read(key: str, value: Any, hint: Any) -> Any:
         raise InputError(f"the state's {place} cannot be {first['input']!r:.200}: {first['msg']}") from error
     except PydanticUserError as error:
         raise InputError(f"the state's {key} cannot be edited: values of its type cannot be read from JSON") from error
-    except (ValueError, NotImplementedError, TypeError) as error:
+    except (ValueError, NotImplementedError, TypeError, AttributeError) as error:
         raise InputError(f"the state's {key} cannot be read: {error}") from error
 
 
@@ -145,6 +143,18 @@ def restored(given: Any, shown: Any, value: Any, place: str) -> Any:
     if _same(given, shown):
         return value
     if isinstance(given, dict) and isinstance(shown, dict):
+        if isinstance(value, BaseMessage) and given.get("id") == shown.get("id"):  # else another one in its place
+            rest = {name: item for name, item in cast("dict[str, Any]", given).items() if name != "role"}
+            text, parts = rest.get("content"), value.content
+            if isinstance(text, str) and isinstance(parts, list) and text != shown.get("content"):
+                rest["content"] = _among(text, parts, f"{place}.content")
+            # What a provider said of calls would be read in place of those that were taken out.
+            own = {name: item for name, item in value.additional_kwargs.items() if name != "tool_calls"}
+            known = {**dict(value), "additional_kwargs": own}
+            made = _named(rest, cast("dict[str, Any]", shown), known, place, fixed=True)
+            if given.get("role") != value.type:
+                return {**given, "content": made.get("content")}
+            return _read(place, made, type(value))
         fields = fields_of(value)
         if (known := value if fields is None else fields) is not None and isinstance(known, Mapping):
             now, before = cast("dict[str, Any]", given), cast("dict[str, Any]", shown)
@@ -152,6 +162,17 @@ def restored(given: Any, shown: Any, value: Any, place: str) -> Any:
     if isinstance(given, list) and isinstance(shown, list) and isinstance(value, list | tuple):
         return _sequence(cast("list[Any]", given), cast("list[Any]", shown), cast("Sequence[Any]", value), place)
     return require_whole(given, f"state's {place}")
+
+
+def _among(given: str, parts: list[Any], place: str) -> list[Any]:
+    """The content of a message that has several parts, with one of its texts edited."""
+    shown = [*map(part_shown, parts)]
+    for at, part in enumerate(parts):
+        before, after = "".join(f"{each}\n" for each in shown[:at]), "".join(f"\n{each}" for each in shown[at + 1 :])
+        text = given[len(before) : len(given) - len(after)]
+        if isinstance(part, dict) and part.get("text") == shown[at] and given == f"{before}{text}{after}":
+            return [*parts[:at], {**part, "text": text}, *parts[at + 1 :]]
+    raise InputError(f"the state's {place} has several parts: edit one text, the rest left as shown, or give a list")
 
 
 def _named(
@@ -176,6 +197,7 @@ def _named(
 
 def _sequence(given: list[Any], shown: list[Any], value: Sequence[Any], place: str) -> list[Any]:
     made: list[Any] = []
+    ids = [one.get("id") if isinstance(one, dict) else None for one in shown[: len(value)]]
     for at, item in enumerate(given):
         if shown and len(value) >= len(shown) and is_shortened(item) and _same(item, shown[-1]):
             made += value[len(shown) - 1 :]  # the rest of the list, or the one long text at its end
@@ -184,6 +206,8 @@ def _sequence(given: list[Any], shown: list[Any], value: Sequence[Any], place: s
         same = next((number for number, one in enumerate(shown[: len(value)]) if _same(item, one)), None)
         if same is not None:
             made.append(value[at if at < len(shown) and _same(item, shown[at]) else same])
+        elif isinstance(item, dict) and (key := cast("Any", item).get("id")) is not None and ids.count(key) == 1:
+            made.append(restored(item, shown[ids.index(key)], value[ids.index(key)], f"{place}.{at}"))
         elif len(given) == len(shown) and at < len(value):
             made.append(restored(item, shown[at], value[at], f"{place}.{at}"))
         else:
@@ -202,12 +226,9 @@ def require_whole(given: Any, place: str) -> Any:
             f"the {place} cannot be {str(given)[-60:]!r}: that is a shortened view of a value; leave it as it "
             "was, or give the whole value"
         )
-    if isinstance(given, dict):
-        for name, item in cast("dict[str, Any]", given).items():
-            require_whole(item, f"{place}.{name}")
-    elif isinstance(given, list):
-        for at, item in enumerate(cast("list[Any]", given)):
-            require_whole(item, f"{place}.{at}")
+    parts: Any = given.items() if isinstance(given, dict) else enumerate(given) if isinstance(given, list) else ()
+    for name, item in parts:
+        require_whole(item, f"{place}.{name}")
     return given
 
 

@@ -11,6 +11,7 @@ import re
 import uuid
 from collections.abc import Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -316,7 +317,7 @@ class RunHub(Launcher):
             return await self._submitted(made)
 
     async def cancel(self, run_id: str) -> RunRecord:
-        """End a run, and wait a short while until it has cleaned up; one that has ended stays as it is.
+        """End a run, or one that waits, and wait a short while until it has cleaned up; an ended one stays as it is.
 
         Returns:
             The run as it is then.
@@ -330,11 +331,16 @@ class RunHub(Launcher):
         if drive := self._going.get(run_id):  # it may have begun while its record was read
             drive.live.stop("cancelled")
             await _ended([drive], STOPPING)
-        elif record and record.status not in ENDED:
+            return await self.known(run_id)
+        if record and record.status not in ENDED:
             if await self._jobs.cancel(run_id):  # nobody works on it: it is ended here
                 await self._carry(_job(record, cancelled=True))
-            await self.until_ended(run_id, STOPPING)
-        return await self.known(run_id)
+        elif record and record.status in ("waiting", "interrupted"):  # it goes on only to be ended here
+            try:
+                await self._carry(_job(await self.waiting(record), cancelled=True))
+            except AttemptLost:  # somebody else was faster
+                return await self.cancel(run_id)
+        return await self.until_ended(run_id, STOPPING)
 
     def cancel_soon(self, run_id: str) -> None:
         """End a run for somebody who leaves, and cannot wait for that."""
@@ -441,6 +447,7 @@ class RunHub(Launcher):
         told = {"error": str(error), "error_type": type(error).__name__}
         cancelled = job.cancelled or job.run_id in self._cancelled
         waits = graph and self.shared and not cancelled
+        told |= {"ended_at": datetime.now(UTC)} if cancelled else {}
         status = "cancelled" if cancelled else "queued" if waits else "interrupted"
         await self._writer.write(record.model_copy(update={**told, "status": status}))
         self.changed(record.id)

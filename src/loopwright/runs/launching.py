@@ -23,7 +23,7 @@ from loopwright.engine.proof.fingerprint import require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
 from loopwright.runs import editing, states
 from loopwright.runs.allowances import RunAllowances, thread_of
-from loopwright.runs.checkpoints import copied, pausing, thread, whole, without_passes
+from loopwright.runs.checkpoints import copied, pausing, remembered, thread, whole, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.protocol import Job
 from loopwright.runs.live import LiveRun
@@ -202,6 +202,8 @@ class Launcher(RunReader):
         record = await self.create(record.model_copy(update={"parent": parent, **as_before}))
         # Not before: another run may have this id, begun elsewhere.
         try:
+            async for each in remembered(self.graph(origin.workflow), saved):
+                await copied(self.saver, each, run_id)
             await (editing.edited(graph, saved, run_id, values) if values else copied(self.saver, saved, run_id))
         except Exception:
             await self._writer.write(record.model_copy(update={"status": "cancelled"}))
@@ -222,7 +224,7 @@ class Launcher(RunReader):
         return {"passes": passes, "nodes": (*nodes,)}
 
     async def waiting(self, record: RunRecord) -> RunRecord:
-        """Let a run that ended wait for its turn to go on.
+        """Let a run wait for its turn to go on.
 
         Raises:
             AttemptLost: If somebody else was faster.
@@ -243,8 +245,7 @@ class Launcher(RunReader):
         Raises:
             AttemptLost: If somebody else was faster.
         """
-        fenced = record.model_copy(update={"status": "queued", "epoch": record.epoch + 1})
-        await self.store.aside(self.store.begin, fenced)
+        fenced = await self.waiting(record)
         await fence(self.saver, fenced.id, fenced.epoch)
         saved = await self.saver.aget_tuple(thread(record.id))
         place = saved.checkpoint["id"] if saved else ""

@@ -132,10 +132,11 @@ def message_text(message: BaseMessage) -> str:
     content: Any = message.content
     if isinstance(content, str):
         return content
-    return "\n".join(map(_part, cast("list[Any]", content)))
+    return "\n".join(map(part_shown, cast("list[Any]", content)))
 
 
-def _part(part: Any) -> str:
+def part_shown(part: Any) -> str:
+    """What people see of a part of a message's content."""
     if isinstance(part, str):
         return part
     kind = part.get("type", "part")

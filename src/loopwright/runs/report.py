@@ -165,7 +165,10 @@ def workflow_report(store: RunStore, workflow: str) -> LoopReport:
 
 def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow:
     loops = [_loop_of(run, name) for run in runs]
-    ends: list[Ended] = [_ended(run, loop) for run, loop in zip(runs, loops, strict=True)]
+    ends: list[Ended] = [
+        loop.refused or ("failed" if run.status == "failed" else "by_itself")
+        for run, loop in zip(runs, loops, strict=True)
+    ]
     ways = Counter(ends)
     went_round = [(loop.passes, end) for loop, end in zip(loops, ends, strict=True) if loop.passes]
     refused = sum(end not in ("by_itself", "failed") for end in ends)
@@ -191,10 +194,6 @@ def _loop_of(run: RunRecord, name: str) -> LoopPasses:
     """A run that was never asked for a pass may say nothing of the loop."""
     known = next((loop for loop in run.loops if loop.loop == name), None)
     return known or LoopPasses(loop=name, passes=run.passes.get(name, 0), limit=None)
-
-
-def _ended(run: RunRecord, loop: LoopPasses) -> Ended:
-    return loop.refused or ("failed" if run.status == "failed" else "by_itself")
 
 
 def _histogram(passes: Sequence[int], ends: Sequence[Ended]) -> tuple[PassCount, ...]:

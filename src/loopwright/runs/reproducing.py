@@ -1,10 +1,10 @@
 """A run written out as a test for pytest: the same input, the way that it took, and how it ended."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib import resources
 
-from loopwright.engine.events.schema import ModelCalled, RunEvent
+from loopwright.engine.events.schema import ModelCalled, RunEvent, Told
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.workflows.api import Workflow, upload_fields
@@ -22,7 +22,7 @@ _FAILED = """\
     assert type(cause_of(failed.value)).__name__ == {kind!r}"""
 
 
-def test_of(record: RunRecord, hosted: Workflow, events: Iterable[RunEvent]) -> str:
+def test_of(record: RunRecord, hosted: Workflow, events: Sequence[RunEvent]) -> str:
     """A run as the text of a test file.
 
     Args:
@@ -31,8 +31,8 @@ def test_of(record: RunRecord, hosted: Workflow, events: Iterable[RunEvent]) -> 
         events: Its events.
 
     Raises:
-        InputError: If it did not come to its end, began at another one's checkpoint, took a file, or nothing says where
-            its graph is.
+        InputError: If it did not come to its end, began at another one's checkpoint, took a file, asked a person, or
+            nothing says where its graph is.
     """
     if record.status not in ("finished", "failed"):
         raise InputError(f"run {record.id!r} is {record.status}: only one that finished or failed makes a test")
@@ -40,6 +40,8 @@ def test_of(record: RunRecord, hosted: Workflow, events: Iterable[RunEvent]) -> 
         raise InputError(f"run {record.id!r} began at a checkpoint of {record.parent.run_id!r}: take that one")
     if any(record.input.get(field) for field in upload_fields(hosted.Input)):
         raise InputError(f"run {record.id!r} took an uploaded file, which a test of its own would not have")
+    if any(isinstance(event, Told) and "interrupt" in event.data for event in events):
+        raise InputError(f"run {record.id!r} asked a person, whose answers a test of its own would not have")
     imports, opened = "from loopwright.workflows import registry", f"registry.load({hosted.name!r}).open()"
     if isinstance(hosted, UserGraph):
         if not hosted.place:

@@ -5,24 +5,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping
 from typing import Any
 
-from ag_ui.core import (
-    ActivitySnapshotEvent,
-    BaseEvent,
-    CustomEvent,
-    Interrupt,
-    RunAgentInput,
-    RunErrorEvent,
-    RunFinishedCancelledOutcome,
-    RunFinishedEvent,
-    RunFinishedInterruptOutcome,
-    RunFinishedSuccessOutcome,
-    RunStartedEvent,
-    StepFinishedEvent,
-    StepStartedEvent,
-    TextMessageContentEvent,
-    TextMessageEndEvent,
-    TextMessageStartEvent,
-)
+from ag_ui import core
 from ag_ui.encoder import EventEncoder
 from fastapi.sse import KEEPALIVE_COMMENT
 from pydantic import ValidationError
@@ -45,7 +28,7 @@ PASS = "loopwright.pass"
 """The type of the activity that tells how far a loop is."""
 
 
-def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgentInput, Begun]:
+def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[core.RunAgentInput, Begun]:
     """Begin the run that a front end asks for, or go on with the one whose question it answers.
 
     The last words of the person are the text that the workflow asks for first; the object in ``forwardedProps`` has its
@@ -55,7 +38,7 @@ def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[RunAgen
         InputError: If the request is none of AG-UI's, or has nothing to run.
     """
     try:
-        asked = RunAgentInput.model_validate_json(body)
+        asked = core.RunAgentInput.model_validate_json(body)
     except ValidationError as error:
         raise InputError(f"the body is no RunAgentInput of AG-UI: {problem_lines(error)[0]}") from None
     if not re.fullmatch(THREAD_ID, asked.thread_id):
@@ -92,10 +75,12 @@ def _text_field(hosted: Workflow[Any]) -> str | None:
 
 def _text(content: Any) -> str:
     parts = [content] if isinstance(content, str) else [getattr(part, "text", None) for part in content or ()]
+    if None in parts:
+        raise InputError("messages are taken as text here, without pictures and files")
     return "\n".join(part for part in parts if part)
 
 
-async def frames(context: Context, asked: RunAgentInput, record: RunRecord, after: int) -> AsyncGenerator[bytes]:
+async def frames(context: Context, asked: core.RunAgentInput, record: RunRecord, after: int) -> AsyncGenerator[bytes]:
     """What happens in a run, until it ends.
 
     Args:
@@ -106,11 +91,11 @@ async def frames(context: Context, asked: RunAgentInput, record: RunRecord, afte
     """
     encoder, told = EventEncoder(), _Told(record.id)
 
-    def encoded(event: BaseEvent) -> bytes:
+    def encoded(event: core.BaseEvent) -> bytes:
         return encoder.encode(event).encode()
 
     here = {"loopwrightRunId": record.id}
-    yield encoded(RunStartedEvent(thread_id=asked.thread_id, run_id=asked.run_id, metadata=here))
+    yield encoded(core.RunStartedEvent(thread_id=asked.thread_id, run_id=asked.run_id, metadata=here))
     async for events in followed(context, record.id, "run", after, cancel=True):  # its clients stop a run by leaving it
         for kept in events:
             for event in told.events(json.loads(kept.data)):
@@ -124,26 +109,26 @@ async def frames(context: Context, asked: RunAgentInput, record: RunRecord, afte
 
 def failed(told: Mapping[str, str]) -> bytes:
     """What `frames` would tell of a run that could not begin."""
-    return EventEncoder().encode(RunErrorEvent(message=told["message"], code=told["error"])).encode()
+    return EventEncoder().encode(core.RunErrorEvent(message=told["message"], code=told["error"])).encode()
 
 
-def _end(asked: RunAgentInput, record: RunRecord) -> BaseEvent:
+def _end(asked: core.RunAgentInput, record: RunRecord) -> core.BaseEvent:
     names: dict[str, Any] = {"thread_id": asked.thread_id, "run_id": asked.run_id}
     if record.status == "waiting":
         questions = [
-            Interrupt(
+            core.Interrupt(
                 id=each.id, reason="interrupt", message=each.value if isinstance(each.value, str) else None,
                 metadata={"node": each.node, "value": each.value},
             )
             for each in record.asked
         ]  # fmt: skip
-        return RunFinishedEvent(**names, outcome=RunFinishedInterruptOutcome(interrupts=questions))
+        return core.RunFinishedEvent(**names, outcome=core.RunFinishedInterruptOutcome(interrupts=questions))
     if record.status == "cancelled":
-        return RunFinishedEvent(**names, outcome=RunFinishedCancelledOutcome())
+        return core.RunFinishedEvent(**names, outcome=core.RunFinishedCancelledOutcome())
     if record.status != "finished" or record.outcome is None:
-        return RunErrorEvent(message=end_of(record), code=record.error_type)
+        return core.RunErrorEvent(message=end_of(record), code=record.error_type)
     result = {**record.outcome.model_dump(mode="json"), "stop_reason": record.stop_reason}
-    return RunFinishedEvent(**names, result=result, outcome=RunFinishedSuccessOutcome())
+    return core.RunFinishedEvent(**names, result=result, outcome=core.RunFinishedSuccessOutcome())
 
 
 class _Told:
@@ -158,52 +143,52 @@ class _Told:
         self._messages = 0
         self._last = ""
 
-    def events(self, event: Mapping[str, Any]) -> Iterator[BaseEvent]:
+    def events(self, event: Mapping[str, Any]) -> Iterator[core.BaseEvent]:
         """What follows from an event of the run."""
         kind = event["type"]
         if kind == "node_started" and not is_engine_node(event["node"]):
             taken = event["node"] in self._steps.values()
             step = f"{event['node']} #{event['visit']}" if taken else str(event["node"])
             self._steps[event["task_id"]] = step
-            yield StepStartedEvent(step_name=step)
+            yield core.StepStartedEvent(step_name=step)
         elif kind == "node_finished" and event["task_id"] in self._steps:
             yield from self._written(event["node"])
-            yield StepFinishedEvent(step_name=self._steps.pop(event["task_id"]))
+            yield core.StepFinishedEvent(step_name=self._steps.pop(event["task_id"]))
         elif kind in ("node_retried", "node_gave_up"):  # what the failed attempt wrote is no beginning of the next one
             yield from self._written(event["node"])
         elif kind == "text":
             yield from self._text(event["node"], event["text"])
         elif kind == "loop":
             content = {key: event[key] for key in ("loop", "decision", "spent", "limit", "reason")}
-            yield ActivitySnapshotEvent(
+            yield core.ActivitySnapshotEvent(
                 message_id=f"{self._run_id}-loop-{event['loop']}", activity_type=PASS, content=content
             )
         elif kind in ("told", "budget"):
-            yield CustomEvent(name=f"loopwright.{kind}", value=dict(event))
+            yield core.CustomEvent(name=f"loopwright.{kind}", value=dict(event))
 
-    def rest(self) -> Iterator[BaseEvent]:
+    def rest(self) -> Iterator[core.BaseEvent]:
         """The ends of what did not end by itself."""
         for node in [*self._texts]:
             yield from self._written(node)
         while self._steps:
-            yield StepFinishedEvent(step_name=self._steps.popitem()[1])
+            yield core.StepFinishedEvent(step_name=self._steps.popitem()[1])
 
-    def answer(self, record: RunRecord) -> Iterator[BaseEvent]:
+    def answer(self, record: RunRecord) -> Iterator[core.BaseEvent]:
         """The answer as a message, unless it was the last one already."""
         answer = record.outcome.answer if record.status == "finished" and record.outcome else ""
         if answer.strip() and answer.strip() != self._last.strip():
             yield from self._text("", answer)
             yield from self._written("")
 
-    def _text(self, node: str, text: str) -> Iterator[BaseEvent]:
+    def _text(self, node: str, text: str) -> Iterator[core.BaseEvent]:
         if node not in self._texts:
             self._messages += 1
             self._texts[node] = f"{self._run_id}-{self._messages}"
             self._last = ""
-            yield TextMessageStartEvent(message_id=self._texts[node], role="assistant")
+            yield core.TextMessageStartEvent(message_id=self._texts[node], role="assistant")
         self._last += text
-        yield TextMessageContentEvent(message_id=self._texts[node], delta=text)
+        yield core.TextMessageContentEvent(message_id=self._texts[node], delta=text)
 
-    def _written(self, node: str) -> Iterator[BaseEvent]:
+    def _written(self, node: str) -> Iterator[core.BaseEvent]:
         if node in self._texts:
-            yield TextMessageEndEvent(message_id=self._texts.pop(node))
+            yield core.TextMessageEndEvent(message_id=self._texts.pop(node))

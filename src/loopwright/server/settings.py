@@ -1,11 +1,9 @@
 """How much the server takes, from whom how often, and where it keeps it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from loopwright.workflows.api import Workflow, upload_fields
 
@@ -51,7 +49,7 @@ class ServerSettings:
     file_paths: Mapping[str, int] = field(default_factory=dict[str, int])
     """Path whose requests bring files -> the largest body there."""
 
-    def taking_files_of(self, workflows: Iterable[Workflow[Any]]) -> ServerSettings:
+    def taking_files_of(self, workflows: Iterable[Workflow[Any]]) -> Self:
         """The same, with the paths where files are taken: uploads, and those of workflows."""
         paths = {"/uploads": self.upload_bytes}
         for hosted in workflows:

@@ -111,28 +111,21 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         return super().outcome(state).model_copy(update={"scores": scores, "quality": quality})
 
     def start(self, given: BaseModel, uploads: Mapping[str, Path], run_id: str) -> dict[str, Any]:
-        """What the graph is run with: what was given, no defaults.
-
-        Raises:
-            InputError: If nothing is given.
-        """
+        """What the graph is run with: what was given, no defaults."""
         values = {key: getattr(given, key) for key in given.model_fields_set}
         if self._messages and (text := values.pop(self._text, None)) is not None:
             values = {self._messages: [HumanMessage(text)], **values}
-        if not values:
-            raise InputError(
-                f"the input of {self.name!r} is empty: give at least one of {', '.join(self.Input.model_fields)}"
-            )
         return values
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run; see `start`. In place of a text, chat messages may be given as the graph itself takes them."""
-        written = self._text != self._messages and given.get(self._text) is not None
-        if self._messages is None or written or not isinstance(given.get(self._messages), list):
+        several = given.get(self._messages) if self._messages else None
+        written = isinstance(several, str) if self._text == self._messages else given.get(self._text) is not None
+        if several is None or written:
             run = super().run(given, uploads, run_id)
             return _UserRun(given, run.graph_input, run.title, self)
         try:
-            messages = convert_to_messages(given[self._messages])
+            messages = convert_to_messages(several if isinstance(several, list) else [several])
         except (ValueError, NotImplementedError, TypeError) as error:
             raise InputError(f"the input of {self.name!r}: {self._messages} are no chat messages: {error}") from error
         said = next((message.text for message in reversed(messages) if message.text.strip()), "-")

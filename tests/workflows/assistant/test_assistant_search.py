@@ -141,6 +141,8 @@ def test_a_slip_is_mended_first_and_said() -> None:
 def test_where_nothing_is_then_a_condition_gives_way_and_is_named() -> None:
     reflection, query = passes_of(QUESTIONS[3])[0]
     assert query.filters.include == (SUNDAY,) and "before 07:00" in reflection.message
+    late = [each.record.start for each in run("", limit=3, near=1260).hits]
+    assert [each and each.hour for each in late] == [21, 17, 0] and query.near == 420
     assert fewer_conditions(Filters(include=(PERSON,))) == []
     assert all(PERSON in wider.include for wider, _ in fewer_conditions(Filters(include=(SUNDAY, EARLY, PERSON))))
 

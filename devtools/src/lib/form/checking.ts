@@ -38,6 +38,7 @@ function checkObject(field: FieldOf<'object'>, value: Record<string, unknown>, p
 function wrongWith(field: Field, value: unknown): string {
   switch (field.kind) {
     case 'text':
+      if (field.numeric && (typeof value === 'number' || typeof value === 'bigint')) return '';
       return typeof value === 'string' ? wrongText(field, value) : 'This must be a text.';
     case 'upload':
       if (typeof value !== 'string') return 'This must be the id of an uploaded file.';
@@ -71,7 +72,7 @@ function wrongText(field: FieldOf<'text'>, value: string): string {
     return 'This must be a date with a time, for example 2025-02-01T10:30:00+01:00.';
   }
   if (field.format === 'date' && value && !/^\d{4}-\d\d-\d\d$/.test(value)) return 'This must be a date, for example 2025-02-01.';
-  if (field.pattern && !matches(field.pattern, value)) return `This does not fit the pattern ${field.pattern}.`;
+  if (field.pattern && !matches(field.pattern, value)) return field.numeric ? 'This must be a number, for example 12.5.' : `This does not fit the pattern ${field.pattern}.`;
   return '';
 }
 

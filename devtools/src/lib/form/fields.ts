@@ -31,6 +31,8 @@ export interface JsonSchema {
   oneOf?: JsonSchema[];
   allOf?: JsonSchema[];
   $ref?: string;
+  /** Set here: a number is taken too. */
+  numeric?: boolean;
   $defs?: Record<string, JsonSchema>;
   definitions?: Record<string, JsonSchema>;
 }
@@ -56,7 +58,7 @@ interface Common {
 /** A field of a form. */
 export type Field = Common &
   (
-    | { kind: 'text'; format: 'line' | 'multiline' | 'date' | 'datetime'; minLength: number; maxLength: number; pattern: string }
+    | { kind: 'text'; format: 'line' | 'multiline' | 'date' | 'datetime'; minLength: number; maxLength: number; pattern: string; numeric: boolean }
     | { kind: 'upload'; accept: string }
     | { kind: 'number'; whole: boolean; min: number; max: number; above: number; below: number }
     | { kind: 'boolean' }
@@ -148,6 +150,7 @@ function text(schema: JsonSchema, common: Common): Field {
     minLength: schema.minLength ?? 0,
     maxLength: schema.maxLength ?? Infinity,
     pattern: schema.pattern ?? '',
+    numeric: schema.numeric ?? false,
   };
 }
 
@@ -223,11 +226,18 @@ function plainSchema(given: JsonSchema, place: Place): Plain {
   return { schema, nullable, seen, tangled: true };
 }
 
-/** Several alternatives are one choice where each is a constant or a list of values; else they are entered as JSON. */
+/**
+ * Several alternatives are one choice where each is a constant or a list of values, and one text where they are a number
+ * or the text of one, as an amount of money is; else they are entered as JSON.
+ */
 function merged(rest: JsonSchema, others: JsonSchema[], nullable: boolean, seen: string[]): Plain {
   const choices = others.flatMap((one) => (one.const !== undefined ? [one.const] : (one.enum ?? [undefined])));
   if (others.length && !choices.includes(undefined)) {
     return { schema: { ...rest, enum: choices }, nullable, seen, tangled: false };
+  }
+  const text = others.find((one) => one.type === 'string');
+  if (text?.pattern && others.length === 2 && others.some((one) => one.type === 'number' || one.type === 'integer')) {
+    return { schema: { ...text, ...rest, numeric: true }, nullable, seen, tangled: false };
   }
   return { schema: rest, nullable, seen, tangled: true };
 }

@@ -68,7 +68,8 @@ function layout(graph: ShownGraph): Layout {
     graph.edges.map((edge) => {
       const id = edgeId(edge);
       const { points, x, y } = drawn.edge({ v: keyOf(edge.source), w: keyOf(edge.target), name: id }) as { points: Point[] } & Partial<Point>;
-      return [id, { points, label: edge.loop && x !== undefined && y !== undefined ? { x, y } : null }];
+      const label = edge.loop && x !== undefined && y !== undefined ? { x, y } : null;
+      return [id, { points: edge.source === edge.target ? besides(nodes[edge.source] as Box, label) : points, label }];
     }),
   );
   const labels = graph.edges.flatMap((edge) => {
@@ -81,6 +82,13 @@ function layout(graph: ShownGraph): Layout {
   const [xs, ys] = [all.map((point) => point.x), all.map((point) => point.y)];
   const [x, y] = [Math.min(...xs), Math.min(...ys)];
   return { nodes, edges, bounds: { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y } };
+}
+
+/** The points of an arrow from a node back to itself, through its label: dagre's own lead through the node. */
+function besides({ x, y, width, height }: Box, label: Point | null): Point[] {
+  const [right, middle] = [x + width, y + height / 2];
+  const out = Math.max(label?.x ?? 0, right + 24);
+  return [[right, -12], [out, -12], [out, 12], [right, 12]].map(([at, off]) => ({ x: at as number, y: middle + (off as number) }));
 }
 
 /** What a loop's name and figures take, in pixels. */

@@ -421,6 +421,8 @@ export class Reducer {
   private end(status: RunStatus, at: number): void {
     this.status = status;
     this.ended = at;
+    // Nobody answers what a cancelled run asked.
+    this.visits.forEach((visit, index) => status === 'cancelled' && visit.status === 'asking' && this.change(index, { status }));
     this.stopOpen(status === 'waiting' || status === 'interrupted' ? 'interrupted' : 'cancelled', at);
   }
 

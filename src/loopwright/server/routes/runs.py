@@ -249,7 +249,7 @@ async def get_checkpoint(run_id: RunId, checkpoint_id: str, context: Here) -> Ch
 async def get_run_test(run_id: RunId, context: Here) -> Response:
     """The run as a test for pytest: its input, the way that it took, and how it ended."""
     record = await context.hub.known(run_id)
-    events = await context.hub.store.aside(lambda: [*logged(context.hub.store, run_id, "model_called")])
+    events = await context.hub.store.aside(lambda: [*logged(context.hub.store, run_id, "model_called", "told")])
     return Response(test_of(record, context.workflow(record.workflow), events), media_type="text/x-python")
 
 

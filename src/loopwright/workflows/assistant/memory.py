@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from loopwright.database.values import storable
+from loopwright.database import storable
 from loopwright.errors import ConfigError, InputError, StoreError
 from loopwright.postgres import PostgresAddress, is_postgres
 from loopwright.workflows.assistant.schemas import Profile, Turn

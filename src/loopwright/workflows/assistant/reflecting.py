@@ -163,7 +163,9 @@ def lowered(query: PlannedQuery, **more: Any) -> PlannedQuery:
 def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[Step]:
     for query in poor:
         for filters, gone in fewer_conditions(query.filters, keep_kind=not query.query_text):
-            update = {"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold}
+            times = (each for each in query.filters.include if each.slot in ("start", "end", "on"))
+            near = next((each.most if each.least is None else each.least for each in times), None)
+            update = {"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold, "near": near}
             told = f"leave out that it is to be {gone}"
             yield Step("fewer conditions", "relax", (query.model_copy(update=update),), told)
 

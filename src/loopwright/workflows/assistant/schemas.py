@@ -108,6 +108,8 @@ class PlannedQuery(Frozen):
     """Which of the results alone count."""
     by_meaning: bool = False
     """Whether meaning alone ranks, where there are vectors: what is told in other words than the programme's."""
+    near: int | None = None
+    """The minute of the day that was given up: of what fits as well, what begins nearest to it comes first."""
 
 
 class Record(Frozen):

@@ -12,9 +12,10 @@ from loopwright.workflows.files.source import Source
 from loopwright.workflows.files.text import text_lines
 
 _DELIMITERS = ",;\t|"
+_END = "\uffff"  # behind the last line; it is part of a cell where a quote was never closed
 
 
-def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
+def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:  # noqa: C901 - one case after the other
     """The rows of a CSV file by the names of its columns, each with the number of its first line."""
     taken = 0
 
@@ -23,6 +24,7 @@ def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
         for number, line in chain(head, feed):
             taken = number
             yield line
+        yield _END
 
     feed = text_lines(source)
     head = [*islice(dropwhile(lambda numbered: not numbered[1].strip(), feed), 20)]
@@ -39,8 +41,12 @@ def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
         except csv.Error as error:
             source.left_out(source.error(f"is no valid CSV row: {error}", key=str(begun)))
             continue
-        if row is None:
+        if row in (None, [_END]):
             return
+        if row and row[-1].endswith(_END):
+            row[-1] = row[-1].removesuffix(_END)
+            told = f"a quote is never closed, so all until line {taken} is in the last cell of this row"
+            source.ignored(source.error(told, key=str(begun)))
         if header is None:
             # Above it may stand a title, or "sep=;": few cells, and then none.
             if 2 * max((place for place, cell in enumerate(row, 1) if cell.strip()), default=0) > usual:

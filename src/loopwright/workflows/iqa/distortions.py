@@ -4,11 +4,9 @@ Everything that names a distortion goes through `parse_distortion`, so that "blu
 and a word that nobody knows is an error that lists the known ones.
 """
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
@@ -107,7 +105,7 @@ class Severity(StrEnum):
         return self.rank >= Severity(other).rank
 
     @classmethod
-    def _missing_(cls, value: object) -> Severity | None:
+    def _missing_(cls, value: object) -> Self | None:
         words = str(value).strip().lower()
         return cls(SEVERITY_ALIASES[words]) if words in SEVERITY_ALIASES else None
 

@@ -91,10 +91,10 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         where = f" of {plain(known.info.title)}" if known.info and known.info.title else ""
         nothing = f"I found no {_things(question)}{_asked(question)} in the programme{where}"
         widely = ", also when I searched more widely" if known.thinking else ""
-        computed = _computed(question, [], known) if question.operation in ("count", "most") else ""
+        computed = _computed(question, [], known) if known.outcomes and question.operation in ("count", "most") else ""
         barred = f"I left out what is {left_out}" if left_out else ""
         said = [*notes, computed or f"{nothing}{widely}", barred, _advice(question)]
-        done: Status = "answered" if computed and not notes and known.outcomes else "nothing_found"
+        done: Status = "answered" if computed and not (notes or question.doubted) else "nothing_found"
         return Draft(text=" ".join(sentence(each) for each in said if each), status=done)
     if (question.doubted or question.unread) and status == "answered":
         status = "partial"
@@ -142,7 +142,8 @@ def chosen(
     named = question.filters.values("person") or (question.filters.values("record") and not question.topic)
     sure = min(SURE, threshold + 0.15)
     # In a few words, one that nobody uses here is the point.
-    unproven = len(question.text.split()) <= SHORT and any(outcome.strangers for outcome in outcomes)
+    strange = [{*outcome.strangers} for outcome in outcomes]
+    unproven = len(question.text.split()) <= SHORT and any(each.intersection(*strange) for each in strange)
     if fitting and (not question.topic or (best >= sure and not unproven)):
         parts = len(question.parts) > 1
         beside = [found for found in near if not unmet(found.record, _all_asked(question))] if question.topic else []
@@ -272,11 +273,11 @@ def _groups(question: Question, told: Sequence[Found], telling: Telling) -> list
             by_table[table] = own
     lines: list[str] = []
     for table, hits in by_table.items():
-        in_time = question.operation in _IN_TIME or not (question.topic or question.parts)
-        listed = sorted(hits, key=_begins) if in_time else hits
+        if question.operation in _IN_TIME or not (question.topic or question.parts):
+            hits.sort(key=lambda each: each.record.start.timestamp() if each.record.start else 0.0)
         if len(by_table) > 1:
             lines.append(f"**{NOUNS[table][1].title()}**")
-        lines.append("\n".join(line_of(found, telling) for found in listed))
+        lines.append("\n".join(line_of(found, telling) for found in hits))
     return lines
 
 
@@ -291,10 +292,6 @@ def _by_part(parts: Sequence[Question], told: Sequence[Found], telling: Telling)
         lines.append(f"**{said[:1].upper()}{said[1:]}**" + ("" if own else ": nothing that fits."))
         lines += ["\n".join(line_of(found, telling) for found in own)] if own else []
     return [*lines, *(["\n".join(line_of(found, telling) for found in left)] if left else [])]
-
-
-def _begins(found: Found) -> float:
-    return found.record.start.timestamp() if found.record.start else 0.0
 
 
 def _further(found: Sequence[Found]) -> str:

@@ -98,15 +98,12 @@ def about(topic: str) -> str:
 def subject(topic: str) -> str:
     """A topic without the words around it that only ask: ``Rust`` of ``are there talks about Rust on``."""
     telling = topic.split()
-    while telling and _only_asks(telling[0]):
+    things = {word for table in NOUNS for word in words("things", table.value)} | STOP_WORDS
+    while telling and fold(telling[0]) in things:
         telling = telling[1:]
     while telling and fold(telling[-1]) in STOP_WORDS:
         telling = telling[:-1]
     return " ".join(telling) or topic
-
-
-def _only_asks(word: str) -> bool:
-    return fold(word) in STOP_WORDS or any(fold(word) in words("things", table.value) for table in NOUNS)
 
 
 def plain(text: str) -> str:

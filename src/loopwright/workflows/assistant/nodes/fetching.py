@@ -1,7 +1,5 @@
 """Who asks: the profile, the conversation before, and a first word to the person."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from typing import Any, Literal, get_origin, get_type_hints

@@ -18,7 +18,7 @@ Beside: TypeAlias = Literal["after", "before", "during"]
 """How something lies in time to a session."""
 _ONES = frozenset({"one", "ones"})
 _SHORT = 7
-_ON_RECORDS = ("count", "first", "last", "longest", "shortest")
+ON_RECORDS = ("count", "first", "last", "longest", "shortest")
 _STEMS = {"long": (True, True), "short": (True, False), "lat": (False, True), "earli": (False, False)}
 _COMPARED = {stem + end: said for stem, said in _STEMS.items() for end in ("er", "est")}
 """Word -> whether lengths are compared, rather than when something begins; and whether the most is meant."""
@@ -44,6 +44,7 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
 
 
 def _next(text: str, before: Question | None, cited: list[Record], listed: list[Record], reader: Reader) -> Question:
+    reader.days = before.filters.values("day") if before else ()
     question = reader.read(text)
     if before is None or question.smalltalk:
         return question
@@ -64,11 +65,13 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     own = question.operation == "outside" or (bare and said & words("time", "person", "en") and not new)
     if own and len(cited) == 1 and sentence.says(0, "wonders") and _tells(cited[0], sentence):
         return _about(question, cited)
+    if cited and question.operation in ("outside", "until") and said <= words("turns", "it what opens then") | {"long"}:
+        return _about(question.model_copy(update={"operation": "find"}), cited[:1])  # "where is it?", "how long?"
     if question.operation == "outside":
         return question
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
     elsewhere = any(span.condition.slot not in TIMES for span in sentence.spans)
-    on_records = question.operation in _ON_RECORDS and not rest and not elsewhere
+    on_records = question.operation in ON_RECORDS and not rest and not elsewhere
     on_those = on_records and not said & {*words("things", "sessions"), *COUNTS} - {"no"}
     several = said & words("turns", "them") and not said & words("turns", "more")
     pointed = _kept(question, sentence, said, cited, before, reader)

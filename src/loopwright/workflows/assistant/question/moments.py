@@ -1,11 +1,10 @@
 """Days, times of day and lengths, as conditions."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
+from typing import Self
 
 from loopwright.retrieval.english import english_words
 from loopwright.retrieval.text import STOP_WORDS
@@ -19,8 +18,9 @@ NOON, MIDNIGHT = 720, 1440
 PARTS = {"morning": (0, NOON), "afternoon": (NOON, 1080), "evening": (1020, 1800)}
 """Part of a day -> its first minute, and the one after its last."""
 _MOMENTS = {"noon": (NOON, 780), "dinner": (1080, 1170), "midnight": (MIDNIGHT, MIDNIGHT)}
-_CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)\.?|(\d{1,2})(?:h|u)?")
-_FIGURES = re.compile(r"\d{4}-\d\d-\d\d|\d+\.\d+\.\d*")
+MIDDAY = ("noon", "midday", "midi", "mittag")
+_CLOCK = re.compile(r"(\d{1,2})(?:[:.h]|-uhr-|-heures-)(\d\d)\.?|(\d{1,2})(?:h|u)?")
+_FIGURES = re.compile(r"\d{4}-\d\d-\d\d|\d+([./])\d+\1\d*")
 _DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
 COUNTS = ("number", "no", "nr")
 """Words that a number stands behind."""
@@ -49,7 +49,7 @@ class Now:
     """The minutes of its clock."""
 
     @classmethod
-    def of(cls, moment: datetime | None, info: ConferenceInfo | None) -> Now | None:
+    def of(cls, moment: datetime | None, info: ConferenceInfo | None) -> Self | None:
         """Read a moment; None without one, or without a conference."""
         if moment is None or info is None:
             return None
@@ -181,7 +181,7 @@ def _ask_date(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
 
 def _ask_figures(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
     """A date in figures, as "2025-02-01" or "1.2."; without a year one of the conference: "3.12." may be a version."""
-    said = sentence.word(place)
+    said = sentence.word(place).replace("/", ".")
     day, month, *year = filter(None, said.split(".") if "." in said else said.split("-")[::-1])
     date_said = "-".join([*year, month.zfill(2), day.zfill(2)])
     found = [each for each in held if each.endswith(date_said)]
@@ -197,13 +197,14 @@ def _ask_part(sentence: Sentence, first: int, last: int, part: str) -> None:
 def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     """A time of day that begins at a word: its first and last minute, and the word after it."""
     word, after, half = sentence.word(place), place + 1, ""
-    if word in ("the", "a", "las"):
+    if word in ("the", "a", "las", "dem"):
         return clock_at(sentence, after)
     if word in words("grammar", "halves") and (told := _part_of_hour(sentence, place)):
         return told
     for moment, span in _MOMENTS.items():
-        if word in words("time", moment):
-            return (NOON, NOON, after) if word in ("noon", "midday", "midi", "mittag") else (*span, after)
+        if word in words("time", moment) and sentence.tokens[place].taken != "title":
+            usual = (NOON, NOON) if word in MIDDAY else span
+            return (*sentence.meals.get(word, usual), after)
     match = _CLOCK.fullmatch(word)
     counts = sentence.is_any(after, words("things", "room sessions")) or sentence.match(place - 1, ("the", "one"))
     # "After 3 works for me" is of a time, but "about two clusters" and "about two-factor logins" are not.
@@ -214,7 +215,7 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
     if (match is None and (word not in numbers() or counts)) or joined or (counts_at(sentence, place) and not timed):
         return None
     hour, minute = (int(match[1] or match[3]), int(match[2] or 0)) if match else (numbers()[word], 0)
-    if sentence.word(after) in ("am", "pm"):
+    if sentence.is_any(after, ("pm",) if sentence.language == "de" else ("am", "pm")):  # "um zehn am Freitag"
         half, after = sentence.word(after), after + 1
     elif sentence.says(after, "oclock"):
         after += 1
@@ -249,7 +250,7 @@ def _part_of_hour(sentence: Sentence, place: int) -> tuple[int, int, int] | None
     """A time told by its half or quarter: "half past two", "quarter to six", "half two", "halb drei"."""
     word, joins = sentence.word(place), sentence.says(place + 1, "past to_hour")
     quarter = not word.startswith("hal")
-    if not joins and (quarter or sentence.word(place + 1) not in numbers()):
+    if not joins and quarter:
         return None
     hour = clock_at(sentence, place + 1 + joins)
     if hour is None:
@@ -364,7 +365,7 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     opens = word in words("time", "between after")
     if opens and first and sentence.is_any(first[2], words("time", "to")):
         if second := clock_at(sentence, first[2] + 1) or _clock_behind(sentence, first[2]):
-            return _window(sentence, place, second[2], first[0], second[0])
+            return _window(sentence, place, second[2], first[1], second[0])
     early, late = word in words("time", "before"), word in words("time", "after")
     if early and sentence.is_any(place + 1, words("time", "after")):  # not until after lunch
         first = clock_at(sentence, place + 2)
@@ -440,7 +441,8 @@ def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
         if not sentence.word(other).startswith("open"):  # "open source at ten"
             sentence.take(other, other + 1, "start")
     slot: Slot = "end" if ends else "start" if begins and at[0] == at[1] else "on"
-    most, said = at[1] if ends else max(at[1], at[0] + 1), f"{'ending ' * ends}at {clock_said(at[0])}"
+    most, when = at[1] if ends else max(at[1], at[0] + 1), " and ".join(map(clock_said, dict.fromkeys(at[:2])))
+    said = f"{'ending ' * ends}{'between' if at[0] < at[1] else 'at'} {when}"
     sentence.ask(place, at[2], slot, least=at[0] - ends, most=most, said=said)
     return at[2]
 

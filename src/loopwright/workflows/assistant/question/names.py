@@ -12,7 +12,7 @@ from loopwright.retrieval.english import share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import COUNTS
 from loopwright.workflows.assistant.question.negation import cue_at
-from loopwright.workflows.assistant.question.tokens import Sentence
+from loopwright.workflows.assistant.question.tokens import TITLES, Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
 from loopwright.workflows.assistant.searching.lexicon import days, function_words, glossary, numbers, words
@@ -71,7 +71,7 @@ class Names:
             # What several have in brackets is no name: "Ada (Google)".
             named = WORD.findall(fold(_BRACKETED.sub(lambda told: told[0] if beside[told[0]] < 2 else "", person)))
             long = sum(len(word) > _PARTICLE for word in named) > _LONGEST_NAME  # a team is called by its subject
-            for word in () if long else (*named, *(word.translate(_PLAIN) for word in named)):
+            for word in () if long else {*named, *(word.translate(_PLAIN) for word in named)} - TITLES:
                 self.persons[word].add(person)
         whole = {person: {*WORD.findall(fold(person))} for person in people}
         self.said, self.otherwise = Counter[str](), Counter[str]()
@@ -97,6 +97,7 @@ class Names:
             for alias in (room, plain, " ".join(each for each in plain.split() if fold(each) not in _PLACES), *inside):
                 if phrase := _phrase(alias):
                     found[phrase].append(room)
+                    found[(*(re.sub("e[rs]?$", "en", n) for n in phrase[:-1]), phrase[-1])].append(room)  # "Großen"
             for alias in (room, *inside):
                 for prefix in filter(None, (_PREFIX.match(alias), _LONGER.match(alias))):
                     starts[fold(prefix[0])].append(room)
@@ -130,10 +131,10 @@ class Names:
         """Whether a folded word, of letters or not, stands in a session."""
         return any(word in fold(" ".join((each.title, *each.texts.values()))) for _, each in self._titled)
 
-    def titled(self, text: str) -> int:
-        """How many sessions have all words of a text in their titles; 0 for a text without words."""
+    def titled(self, text: str) -> list[Record]:
+        """The sessions that have all words of a text in their titles; none for a text without words."""
         wanted = set(terms(text))
-        return sum(wanted <= title for title, _ in self._titled) if wanted else 0
+        return [record for title, record in self._titled if wanted and wanted <= title]
 
     def records(self, quoted: str) -> tuple[Record, ...]:
         """The sessions whose title is quoted, or begins so."""
@@ -155,7 +156,7 @@ class Names:
         if cue_at(sentence, place - 1) or all(n in STOP_WORDS | _TIMES or n in days() or n.isdigit() for n in both):
             return True
         person = self.persons.get(both[0], set()) & self.persons.get(both[1], set())
-        more = self.titled(said) > len(self.titles[_squashed(said)]) and not sentence.says(place - 1, "framed")
+        more = len(self.titled(said)) > len(self.titles[_squashed(said)]) and not sentence.says(place - 1, "framed")
         track = frozenset(terms(said)) in map(frozenset, self.tracks.values())
         return bool(person) or both in self.rooms or more or track
 

@@ -167,7 +167,8 @@ def _behind(  # noqa: C901 - one case after the other
         if (place > first and word in words("negation", "ends")) or (cue_at(sentence, place) and place > first):
             break
         comma = place > first and "," in sentence.tokens[place].gap
-        if comma and not _goes_on(sentence, place):
+        # Behind a comma a list goes on that ends with "and" or "or".
+        if comma and not any(sentence.is_any(near, JOINING) for near in range(place, place + 4)):
             break
         if word in JOINING or comma:
             end_run()
@@ -198,8 +199,3 @@ def _behind(  # noqa: C901 - one case after the other
         place += 1
     end_run()
     return spans, topics, place
-
-
-def _goes_on(sentence: Sentence, place: int) -> bool:
-    """Whether a list goes on behind a comma: it ends with "and" or "or"."""
-    return any(sentence.is_any(near, JOINING) for near in range(place, min(len(sentence), place + 4)))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 
 from rapidfuzz import process
@@ -23,10 +23,11 @@ from loopwright.workflows.assistant.schemas import Condition, Filters, Operation
 from loopwright.workflows.assistant.searching.index import SHORTHAND, TableIndex, keys_of
 from loopwright.workflows.assistant.searching.lexicon import cues, days, glossary, spoken, table, words
 from loopwright.workflows.assistant.searching.search import Search
-from loopwright.workflows.assistant.sources.catalogue import holds
+from loopwright.workflows.assistant.sources.catalogue import holds, span_of
 
 _RARE = 1e-5
 """A word with a smaller share of English names a subject, however many sessions have it."""
+_WAITS = re.compile(r"(?i)\b(?:long(?:er)?|lange)(?: (?:is|it|left|dauert|ist|es|noch))* (?:until|till?|before|bis)\b")
 _CHILDREN = re.compile(
     r"(?i)\b(?:\d|1[0-7]|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven)teen)"
     r"[ -]year[ -]old(?:s\b|(?=\s*(?:$|[,.;:!?)]|(?:and|or|but|so|if|who|that|can|is|to|in|on|at|with)\b)))"
@@ -67,6 +68,8 @@ class Reader:
     """Its names."""
     last: Sentence = field(init=False)
     """The question read last, each word with what it was read as."""
+    days: tuple[str, ...] = ()
+    """The days that the turn before asked for."""
     doubted: bool = False
     """Whether it may ask for something else than a search, as it seems."""
     at_stand: bool = False
@@ -88,8 +91,8 @@ class Reader:
             sentence.spans.append(Span(place, place + 1, named))
         elif _CHILDREN.search(text):
             return self.sentence(_CHILDREN.sub("children", text))
-        self._meals(sentence)
         moments.read_days(sentence, names.days, self.now)
+        self._meals(sentence)
         windows = moments.read_windows(sentence, names.days)
         naming.read_places(sentence, names)
         moments.read_times(sentence, self.now)
@@ -107,13 +110,23 @@ class Reader:
         return sentence
 
     def _meals(self, sentence: Sentence) -> None:
-        """A meal that the programme has by name is asked for itself, unless it only says when: "after lunch"."""
-        when = words("time", "at before after during to")
-        for place in range(len(sentence)):
-            meal = sentence.is_any(place, words("time", "noon dinner"))
-            called = glossary(sentence.word(place), sentence.language) or sentence.word(place)
-            if meal and not sentence.is_any(place - 1, when) and self.names.titled(called):
+        """A meal of the programme is asked for itself, unless it only says when: on the days asked for, or today."""
+        days = {day for span in sentence.spans if span.condition.slot == "day" for day in span.condition.values}
+        today, begun = {self.now.day.isoformat()} if self.now else set[str](), self._begun()
+        for place in (n for n in range(len(sentence)) if sentence.is_any(n, words("time", "noon dinner"))):
+            word = sentence.word(place)
+            called = self.names.titled(glossary(word, sentence.language)) or self.names.titled(word)
+            meals = [] if word in moments.MIDDAY else called
+            to_come = not all(any(holds(each, past) for past in begun) for each in meals)
+            waits = to_come and _WAITS.search(sentence.text)  # "how long until lunch?"
+            before = place - 1 - sentence.is_any(place - 1, ("the", "dem", "zum"))
+            if called and (waits or not sentence.is_any(before, words("time", "at before after during between to"))):
                 sentence.take(place, place + 1, "title")
+                continue
+            named = sorted(meals, key=lambda each: -len(each.title))  # "Lunch" rather than "Lunch quiz"
+            spans = {each.values("day")[0]: span_of(each) for each in named if each.end and not each.values("speaker")}
+            if own := [spans[day] for day in days or self.days or today & spans.keys() or spans if day in spans]:
+                sentence.meals[word] = min(own)[0], max(last for _, last in own)
 
     def _corrected(self, sentence: Sentence) -> None:
         """What somebody takes back in the same breath is not asked: "on Saturday, no wait, Sunday"."""
@@ -208,7 +221,9 @@ class Reader:
         notes = [*sentence.notes]
         if operation == "find":
             notes += [f"I did not understand “{each}”, so this goes by the rest" for each in unread(sentence)]
-        unsaid = self.unread(sentence) if operation == "find" and not topic else []
+        kind = operation == "count" and not (by or sentence.asks("type") or said & words("things", "sessions thing"))
+        unsaid = self.unread(sentence) if (kind or operation == "find") and not topic else []
+        unsaid = [n for n in unsaid if not kind or sentence.is_any(n - 1, ("many", "of"))]  # "how many tutorials?"
         if unsaid and all(each.slot == "day" or not (each.said or each.values) for each in include):
             # Plain words are no clear subject, but all of a day is no answer to them.
             places = [place for place in sentence.rest() if place in unsaid or self._belongs(sentence, place, unsaid)]
@@ -298,8 +313,8 @@ class Reader:
         weight = max((index.weight(term, named=sentence.named(place)) for term in found), default=0.0)
         if found and self.names.own.issuperset(found):
             return 0.0
-        short = len(raw) > 1 and raw.isupper() and not sentence.text.isupper()  # "CI", which is Italian too
-        foreign = sentence.language != "en" and word in spoken(sentence.language) and not short
+        own = sentence.tokens[place].taken == "title" or (raw[1:].isupper() and not sentence.text.isupper())
+        foreign = sentence.language != "en" and word in spoken(sentence.language) and not own  # "CI" is Italian too
         # What puts in order stands in no example of an operation in another language.
         if foreign and word not in words("things", "first last"):
             return 0.0
@@ -322,8 +337,8 @@ class Reader:
         known = self.search.vocabulary.knows(word) or any(glossary(each, sentence.language) for each in phrases)
         if sentence.language != "en" and not known:
             return 0.0
-        weight = self.weight(sentence, place)
-        return weight if _only_asks(word) else max(weight, SUBJECT * self._is_named(word))
+        plain = _only_asks(word) or word in spoken(sentence.language)  # "im", which plain English hardly has
+        return max(self.weight(sentence, place), 0.0 if plain else SUBJECT * self._is_named(word))
 
     def _namesakes(self, sentence: Sentence, denied: Sequence[Span], without: Sequence[str]) -> None:
         """Of persons with one name, or one that differs by a slip, those who speak about the subject are meant."""
@@ -462,7 +477,7 @@ class Reader:
             if not apart and sentence.tokens[place + 1].gap == " " and other not in vocabulary.spread:
                 if meant := joined if joined in vocabulary.spread else vocabulary.spelled(joined):
                     sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
-        known = (english_words(), vocabulary.spread, self.names.persons, _rule_words())
+        known = (english_words(), vocabulary.spread, self.names.persons, _rule_words(), {*chain(*self.names.rooms)})
         for place, token in enumerate(sentence.tokens):
             word = token.word
             is_known = any(word in each for each in known)
@@ -502,7 +517,8 @@ class Reader:
         """The words that say something, were read as nothing, and stand in no example of a search."""
         rest = sentence.rest() if sentence.language == "en" else []
         said = {place: sentence.word(place) for place in rest if not _is_filler(sentence.word(place))}
-        return [place for place, word in said.items() if not _only_asks(word.partition("'")[0])]
+        kinds = {span.last for span in sentence.spans if span.condition.slot == "type"}  # "Junior workshops"
+        return [n for n, word in said.items() if n not in kinds and not _only_asks(word.partition("'")[0])]
 
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""

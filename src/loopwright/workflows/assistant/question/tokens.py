@@ -1,12 +1,11 @@
 """A question as words, each of which is read once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from typing import Self
 
 from loopwright.retrieval.text import LETTER, SIGNED, fold, terms
 from loopwright.retrieval.web.cleaning import INVISIBLE
@@ -15,13 +14,14 @@ from loopwright.workflows.assistant.searching.lexicon import language_of, words
 
 _TOKEN = re.compile(
     r"(?i)\d{4}-\d\d-\d\d|(?<![\w.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:\d{4}\b|(?!\w))"  # 1.2.2025
-    r"|\d{1,2}[:.hH]\d\d(?!\d)"  # 14:30
+    r"|\b\d\d?/\d\d?/\d{4}\b|\d{1,2}(?:[:.hH]| Uhr | heures )\d\d(?!\d|\.\d)"  # 1/2/2025, 14:30
     r"|[^\W\d_]+\d*\.\d[\w.]*\w"  # K.1.105, UB2.252A
     r"|\d+(?=[aApP]\.?[mM]\b)|(?<=\d)[aApP]\.?[mM]\b"
     r"|apr[eèé]s[- ]midi|\b(?:[cdjlmnst]|qu)['’](?=[^\W\d_]{2})"  # l'IA
     r"|(?<![^\W_])[a-z]&[a-z](?![^\W_])"  # Q&A
     rf"|{SIGNED}|{LETTER}+(?:['’]{LETTER}+)*"
 )
+TITLES = {"dr", "prof", "professor"}
 _SENTENCE = re.compile(r"[?!;\n]|[.:].*\s")  # no dot of "Node.js"
 _PART = re.compile(r"[,()–-] |[,()]")
 
@@ -71,9 +71,11 @@ class Sentence:
     """The conditions that were read."""
     notes: list[str] = field(default_factory=list[str])
     """What could not be taken as asked."""
+    meals: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """Word for a meal -> from when until when the programme has it."""
 
     @classmethod
-    def of(cls, text: str) -> Sentence:
+    def of(cls, text: str) -> Self:
         """Part a question into words."""
         text, end = INVISIBLE.sub("", text), 0
         sentence = cls(text)
@@ -107,7 +109,8 @@ class Sentence:
 
     def begins(self, place: int) -> bool:
         """Whether a sentence begins at a word, or there is none."""
-        return not 0 < place < len(self.tokens) or _SENTENCE.search(self.tokens[place].gap) is not None
+        titled = self.is_any(place - 1, TITLES) and self.tokens[place].gap == ". "  # "Dr. Byrne"
+        return not 0 < place < len(self.tokens) or not (titled or _SENTENCE.search(self.tokens[place].gap) is None)
 
     def clauses(self) -> list[tuple[int, int]]:
         """The parts that can be understood apart: the first word of each, and the one after its last."""

@@ -9,7 +9,7 @@ from typing import get_args
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.constants import MAX_LIMIT, SURE
 from loopwright.workflows.assistant.question.attributes import facts_of
-from loopwright.workflows.assistant.question.conversation import Beside, around, asked_in, is_around
+from loopwright.workflows.assistant.question.conversation import ON_RECORDS, Beside, around, asked_in, is_around
 from loopwright.workflows.assistant.question.moments import position_at
 from loopwright.workflows.assistant.question.names import grouped
 from loopwright.workflows.assistant.question.negation import cue_at
@@ -72,13 +72,13 @@ def understand(
         question = question.model_copy(update={"operation": "find" if question.operation == "about" else "count"})
     pointed = any(map(is_around, question.filters.include))
     asked = question.operation
-    if asked in ("find", "recommend", "next", "now", "clash", "compare") and not pointed:
+    if asked in ("find", "recommend", "next", "now", "clash", "compare", *ON_RECORDS) and not pointed:
         sides = [*_compared(question, reader)] if asked in ("clash", "compare") else []
         question = (len(sides) < 2 and _beside_session(question, reader)) or question
         alone = asked == "clash" and len(sides) == 1 and (sides[0].topic or sides[0].filters.values("record"))
-        if alone and not {"both", "two"} & {*question.text.lower().split()}:  # of it and another, not of what is meant
+        if alone and not re.search(r"\b(?:both|two)\b|^do (the )?\w+ (clash|conflict|overlap)", question.text.lower()):
             whole = question.model_copy(update={"operation": "find", "topic": "", "filters": Filters()})
-            question = _beside(question, sides[0], whole, "during", reader) or question
+            question = _beside(question, sides[0], whole, "during", reader) or question  # of it and another
     question = _personal(_nth(question, reader), profile)
     return question.model_copy(update={"parts": _parts(question, reader)})
 
@@ -101,7 +101,7 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         if not named and not plain:
             continue
         anchors = reader.read(sentence.written(place + 1, end))
-        if not named and not 0 < reader.names.titled(anchors.topic) < _FEW:
+        if not named and not 0 < len(reader.names.titled(anchors.topic)) < _FEW:
             continue
         asked = reader.read(f"{sentence.written(0, place)} {sentence.written(end, len(sentence))}")
         if not any(reader.is_subject(reader.last, other) for other in reader.last.rest()):

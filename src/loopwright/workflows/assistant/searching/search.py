@@ -18,7 +18,7 @@ from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Record, 
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
 from loopwright.workflows.assistant.searching.lexicon import same_as
 from loopwright.workflows.assistant.searching.vocabulary import Vocabulary
-from loopwright.workflows.assistant.sources.catalogue import Catalogue, current
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, current, span_of
 
 
 def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutcome]) -> dict[str, list[Found]]:
@@ -238,7 +238,9 @@ def _outcome(
     index: TableIndex, query: PlannedQuery, words: Sequence[Term], scores: Floats, passing: np.ndarray
 ) -> SearchOutcome:
     rounded = np.round(np.clip(scores[passing].astype(np.float64), 0.0, 1.0), _DIGITS)
-    order = np.argsort(-rounded, kind="stable")
+    near = query.near
+    away = np.array([0 if near is None else abs(span_of(index.records[n])[0] - near) for n in passing.tolist()])
+    order = np.lexsort((away, -rounded))
     ranked = [(int(passing[place]), float(rounded[place])) for place in order.tolist()]
     fits = ranked[: int((rounded >= query.score_threshold).sum())]
     near = ranked[len(fits) :][:NEAR_MISSES]

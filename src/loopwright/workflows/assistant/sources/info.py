@@ -1,10 +1,8 @@
 """What is known of the conference itself."""
 
-from __future__ import annotations
-
 from datetime import date, time
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, model_validator
@@ -50,7 +48,7 @@ class ConferenceInfo(Frozen):
     """When a day of the conference begins: what happens earlier in the morning belongs to the day before."""
 
     @model_validator(mode="after")
-    def _days_are_in_order(self) -> ConferenceInfo:
+    def _days_are_in_order(self) -> Self:
         if not 0 <= (self.end - self.start).days < MOST_DAYS:
             raise ValueError(f"it begins on {self.start} and ends on {self.end}; at most {MOST_DAYS} days, in order")
         return self

@@ -187,7 +187,7 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
     if pair.detail_gain > SHARPENED and pair.filter_share > SHARPEN_SHARE:
         confidence = min(0.97, 0.7 + 0.3 * pair.filter_share)
         return [Sign("oversharpening", confidence, _filter_words(pair), rest)]
-    if pair.jpeg_evidence >= JPEG_EVIDENCE and _coarser(pair):
+    if pair.jpeg_evidence >= JPEG_EVIDENCE and pair.jpeg_quality < min(95.0, pair.reference_jpeg_quality - 3):
         return _jpeg(pair)
     if pair.filter_share > BLUR_SHARE:
         return [_blur(pair, 0.7 + 2 * (pair.filter_share - BLUR_SHARE))]
@@ -202,10 +202,6 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
         f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"
     )
     return [Sign("jpeg2000", max(0.4, confidence), why, pair.coder_error)]
-
-
-def _coarser(pair: PairFeatures) -> bool:
-    return pair.jpeg_quality < min(95.0, pair.reference_jpeg_quality - 3)
 
 
 def _jpeg(pair: PairFeatures) -> list[Sign]:

@@ -1,9 +1,7 @@
 """The summarizer: answers the question from the evidence, by rules or with a chat model."""
 
-from __future__ import annotations
-
 import logging
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
@@ -98,7 +96,7 @@ class LevelProbabilities(BaseModel):
     """Level 5."""
 
     @model_validator(mode="after")
-    def _sum_to_one(self) -> LevelProbabilities:
+    def _sum_to_one(self) -> Self:
         total = sum(self.by_level().values())
         if not 0.95 <= total <= 1.05:
             raise ValueError(f"the five probabilities sum to {total:g}; they should sum to 1")

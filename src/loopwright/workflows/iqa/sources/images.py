@@ -3,12 +3,10 @@
 `docs/bad-input.md` lists what happens to each kind.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from PIL import Image, UnidentifiedImageError
 
@@ -131,7 +129,7 @@ class LoadedImage:
             raise ImageError(self._unusable(box, max(0, last - first), max(0, lower - upper)))
         return first, upper, last - first, lower - upper
 
-    def crop(self, box: Box) -> LoadedImage:
+    def crop(self, box: Box) -> Self:
         """What is `inside` a box, with the same path and notes; the pixels are shared, not copied."""
         left, top, width, height = self.inside(box)
         return dataclasses.replace(self, rgb=self.rgb[top : top + height, left : left + width])

@@ -1,11 +1,9 @@
 """Where named objects are in an image, as a chat model with vision sees it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -36,7 +34,7 @@ class LocatedObject(BaseModel):
     """The lower side, in thousandths of the image's height."""
 
     @model_validator(mode="after")
-    def _has_an_area(self) -> LocatedObject:
+    def _has_an_area(self) -> Self:
         if self.right <= self.left or self.bottom <= self.top:
             raise ValueError("right must be greater than left, and bottom greater than top")
         return self

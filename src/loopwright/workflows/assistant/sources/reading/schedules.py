@@ -25,6 +25,7 @@ logger = logging.getLogger("loopwright.assistant")
 
 _SEPARATORS, _COMMA = (re.compile(signs + columns.OUTSIDE) for signs in (r"[;|\n]", ","))
 _MOST_KEY = 200
+_TITLES = re.compile(r"^(?:(?:prof(?:essor)?|dr|dipl|ing)\b(?:\.?-ing)?[.\s]+)+(?=\w+\W+\w)")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 # What would end or split the mark that cites a record.
 _NOT_IN_KEYS = str.maketrans("[]【】", "()()")
@@ -143,7 +144,7 @@ def _sheet(path: Path, table: Table) -> Sheet:
         named, _, key = problem.error.source.rpartition("#")
         place = f"line {key}" if key.isdigit() else key
         said = str(problem.error).removeprefix(f"{problem.error.source}: ")
-        problems.append(f"{Path(named).name}, {place}: {said}; it was left out")
+        problems.append(f"{Path(named).name}, {place}: {said}{'; it was left out' * problem.left_out}")
 
     source = Source(path=path, on_problem=told)
     try:
@@ -257,7 +258,8 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     last = _day_of(end - timedelta.resolution, read.zone, read.change) if end else values.get("last_day")
     days = _days(day, last)
     read.days += days
-    persons = _persons(values.get("speakers"))
+    people = [_known(person, read) for person in _persons(values.get("speakers"))]
+    names = [person.name for _, person, _ in people]
     abstract, description = (plain_text(files.as_text(values.get(name))) for name in ("abstract", "description"))
     tracks = _one_or_listed(values.get("tracks"))
     key = _unused(_line(values, "key") or _slug(title), read.keys)
@@ -274,7 +276,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
             track=", ".join(tracks),
             tags=", ".join(several(values.get("tags"))),
             level=_line(values, "level"),
-            speakers=", ".join(person.name for person in persons),
+            speakers=", ".join(names),
         ),
         fields=_fields(
             day=[day.isoformat() for day in days],
@@ -282,15 +284,15 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
             track=tracks,
             type=_one_or_listed(values.get("types")),
             language=several(values.get("languages")),
-            speaker=[person.name for person in persons],
+            speaker=names,
         ),
         start=start.astimezone(read.zone) if start else None,
         end=end.astimezone(read.zone) if end else None,
         url=web_address(files.as_text(values.get("url"))),
-        related=tuple(f"{Table.SPEAKERS.value}:{_known(person, read)}" for person in persons),
+        related=tuple(f"{Table.SPEAKERS.value}:{own}" for own, _, _ in people),
     )
-    for person in persons:
-        read.people[_identity(person)][2].append(record)
+    for _, _, sessions in people:
+        sessions.append(record)
     return record
 
 
@@ -358,18 +360,18 @@ def _persons(value: object) -> list[_Person]:
 
 
 def _identity(person: _Person) -> tuple[str, str]:
-    return ("key", person.key) if person.key else ("name", fold(person.name))
+    return ("key", person.key) if person.key else ("name", _TITLES.sub("", fold(person.name)))
 
 
-def _known(person: _Person, read: _Known) -> str:
-    """The key of a person among all of the conference; a biography that was not known before is noted."""
+def _known(person: _Person, read: _Known) -> tuple[str, _Person, list[Record]]:
+    """A person's key among all of the conference, first name given and sessions; another biography is noted."""
     identity = _identity(person)
     if identity not in read.people:
         read.people[identity] = _unused(person.key or _slug(person.name), read.people_keys), person, []
     key, known, sessions = read.people[identity]
     if person.biography and not known.biography:
-        read.people[identity] = key, person, sessions
-    return key
+        read.people[identity] = key, person._replace(name=known.name), sessions
+    return read.people[identity]
 
 
 def _speaker(key: str, person: _Person, sessions: Sequence[Record]) -> Record:
