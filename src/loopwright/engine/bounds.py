@@ -109,8 +109,10 @@ def _check_arguments(
     graph: Any, loops: Any, limit: Any, warn_at: Any, fallback: Any, budget: Any, more: Mapping[str, Any]
 ) -> None:
     """Refuse what cannot be meant, before LangGraph or pydantic stumble over it."""
-    known = {*signature(bounded).parameters, *signature(StateGraph.compile).parameters} - {"self", "compile_options"}
-    for name in more.keys() - known:
+    options = signature(StateGraph.compile).parameters
+    known = {*signature(bounded).parameters, *options} - {"self", "compile_options"}
+    wrapped = any(option.kind is option.VAR_KEYWORD for option in options.values())  # by somebody who traces it
+    for name in () if wrapped else more.keys() - known:
         raise GraphError(unknown_name_message("argument", name, known))
     if not isinstance(loops, list | tuple) or not all(isinstance(loop, Loop) for loop in loops):
         raise GraphError(f"loops is {loops!r}: give a Loop, or a list of them")

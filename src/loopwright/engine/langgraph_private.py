@@ -52,7 +52,7 @@ LIMIT_AROUND = "__pregel_loopwright_limit_around"
 would have, 0 for none; it begins as LangGraph's own keys do, which no snapshot shows."""
 
 ANEW = "__pregel_loopwright_anew"
-"""The key of a run's ``configurable`` that says that it goes on with its fallback, whose nodes begin anew."""
+"""The key of a run's ``configurable`` by which nodes begin anew: those of its fallback, or of a fork."""
 
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 

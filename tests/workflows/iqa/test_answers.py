@@ -118,7 +118,7 @@ class TestExplanation:
          ("Is it good?", "No: the quality is fair (3.2 of 5)"), ("Is it without banding but blurry?", "Yes: no banding found"),
          ("Is the quality acceptable?", "Yes: the quality is fair"), ("Is it noiseless?", "No: slight noise"),
          ("Ist es fehlerfrei?", "No: severe gaussian blur"), ("Is it noisy, blurry or both?", "Both: severe gaussian blur ("),
-         ("Is this a good portrait?", "No: the quality is fair"),
+         ("Is this a good portrait?", "No: the quality is fair"), ("Which of both is worse, noise or blur?", "Blur: severe gaussian"),
          ("Is the noise reduction too strong?", "Yes: severe gaussian blur"), ("Where did it go wrong?", "Found in"),
          ("Is the compression causing blur?", "No: no compression"), ("Was the photo denoised or sharpened?", "Denoised: severe"),
          ("Is the noise, banding or compression worse?", "Noise: slight"), ("Can you confirm that it isn't blurred?", "No: severe"),

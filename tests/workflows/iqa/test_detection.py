@@ -123,6 +123,9 @@ def test_a_displaced_pair_is_told_as_such(photograph, ask):
     rgb = photograph("coffee")[:256, :320]
     assert misplaced(measure_pair(cv2.pyrUp(distort(cv2.pyrDown(rgb), "gaussian noise", 5)), rgb)) is None
     assert misplaced(measure_pair(distort(turned(rgb), "jpeg", 2), rgb))
+    assert misplaced(measure_pair(rgb[60:124, 163:99:-1].copy(), rgb[60:124, 100:164]))
+    small, at = rgb[:128, :128] // 4, np.random.default_rng(0).random((128, 128, 1))
+    assert misplaced(measure_pair(np.where(at < 0.4, 255 * (at < 0.2), small).astype(np.uint8), small)) is None
     assert measure_pair((rgb * np.array([1, 0.9, 0.5])).astype(np.uint8), rgb).color_shift == pytest.approx(10, abs=1)
     assert uneven(measure_pair(rgb // (1 + np.arange(256, dtype=np.uint8) % 2)[:, None, None], rgb)) is None
 

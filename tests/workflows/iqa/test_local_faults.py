@@ -93,6 +93,7 @@ def test_two_parts_with_two_distortions_are_both_found(photograph):
     }
     cloned = partly(rgb, np.roll(rgb, 150, 1), PLACES["near the centre"])
     assert detect_in_parts(cloned, rgb, measure(cloned), measure_pair(cloned, rgb)).otherwise == EDITED
+    assert measure_pair(noisy(rgb[60:188, 100:228] // 11, 120), rgb[60:188, 100:228] // 11).kept_shapes == 1
 
 
 @pytest.mark.matrix
@@ -141,8 +142,9 @@ def test_the_answer_names_the_place_and_the_share_beside_a_reference(photograph,
     assert ask("Where is it blurry?", half, rgb).final_answer.endswith("pixels, in the left half, 50% of the area).")
     said = ask("Are the left and the right half blurrier than in the original?", half, rgb).final_answer
     assert said.startswith("The left half: Yes: ") and " The right half: No: " in said
-    pair = (partly(each, rgb // 16, PLACES["in the left half"]) for each in (darker(rgb), rgb))
+    pair = [partly(each, rgb // 16, PLACES["in the left half"]) for each in (darker(rgb), rgb)]
     assert ask("Is the right half darker than the left half?", *pair).final_answer.startswith("No: the mean")
+    assert "the shift of the mean" in ask("Which half is darker than in the source?", *pair).final_answer
     assert ask("Is it blurry?", rgb, rgb).final_answer == "No: no blur found in the whole image."
 
 

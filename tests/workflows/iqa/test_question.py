@@ -134,6 +134,7 @@ def test_the_file_tells_its_facts(tmp_path):
     assert "2025:06:01" in ask(path, "When was this picture taken?")
     assert ask(path, "Is this a JPEG?") == "Yes: the file is a JPEG."
     assert ask(path, "Can the artifacts be removed?").startswith("No: what the coder threw away is gone")
+    assert ask(path, "Should the artifacts be removed before printing?").startswith("Yes: go back to the original")
     assert all(ask(path, f"Is it {of}?")[:2] == "No" for of in ("black and white", "correct that it is a PNG"))
     assert ask(path, "Has it enough pixels for A4 at 300 dpi?").startswith("No")
     assert re.match("No: A4 .* cm. .* sharp", ask(path, "Is it sharp enough to print A4?"))

@@ -50,9 +50,9 @@ def advise(question: Question, facts: Facts) -> str:
     if question.yes_no:
         word = ("Yes" if remedy.back else "No") if question.rescue else "Yes"
         word = "Partly" if word == "Yes" and worst.severity is Severity.EXTREME else word
-        # What only another file or shot would mend does not go out of this one.
-        goes = re.search(r"\b(?:rid|remov\w*|tak\w+ out)\b", question.text)
-        word = "No" if goes and remedy.does.startswith(("go back", "shoot again")) else word
+        # What only another file or shot would mend cannot go out of this one, though it should.
+        can = r"\b(?:can|could|possible|way to)\b(?:(?!should|need).)*\b(?:rid|remov\w*|tak\w+ out)\b"
+        word = "No" if re.search(can, question.text) and remedy.does.startswith(("go back", "shoot again")) else word
         verb = f"{remedy.limit}; at most, {remedy.does}" if word == "No" else f"{remedy.does}; {remedy.limit}"
         return f"{word}: {verb}. Measured: {listed([worst], facts)}."
     return " ".join(

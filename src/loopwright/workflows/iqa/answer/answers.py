@@ -353,8 +353,8 @@ def _choose(question: Question, facts: Facts) -> str:
         standing.sort(key=lambda each: each[:2], reverse=True)
         *_, term, item = standing[0]
         kinds = {kind_of(each.type): each for *_, each in reversed(standing)}
-        both = len(kinds) > 1 and re.search(r"\b(?:both|beide\w*|les deux|amb[oa]s|entramb[ie])\b", question.text)
-        word, told = ("both", list(kinds.values())[::-1]) if both else (term.word, [item])
+        both = re.search(r"\b(?:or|oder|ou|o) (?:both|beides?|les deux|amb[oa]s|entramb[ie])\b", question.text)
+        word, told = ("both", list(kinds.values())[::-1]) if both and len(kinds) > 1 else (term.word, [item])
         alone = "by its number alone, " if item.confidence < _GUESS else ""
         return f"{capital(word)}: {alone}{listed_there(told, facts, number=True)}."
     praised = next((term.word for term in question.terms if term.absent and not facts.matching((term.name,))), None)

@@ -11,7 +11,7 @@ from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.severity import BLIND, gauge_of, nearness
 from loopwright.workflows.iqa.question.asked import Question
 from loopwright.workflows.iqa.question.places import place_name
-from loopwright.workflows.iqa.question.vocabulary import spoken
+from loopwright.workflows.iqa.question.vocabulary import spans_of, spoken
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 ALIKE = 0.1
@@ -22,6 +22,8 @@ _LUMA = re.compile(
     r"\b(?:(?:bright|light|dark|dimm)(?:er|est)|(?:more|most|less|least) (?:bright|light|dark)|(?:bright|dark)ness"
     r"|heller|dunkler|hell|dunkel|helligkeit)\b"
 )
+
+_CHANGED = re.compile(r"\b(?:(?:first|other) (?:image|picture|photo|file)|vorher|zuvor|earlier|edit\w*|it was)\b")
 
 _AMOUNTS = ("contrast", "high contrast", "saturation change", "color distortions")
 """What a part may have more of without a fault, while the gauge says how little there is."""
@@ -139,10 +141,9 @@ def _by_finding(found: dict[str, DistortionFinding], question: Question) -> Stan
     gauges = {scope: gauge_of(finding) for scope, finding in found.items()}
     gauge = next(iter(gauges.values()))
     least, term = 0.0, question.terms[0]
-    light = _LUMA.search(question.text) and not (
-        question.became or re.search(r"\b(?:original|referen|before)", question.text)
-    )
-    if light and all("mean_luma" in each.measured for each in found.values()):
+    beside = any(span.text != "same" for span in spans_of("reference", question.text))
+    changed = question.became or beside or _CHANGED.search(question.text)
+    if _LUMA.search(question.text) and not changed and all("mean_luma" in each.measured for each in found.values()):
         # "Darker" asks for the luma itself, not for how far it is from a fault; "darker than before" for its change.
         label = "the mean brightness is "
         values = {scope: (-1 if term.lacks else 1) * each.measured["mean_luma"] for scope, each in found.items()}

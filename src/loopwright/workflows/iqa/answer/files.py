@@ -29,8 +29,7 @@ def tell(question: Question, file: Mapping[str, Any]) -> str:
         return f"{'Yes' if grey is bool(file['grey']) else 'No'}: {_colour(question, file)}"
     asked = {{"jpg": "JPEG", "tif": "TIFF"}.get(each, each.upper()) for each in _FORMAT.findall(question.text)}
     if question.yes_no and question.attributes == ("format",) and len(asked) == 1:
-        named = asked.pop()
-        return f"{'Yes' if named == file['format'] else 'No'}: the file is a {file['format']}."
+        return f"{'Yes' if file['format'] in asked else 'No'}: the file is a {file['format']}."
     if question.yes_no and (held := _held_against(question, file)):
         return held
     said = dict.fromkeys(_TOLD[name](question, file) for name in question.attributes if name in _TOLD)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, detect
 from loopwright.workflows.iqa.measuring.detection_blind import REPEATED, noise_signs
-from loopwright.workflows.iqa.measuring.detection_paired import LOST_DETAIL, SAME_RMS
+from loopwright.workflows.iqa.measuring.detection_paired import LOST_DETAIL, OTHER_SHAPES, SAME_RMS
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure_pair
 from loopwright.workflows.iqa.measuring.features.grain import CELLS, fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
@@ -169,8 +169,6 @@ def _span(profile: NDArray[np.float32], rest: float) -> tuple[int, int]:
     return (int(places[0]), int(places[-1] - places[0]) + 1) if len(places) else (0, len(profile))
 
 
-OTHER_SHAPES = 0.2
-"""`kept_shapes` below which a part shows something else: of 680 such boxes 627 are below, 15 of 4,687 distorted."""
 EDITED = "a few places changed while the rest stayed as it was, as where something was pasted or painted over"
 """How an image differs from its reference that shows something else in a place."""
 ROOM = 64
@@ -195,9 +193,9 @@ def detect_in_parts(
     if reference is None:
         return _with_noisy_part(whole, rgb, features)
     parts, rest = changed_parts(rgb, reference) or ([], 0.0)
-    each = [_of_part(part, rgb, reference, features) for part in parts]
-    edited = EDITED if None in each else None
-    ordered = sorted((finding for found in each for finding in found or ()), key=strength)
+    by_part = [_of_part(part, rgb, reference, features) for part in parts]
+    edited = EDITED if None in by_part else None
+    ordered = sorted((finding for found in by_part for finding in found or ()), key=strength)
     local = sorted({item.type: item for item in ordered}.values(), key=strength, reverse=True)
     if not local and not edited:
         return _unless_edited(whole, rgb, reference)

@@ -183,7 +183,7 @@ class PairFeatures:
     """Mean luma of the image minus that of the reference, grey levels."""
     kept_shapes: float
     """Squared correlation of the two lumas as means over 8 x 8 blocks, without what varies over more than 32 pixels,
-    0..1: every distortion keeps where it is lighter and darker, and another content does not."""
+    0..1, 1 where the reference is calm: distortions keep where it is lighter and darker, another content does not."""
     contrast_gain: float
     """Slope of the image's luma over the reference's, both as means over 8 x 8 blocks; 1 for no change."""
     contrast_rms: float

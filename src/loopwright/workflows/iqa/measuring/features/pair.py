@@ -93,8 +93,6 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     image, origin = rgb.astype(np.float32), reference.astype(np.float32)
     plane, origin_plane = luma(rgb), luma(reference)
     energy = mean_square(image - origin)
-    squared = np.square(image - origin - (image - origin).mean())
-    variance = float(squared.mean())
 
     black, white, _ = specks(rgb)
     speck = (black | white) & (np.abs(image - origin) >= 25)
@@ -123,6 +121,8 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     chroma_shift = differences[0] - saturation * differences[1]
     flatness, slope = _spread(rest, origin_plane)
     jpeg_quality, jpeg_evidence = jpeg_trace(plane)
+    squared = np.square(image - origin - (image - origin).mean())
+    variance = float(squared.mean())
     shift, mean = float(image_luma.mean() - origin_plane.mean()), float(origin_plane.mean())
     return PairFeatures(
         rms_error=math.sqrt(energy),
@@ -157,8 +157,8 @@ def _uneven(image: Plane, toned: Plane) -> float:
     """Share of the squared error that a gain and a shift explain which are quadratic in the place."""
     # At even steps, what repeats every few rows would look the same everywhere.
     steps = np.arange(64) + np.random.default_rng(0).random((2, 64))
-    rows, columns = ((part * side // 64).astype(np.intp) for part, side in zip(steps, image.shape, strict=True))
-    after, before = (each[np.ix_(rows, columns)].ravel().astype(np.float64) for each in (image, toned))
+    down, across = ((part * side // 64).astype(np.intp) for part, side in zip(steps, image.shape, strict=True))
+    after, before = (each[np.ix_(down, across)].ravel().astype(np.float64) for each in (image, toned))
     columns = np.concatenate([surface(), surface() * before[:, None]], axis=1)
     error = after - before
     explained = columns @ np.linalg.lstsq(columns, error, rcond=None)[0]
@@ -178,7 +178,7 @@ def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
     """Least-squares slope of image over origin; 1 where the origin does not vary."""
     centred = origin - origin.mean()
     variance = mean_square(centred)
-    return float((centred * (image - image.mean())).mean()) / variance if variance > 0.25 else 1.0
+    return float((centred * (image - image.mean())).mean()) / variance if variance > 0.5 else 1.0
 
 
 def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, float]]:
@@ -195,16 +195,14 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
     powers = mean_square(first), mean_square(second)
     differences = [(stack - luma(stack)[..., None]) for stack in (low_image, low_origin)]
     flat_image, flat_origin = (stack - stack.mean(axis=(0, 1)) for stack in differences)
-    variance = mean_square(flat_origin)
-    slope = float((flat_origin * flat_image).mean()) / variance if variance > 0.5 else 1.0
+    slope = _slope(flat_image, flat_origin)
     # A gain of one channel has such a slope as well, which explains little of what it changes.
     alike = 2 * mean_square(flat_image - slope * flat_origin) < mean_square(flat_image - flat_origin)
     saturation = slope if alike else 1.0
 
     energy = mean_square(image - origin)
     curves = np.stack([_tone_curve(image[..., c], origin[..., c]) for c in range(3)], axis=2)
-    ones = np.ones((low_origin.shape[0] * low_origin.shape[1], 1))
-    columns = np.concatenate([low_origin.reshape(-1, 3), ones], axis=1)
+    columns = np.pad(low_origin.reshape(-1, 3), ((0, 0), (0, 1)), constant_values=1)
     matrix = np.linalg.lstsq(columns, low_image.reshape(-1, 3), rcond=None)[0].astype(np.float32)
     mixed = np.clip(origin @ matrix[:3] + matrix[3], 0, 255)
     left = [(mean_square(image - stack), stack) for stack in (curves, mixed, origin)]
@@ -213,11 +211,11 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
         best, best_energy = origin, energy
     return best, dict(
         point_share=1 - best_energy / max(energy, 1e-9),
-        kept_shapes=float((first * second).mean()) ** 2 / (powers[0] * powers[1] + 1e-6) if powers[1] > 4 else 1.0,
+        kept_shapes=float((first * second).mean()) ** 2 / (powers[0] * powers[1] + 1e-6) if powers[1] > 10 else 1.0,
         contrast_gain=gain,
         contrast_rms=abs(gain - 1) * float(lights[1].std()),
         saturation_ratio=saturation,
-        saturation_rms=abs(saturation - 1) * math.sqrt(variance),
+        saturation_rms=abs(saturation - 1) * float(flat_origin.std()),
     )
 
 
@@ -258,7 +256,6 @@ def _tone_curve(image: Plane, origin: Plane) -> Plane:
 
 def _moved(plane: Plane, by: NDArray[np.float64]) -> Plane:
     move, size = np.array([[1, 0, by[0]], [0, 1, by[1]]], np.float32), (plane.shape[1], plane.shape[0])
-    plane = np.ascontiguousarray(plane)
     moved = cv2.warpAffine(plane, move, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     return np.asarray(moved, np.float32)
 
