@@ -15,7 +15,7 @@ from loopwright.workflows.iqa.batch import run_batch
 from loopwright.workflows.iqa.batch.journal import journal_of
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
-COUNT, WORKERS = 7, 2
+COUNT, WORKERS = 20, 2  # enough that a busy machine cannot be through before somebody looks
 IN_FLIGHT = 2 * WORKERS
 LONGEST_S = 300
 pytestmark = pytest.mark.timeout(600)
