@@ -254,12 +254,11 @@ class ClassValue:
     @property
     def is_plain(self) -> bool:
         """Whether its objects have what they are given and the defaults: no base fills them, as settings do."""
-        for each in self.order():
-            for base, value in zip(each.node.bases, each.bases, strict=True):
-                written = syntax.identifier(getattr(base, "value", base))
-                name = value.rpartition(".")[2] if isinstance(value, Symbol) else written
-                if not (isinstance(value, ClassValue) or name in PLAIN):
-                    return False
+        for base, value in (pair for each in self.order() for pair in zip(each.node.bases, each.bases, strict=True)):
+            written = syntax.identifier(getattr(base, "value", base))
+            name = value.rpartition(".")[2] if isinstance(value, Symbol) else written
+            if not (isinstance(value, ClassValue) or name in PLAIN):
+                return False
         return True
 
     @property

@@ -101,8 +101,7 @@ class Lexicon:
         counts = np.array([[p.counts.get(term, 0) for p in passages] for term in query], np.float32)
         counts = counts.reshape(len(query), len(passages))
         lengths = np.array([p.length for p in passages], np.float32)
-        # `rarity` adds 1 to what the logarithm is of.
-        weights = np.log(np.maximum(1.000001, np.expm1([self.rarity(term) for term in query])))[:, None]
+        weights = np.array([self._weight(term) for term in query], np.float32)[:, None]
         return np.asarray(weights * (K1 + 1) * self.saturation(counts, lengths), np.float32)
 
     def saturation(self, counts: Floats, lengths: Floats) -> Floats:
@@ -117,3 +116,7 @@ class Lexicon:
         """
         norm = K1 * (1 - B + B * lengths / self._mean_length)
         return np.asarray(counts / (counts + norm), np.float32)
+
+    def _weight(self, term: str) -> float:
+        n = self._spread[term]
+        return max(1e-6, math.log((self.size - n + 0.5) / (n + 0.5)))

@@ -184,7 +184,7 @@ def bound_once(scope: ast.AST, name: str) -> bool:
 @lru_cache(maxsize=4096)
 def values_given(function: Function, name: str) -> list[ast.expr] | None:
     """The values that a function gives to a name of its own, and what it adds to them; None if others may, too."""
-    if name in reassigned_inside(function) or name in parameters(function):
+    if name in reassigned_inside(function) or name in parameters(function) or defines(function, name):
         return None
     nodes = own_nodes(function)
     changed = [getattr(filled(node, FILLING), "id", "") for node in nodes]
@@ -200,8 +200,6 @@ def values_given(function: Function, name: str) -> list[ast.expr] | None:
     having = [value for target, value in given if isinstance(value, _SHARING) and {*changed} & {*stored(target)}]
     shared = any(getattr(each, "id", "") == name for value in having for each in ast.walk(value))
     if shared or changed.count(name) != len(added) or len(found) != sum(name in stored(node) for node in nodes):
-        return None
-    if defines(function, name):
         return None
     lists = bool(added) or any(is_list(value) or isinstance(value, ast.Dict) for value in filter(None, found))
     others = not found or any(_changes(node, name, lists) for node in nodes)
