@@ -16,8 +16,8 @@ from loopwright.engine.bind import BoundBuilder, bind, copy_builder, watch, watc
 from loopwright.engine.budget.budget import Budget
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph, as_bounded
-from loopwright.engine.langgraph_private import write_with
-from loopwright.engine.ledger import STOP_REASON, fresh_books
+from loopwright.engine.langgraph_private import read, write_with
+from loopwright.engine.ledger import LEDGER, STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
 from loopwright.engine.nodes.fallback import FALLBACK, last_word, require_state, way_out
 from loopwright.engine.nodes.inner import bounded_inside
@@ -170,7 +170,8 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
     watch(bound, compiled)
     structure = structure_of(compiled)
     if bound.reports:
-        write_with(compiled, START, partial(fresh_books, bound.loops, compiled.channels, structure))
+        books = partial(fresh_books, bound.loops, compiled.channels, structure)
+        write_with(compiled, START, lambda config: books(read(config, [LEDGER])))
     outputs = compiled.output_channels
     if bound.reports and isinstance(outputs, list) and STOP_REASON not in outputs:
         # Not in the output schema: the key is there only when a bound was reached.

@@ -11,7 +11,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,10 +27,11 @@ from loopwright.engine import langgraph_private
 from loopwright.engine.budget.budget import CLOSED, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, allowance, comes_of_draining, meter_around, prices_of
 from loopwright.engine.events.last_values import LastValues
-from loopwright.engine.events.schema import BudgetSpent, listener, observed, pausing, show, with_handlers
+from loopwright.engine.events.schema import BudgetSpent, listener, observed, show, with_handlers
 from loopwright.engine.gate import DISPATCHER
+from loopwright.engine.jumps import changed
 from loopwright.engine.langgraph_private import ANEW, LIMIT_AROUND, RECURSION_LIMIT, RESUMING, TASK, ensure_config
-from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, StopReason
+from loopwright.engine.ledger import REQUESTS, SPENT, STOP_REASON, StopReason, fresh_books
 from loopwright.engine.loop import RUN
 from loopwright.engine.proof.fingerprint import FORCE, require_same_graph
 from loopwright.errors import BrokenAssumptionError
@@ -60,7 +61,7 @@ class Course:
             self.options["stream_mode"] = "values" if as_node else graph.stream_mode
         fresh = input is not None and not isinstance(input, Command)
         self.input = input
-        config, self._observers = observed(graph, _within_limit(graph, config or {}))
+        config, self._observer = observed(graph, _within_limit(graph, config or {}))
         self.config: RunnableConfig = langgraph_private.with_own_namespace(config) if graph.metered else config
         self.limit: int = config.get(RECURSION_LIMIT) or ensure_config(graph.config, config).get(RECURSION_LIMIT, 0)
         """The step limit in force."""
@@ -73,6 +74,8 @@ class Course:
         self._loop = asyncio.get_running_loop() if asynchronous else None
         self.notes: set[asyncio.Task[None]] = set()
         self.meter: Meter | None = None
+        self.over: StopReason | None = None
+        """At which bound it ended with what it had, if it did."""
         self._notes_spent = False
 
     @cached_property
@@ -113,8 +116,14 @@ class Course:
     def _inside_a_task(self) -> bool:
         return TASK in self._here
 
-    def begin(self, saved: CheckpointTuple | None) -> list[list[StateUpdate]]:
-        """Get ready to run.
+    @property
+    def may_open_a_turn(self) -> bool:
+        """Whether it begins with a Command that opens a turn of its thread, if nothing of the last one is left."""
+        command = isinstance(self.input, Command) and self.input.resume is None
+        return command and self.graph.reports and not self._inside_a_task
+
+    def begin(self, saved: CheckpointTuple | None, is_turn: bool) -> list[list[StateUpdate]]:
+        """Get ready to run, from a checkpoint or, with a Command that opens a turn, behind it.
 
         Returns:
             What is left to write, where the process died while it ended this run before its time.
@@ -125,6 +134,10 @@ class Course:
         graph = self.graph
         if saved and not self._here.get(FORCE):
             require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
+        if saved and is_turn:  # what any other input writes beside itself, by START
+            books = fresh_books(graph.loops, graph.channels, graph.structure, saved.checkpoint["channel_values"])
+            given, saved = cast("Command[Any]", self.input), None
+            self.input = changed(given, update=[*langgraph_private.updates_of(given), *books.items()])
         if not graph.metered and allowance.get() is None:
             return []
         callbacks = ensure_config(graph.config, self.config).get("callbacks")
@@ -142,7 +155,7 @@ class Course:
         self.config = {**self.config, "callbacks": with_handlers(callbacks, self.meter)}
         if graph.budget or shared:
             self.options["control"] = self.meter.control
-        if graph.budget and self.saver is None:
+        if graph.budget and (self.saver is None or isinstance(self.saver, _Lent)):
             self._lend_memory()
         new = isinstance(self.input, Command) and self.input.resume is None
         if saved is None or _ENDING not in saved.metadata or new or self._here.get("checkpoint_id"):
@@ -152,7 +165,12 @@ class Course:
 
     def contexts(self) -> list[Callable[[], AbstractContextManager[None]]]:
         """What each chunk of the stream is made within."""
-        return [*pausing(self._observers), *([self.meter.in_force()] if self.meter else [])]
+        made = [self._observer.making] if self._observer else []
+        return [*made, *([self.meter.in_force()] if self.meter else [])]
+
+    def followed(self) -> AbstractContextManager[None]:
+        """What all of the run is within."""
+        return self._observer.running(self) if self._observer else nullcontext()
 
     @property
     def is_followed(self) -> bool:
@@ -220,7 +238,7 @@ class Course:
 
     def _lend_memory(self) -> None:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
-        self.saver = InMemorySaver(serde=_Live())
+        self.saver = _Lent(serde=_Live())
         lent = {langgraph_private.LENT_SAVER: self.saver}
         self.config = self._with({"thread_id": str(uuid.uuid4()), **self._here, **lent})
         self.options["durability"] = "async" if self._inside_a_task else "exit"
@@ -323,6 +341,7 @@ class Course:
             show(event, self.config)
             yield from self.last.chunks({"custom": event})
         if not self.goes_on:
+            self.over = stop
             yield from self.last.closing(stop)
 
     _stopped: tuple[str, StopReason]
@@ -336,6 +355,14 @@ class _Live:
 
     def loads_typed(self, data: tuple[str, Any]) -> Any:
         return data[1]
+
+
+class _Lent(InMemorySaver):
+    """The memory of one run with a budget, to which only the engine goes back: graphs inside find nothing there."""
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        here = config.get("configurable", {})
+        return super().get_tuple(config) if ANEW in here or not here.get("checkpoint_ns") else None
 
 
 _ENDING = "loopwright_ending"

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.errors import GraphInterrupt
 from langgraph.graph.state import CompiledStateGraph
 
@@ -83,67 +84,69 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             CheckpointError: If the checkpoint was written by a graph of another structure.
         """
         course = Course(self, input, config, kwargs)
-        saver, begun_at = course.saver, course.begun_at
-        updates = course.begin(saver.get_tuple(begun_at) if saver and begun_at else None)
-        see = course.last.see if course.is_followed else None
-        while True:
-            if not updates:
-                run = super().stream(course.input, course.config, **course.options)
-                chunks = reduce(following, course.contexts(), run)
-                try:
-                    yield from map(see, chunks) if see else chunks
-                    if not (course.meter and course.meter.refused_a_call):  # else its node went on as if nothing were
-                        self._note_left_over(course)
-                        return
-                    updates = course.ending(None)
-                except Exception as error:
-                    if isinstance(error, GraphInterrupt):  # out of a graph inside another
-                        self._note_left_over(course)
-                    updates = course.ending(error)
-            if course.saver and DISPATCHER in self.nodes:
-                for update in updates:  # each with the run's configuration: its metadata, its attempt's number
-                    super().bulk_update_state(course.place_of(update), [update])
-                if len(updates) > 1:  # what finished beside a refused call; of a step limit the stream told all
-                    course.last.keep(self.get_state(course.place).values)
-            yield from course.told()
-            if not course.goes_on:
-                return
-            updates = []
+        with course.followed():
+            updates = course.begin(*self._begun(course))
+            see = course.last.see if course.is_followed else None
+            while True:
+                if not updates:
+                    run: Any = super().stream(course.input, course.config, **course.options)
+                    chunks = reduce(following, course.contexts(), run)
+                    try:
+                        yield from map(see, chunks) if see else chunks
+                        if not (course.meter and course.meter.refused_a_call):  # else its node went on regardless
+                            self._note_left_over(course)
+                            return
+                        updates = course.ending(None)
+                    except Exception as error:
+                        if isinstance(error, GraphInterrupt):  # out of a graph inside another
+                            self._note_left_over(course)
+                        updates = course.ending(error)
+                    finally:
+                        run.close()  # what runs for it ends before the run does, also where its reader leaves
+                if course.saver and DISPATCHER in self.nodes:
+                    for update in updates:  # each with the run's configuration: its metadata, its attempt's number
+                        super().bulk_update_state(course.place_of(update), [update])
+                    if len(updates) > 1:  # what finished beside a refused call; of a step limit the stream told all
+                        course.last.keep(self.get_state(course.place).values)
+                yield from course.told()
+                if not course.goes_on:
+                    return
+                updates = []
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
         """Run and yield what LangGraph yields; see `stream`."""
         course = Course(self, input, config, kwargs, asynchronous=True)
-        saver, begun_at = course.saver, course.begun_at
-        updates = course.begin(await saver.aget_tuple(begun_at) if saver and begun_at else None)
-        see = course.last.see if course.is_followed else None
-        while True:
-            if not updates:
-                run = super().astream(course.input, course.config, **course.options)
-                chunks = reduce(afollowing, course.contexts(), run)
-                try:
-                    async with closing(chunks) as stream:
-                        async for chunk in stream:
-                            yield see(chunk) if see else chunk
-                    if not (course.meter and course.meter.refused_a_call):
-                        await self._anote_left_over(course)
-                        return
-                    updates = course.ending(None)
-                except Exception as error:
-                    if isinstance(error, GraphInterrupt):
-                        await self._anote_left_over(course)
-                    updates = course.ending(error)
-                finally:
-                    await asyncio.gather(*course.notes)
-            if course.saver and DISPATCHER in self.nodes:
-                for update in updates:
-                    await super().abulk_update_state(course.place_of(update), [update])
-                if len(updates) > 1:
-                    course.last.keep((await self.aget_state(course.place)).values)
-            for chunk in course.told():
-                yield chunk
-            if not course.goes_on:
-                return
-            updates = []
+        with course.followed():
+            updates = course.begin(*await self._abegun(course))
+            see = course.last.see if course.is_followed else None
+            while True:
+                if not updates:
+                    run = super().astream(course.input, course.config, **course.options)
+                    chunks = reduce(afollowing, course.contexts(), run)
+                    try:
+                        async with closing(chunks) as stream:
+                            async for chunk in stream:
+                                yield see(chunk) if see else chunk
+                        if not (course.meter and course.meter.refused_a_call):
+                            await self._anote_left_over(course)
+                            return
+                        updates = course.ending(None)
+                    except Exception as error:
+                        if isinstance(error, GraphInterrupt):
+                            await self._anote_left_over(course)
+                        updates = course.ending(error)
+                    finally:
+                        await asyncio.gather(*course.notes)
+                if course.saver and DISPATCHER in self.nodes:
+                    for update in updates:
+                        await super().abulk_update_state(course.place_of(update), [update])
+                    if len(updates) > 1:
+                        course.last.keep((await self.aget_state(course.place)).values)
+                for chunk in course.told():
+                    yield chunk
+                if not course.goes_on:
+                    return
+                updates = []
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
         """Update a state as LangGraph does; what a run spends in which that is done is none of this graph's."""
@@ -154,6 +157,18 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Update a state as LangGraph does; see `bulk_update_state`."""
         with holding(current_meter, None):
             return await super().abulk_update_state(config, supersteps)
+
+    def _begun(self, course: Course) -> tuple[CheckpointTuple | None, bool]:
+        """The checkpoint that a run goes on from, and whether nothing is left there of the turn before it."""
+        saver, place = course.saver, course.begun_at
+        saved = saver.get_tuple(place) if saver and place else None
+        return saved, bool(saved and place and course.may_open_a_turn and not self.get_state(place).next)
+
+    async def _abegun(self, course: Course) -> tuple[CheckpointTuple | None, bool]:
+        """The checkpoint that a run goes on from, and whether nothing is left there of the turn before it."""
+        saver, place = course.saver, course.begun_at
+        saved = await saver.aget_tuple(place) if saver and place else None
+        return saved, bool(saved and place and course.may_open_a_turn and not (await self.aget_state(place)).next)
 
     def _note_left_over(self, course: Course) -> None:
         if (saver := course.pausing) and (left := course.left_over(self.get_state(course.place))):

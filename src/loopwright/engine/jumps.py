@@ -154,11 +154,11 @@ class WatchedNode(Runnable[Any, Any]):
             return item
         if self._warn_of_books(item.update):  # of a graph without keys, LangGraph would take them
             update = cast("dict[str, Any]", item.update)
-            item = _changed(item, update={key: update[key] for key in update if key not in HIDDEN})
+            item = changed(item, update={key: update[key] for key in update if key not in HIDDEN})
         gotos = _gotos(item)
         ways, waiting = self.ways.through(gotos)
         write_beside(config, {REQUESTS: waiting} if waiting else {})
-        return item if ways == gotos else _changed(item, goto=ways)
+        return item if ways == gotos else changed(item, goto=ways)
 
     def _warn_of_books(self, update: Any) -> bool:
         """Say that what only the engine writes is dropped: no node can start its own ledger anew."""
@@ -175,8 +175,8 @@ class WatchedNode(Runnable[Any, Any]):
         here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
         if not is_for(command, here, self.ways.node):
             return jump
-        (translated,) = self._through([_changed(command, graph=None)], config)
-        return ParentCommand(_changed(translated, graph=command.graph))
+        (translated,) = self._through([changed(command, graph=None)], config)
+        return ParentCommand(changed(translated, graph=command.graph))
 
 
 @dataclass(eq=False, repr=False)
@@ -202,7 +202,7 @@ class WatchedRouter(WatchedNode):
         return ways
 
 
-def _changed(command: Command[Any], **changes: Any) -> Command[Any]:
+def changed(command: Command[Any], **changes: Any) -> Command[Any]:
     """A Command with other values. LangGraph reads these four alone; a subclass may have a constructor of its own."""
     same: dict[str, Any] = {key: getattr(command, key) for key in ("graph", "update", "resume", "goto")}
     return Command(**{**same, **changes})

@@ -5,7 +5,7 @@ version is checked by one file.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -80,6 +80,11 @@ def own_place(graph: Compiled, config: RunnableConfig) -> RunnableConfig:
         return config
     namespace = "|".join(part.split(":")[0] for part in here["checkpoint_ns"].split("|"))
     return {**config, "configurable": {**here, "checkpoint_ns": namespace}}
+
+
+def updates_of(command: Any) -> Sequence[tuple[str, Any]]:
+    """What a Command that is a run's input writes, as LangGraph reads its ``update``, of whatever kind that is."""
+    return command._update_as_tuples()
 
 
 def is_for(command: Command[Any], namespace: str, node: str) -> bool:

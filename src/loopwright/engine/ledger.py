@@ -7,11 +7,10 @@ is shown to the graph's user.
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal, NotRequired, Self, TypedDict
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.channels import LastValue
 
 from loopwright.engine.budget.budget import NOTHING_SPENT
-from loopwright.engine.langgraph_private import MISSING, read
+from loopwright.engine.langgraph_private import MISSING
 from loopwright.engine.loop import Loop, Spend
 
 LEDGER = "loop_ledger"
@@ -166,13 +165,13 @@ class StopReasons(LastValue[Any]):
 
 
 def fresh_books(
-    loops: Sequence[Loop], channels: Container[str], structure: str, config: RunnableConfig
+    loops: Sequence[Loop], channels: Container[str], structure: str, held: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What a new input writes beside itself: new ledgers, no stop reason, visible counters and histories at zero.
 
-    The configuration is that of the input's task, or of the update that stands for it.
+    `held` is what the thread's channels hold from the inputs before it, of which the ledger's number counts.
     """
-    since = read(config, [LEDGER]).get(LEDGER, {}).get(OF_THE_RUN, {}).get("since", -1) + 1
+    since = held.get(LEDGER, {}).get(OF_THE_RUN, {}).get("since", -1) + 1
     books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": since}}, STOP_REASON: NO_STOP}
     fresh: dict[str, Any] = {SPENT: NOTHING_SPENT, REQUESTS: {}, VISITED: []}
     books |= {key: value for key, value in fresh.items() if key in channels}

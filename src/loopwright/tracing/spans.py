@@ -8,7 +8,8 @@ runs, so theirs nest under it.
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -93,10 +94,45 @@ class RunSpans(Observer):
     _parts: dict[UUID, _Part] = field(default_factory=dict[UUID, _Part], init=False)
     _graphs: dict[UUID, _Graph] = field(default_factory=dict[UUID, _Graph], init=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
-    _run_span: otel.Context | None = field(default=None, init=False)
-    """The run's span; what follows where its budget is spent nests under it."""
-    _callers: otel.Context | None = field(default=None, init=False)
-    """What was current where the run was asked for."""
+    _run: Span = field(default=trace.INVALID_SPAN, init=False)
+    """The run's span."""
+
+    # The run
+
+    @contextmanager
+    def running(self, course: Any) -> Generator[None]:
+        """The run's span: from its beginning until it has answered, by its fallback perhaps."""
+        name = str(self.graph.name)
+        own: dict[str, Any] = {names.GRAPH: name}
+        if (most := self.graph.certificate.max_supersteps) is not None:
+            own[names.MAX_SUPERSTEPS] = most
+        thread = str(course.config.get("configurable", {}).get("thread_id") or "") or None
+        agents = {names.OPERATION: names.INVOKE_AGENT, names.AGENT: name, names.CONVERSATION: thread}
+        own |= names.of_agents(agents)
+        self._run = self.tracer.start_span(f"{names.INVOKE_AGENT} {name}", attributes=own)
+        try:
+            yield
+        except BaseException as error:
+            _fail(self._run, error)
+            raise
+        finally:
+            self._stop(course.over)
+            self._run.end()
+
+    def making(self) -> AbstractContextManager[Any]:
+        """Let the run's span be the current one, and what its caller made current again afterwards.
+
+        A node that runs in its caller's own task leaves its span there: LangChain tells of an end in another task.
+        """
+        return trace.use_span(self._run, record_exception=False, set_status_on_exception=False)
+
+    def _stop(self, stop: Any) -> None:
+        """Note at which bounds the run ends."""
+        for each in stops_of(stop):
+            self._run.set_attribute(names.STOP_REASON, str(each["outcome"]))
+            self._run.set_attributes(
+                {names.LOOP: each["loop"], names.LIMIT: each["limit"], names.PASSES: each["spent"]}
+            )
 
     # Graphs and nodes
 
@@ -104,51 +140,27 @@ class RunSpans(Observer):
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None,
         tags: list[str] | None = None, metadata: dict[str, Any] | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Begin the span of a run or of a node's visit."""
+        """Begin the span of a node's visit, and make it the current one for all that happens from here on in it."""
         about, part = metadata or {}, _Part(parent_run_id)
-        with self._lock:
-            is_run = not self._parts
-            self._parts[run_id] = part
-        if is_run:
-            self._callers = self._callers or otel.get_current()
-            span = self._begin(part, *self._run(about), self._run_span or self._callers)
-            self._run_span = self._run_span or trace.set_span_in_context(span)
-            self._graphs[run_id] = _Graph(span)
-        elif parent_run_id and about.get("langgraph_node") != START and any(tag.startswith(STEP) for tag in tags or ()):
+        self._parts[run_id] = part
+        if parent_run_id and about.get("langgraph_node") != START and any(tag.startswith(STEP) for tag in tags or ()):
             graph, name = self._graph_of(parent_run_id), str(about.get("langgraph_node", ""))
             graph.visits[name] += 1
             own = {names.NODE: name, names.VISIT: graph.visits[name]}
-            self._begin(part, f"node {name}", own, trace.set_span_in_context(graph.inmost))
+            part.span = self.tracer.start_span(f"node {name}", trace.set_span_in_context(graph.inmost), attributes=own)
+            part.before = otel.get_current()
+            otel.attach(trace.set_span_in_context(part.span, part.before))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """End it."""
-        part = self._parts.get(run_id)
-        if part and part.span and run_id in self._graphs:
-            stop = outputs.get(STOP_REASON) if isinstance(outputs, Mapping) else None
-            for each in stops_of(stop):
-                part.span.set_attribute(names.STOP_REASON, str(each["outcome"]))
-                part.span.set_attributes(
-                    {names.LOOP: each["loop"], names.LIMIT: each["limit"], names.PASSES: each["spent"]}
-                )
+        graph = self._graphs.get(run_id)
+        if graph and graph.around is self._run and isinstance(outputs, Mapping):
+            self._stop(outputs.get(STOP_REASON))
         self._end(run_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """End it with its error; a question to a person is none."""
         self._end(run_id, error)
-
-    def _run(self, about: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        name = str(self.graph.name)
-        own: dict[str, Any] = {names.GRAPH: name}
-        if (most := self.graph.certificate.max_supersteps) is not None:
-            own[names.MAX_SUPERSTEPS] = most
-        agents = names.of_agents(
-            {
-                names.OPERATION: names.INVOKE_AGENT,
-                names.AGENT: name,
-                names.CONVERSATION: str(about.get("thread_id") or "") or None,
-            }
-        )
-        return f"{names.INVOKE_AGENT} {name}", own | agents
 
     def _graph_of(self, run_id: UUID) -> _Graph:
         """A graph by its run; one inside of a node is first known when a node of it begins."""
@@ -165,15 +177,7 @@ class RunSpans(Observer):
 
     def _span_around(self, run_id: UUID | None) -> Span:
         spans = (self._parts[each].span for each in self._around(run_id))
-        return next((span for span in spans if span), trace.INVALID_SPAN)
-
-    def on_pause(self) -> None:
-        """Make current again what was so where the run was asked for.
-
-        A node that runs in its caller's own task leaves its span there: LangChain tells of an end in another task.
-        """
-        if self._callers is not None:
-            otel.attach(self._callers)
+        return next((span for span in spans if span), self._run)
 
     # Loops and budgets
 
@@ -189,7 +193,7 @@ class RunSpans(Observer):
             resource = str(event["resource"])
             spent = {names.BUDGET: resource, names.BUDGET_LIMIT: event["limit"], names.BUDGET_SPENT: event["spent"]}
             self.figures.refusals.add(1, {names.GRAPH: str(self.graph.name), names.BUDGET: resource})
-            self.tracer.start_span("budget spent", self._run_span, attributes=spent).end()
+            self.tracer.start_span("budget spent", trace.set_span_in_context(self._run), attributes=spent).end()
 
     def _decided(self, event: Mapping[str, Any], span: Span | None, graph: _Graph) -> None:
         """End the pass that went on, with those inside of it, and begin the one that is granted."""
@@ -273,15 +277,6 @@ class RunSpans(Observer):
 
     on_tool_error = on_chain_error
 
-    # Spans
-
-    def _begin(self, part: _Part, name: str, attributes: Mapping[str, Any], around: otel.Context) -> Span:
-        """Begin a span, and make it the current one for all that happens from here on in this context."""
-        part.span = self.tracer.start_span(name, around, SpanKind.INTERNAL, attributes)
-        part.before = otel.get_current()
-        otel.attach(trace.set_span_in_context(part.span, part.before))
-        return part.span
-
     def _end(self, run_id: UUID, error: BaseException | None = None) -> None:
         part = self._parts.pop(run_id, None)
         if run_id in self._graphs:  # a graph inside of a node has no span of its own, and passes as any
@@ -291,12 +286,18 @@ class RunSpans(Observer):
                     self._end_pass(graph)
         if part is None or part.span is None:
             return
-        if isinstance(error, GraphBubbleUp | GeneratorExit):
-            part.span.set_attribute(names.INTERRUPTED, True)
-        elif error is not None:
-            part.span.set_attribute(names.ERROR_TYPE, type(error).__name__)
-            part.span.set_status(Status(StatusCode.ERROR, str(getattr(error, "told", error))[:LONGEST]))
+        if error is not None:
+            _fail(part.span, error)
         part.span.end()
         # Not by the token: a callback may end in a copy of the context in which it began.
         if trace.get_current_span() is part.span and part.before is not None:
             otel.attach(part.before)
+
+
+def _fail(span: Span, error: BaseException) -> None:
+    """Note why a span ends; a question to a person is no error."""
+    if isinstance(error, GraphBubbleUp | GeneratorExit):
+        span.set_attribute(names.INTERRUPTED, True)
+    else:
+        span.set_attribute(names.ERROR_TYPE, type(error).__name__)
+        span.set_status(Status(StatusCode.ERROR, str(getattr(error, "told", error))[:LONGEST]))

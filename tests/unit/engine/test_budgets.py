@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, StateGraph
-from langgraph.types import CachePolicy, Command, interrupt
+from langgraph.types import CachePolicy, Command, Send, interrupt
 from shapes import HERE, State
 
 from loopwright import GiveUp, NodePolicy
@@ -315,6 +315,34 @@ def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
     final = app.invoke(None, app.update_state(early.config, {"log": ["changed"]}))
     assert calls.made - before == 3
     assert final["log"][-1] == "answer"
+
+
+async def test_a_command_that_opens_a_turn_has_the_whole_of_every_bound() -> None:
+    calls = Calls()
+    loop = endless(limit=2, counter="count", history="past", exhausted="answer")
+    app = bounded(looped(calls), loop, budget=Budget(model_calls=4), checkpointer=InMemorySaver())
+    turn = Command(goto="think", update={"log": ["turn"]})
+    finals = [ran(app), app.invoke(turn, HERE), await app.ainvoke(turn, HERE)]
+    stops = [(final["stop_reason"]["outcome"], final["count"], len(final["past"])) for final in finals]
+    assert (stops, calls.made) == ([("exhausted", 2, 2)] * 3, 12)
+
+
+@pytest.mark.parametrize("budget", [None, Budget(model_calls=9)])
+def test_without_a_saver_graphs_inside_remember_nothing(budget: Budget | None) -> None:
+    inner = shapes.graph("START-add").compile(checkpointer=True)
+    node: Any = lambda _state: {"log": [len(inner.invoke({"log": []})["log"])]}  # noqa: E731
+    app = bounded(shapes.graph("START-think think?think think?END", think=node), limit=2, budget=budget)
+    assert app.invoke({"log": []})["log"] == [1, 1, 1]
+
+
+def test_without_a_saver_graphs_inside_with_budgets_of_their_own_are_kept_apart() -> None:
+    nodes: Any = {"think": Calls().node("think"), "answer": lambda state: {"log": [state["plan"]]}}
+    budget = Budget(model_calls=0, exhausted="answer")
+    inner = bounded(shapes.graph("START-think answer-END", **nodes), budget=budget, checkpointer=True)
+    ask: Any = lambda state: {"log": inner.invoke(state)["log"]}  # noqa: E731
+    routes = {"START": lambda _state: [Send("ask", {"plan": plan}) for plan in "1234"]}
+    app = bounded(shapes.graph("START?ask", routes=routes, ask=ask), budget=Budget(model_calls=9))
+    assert app.invoke({"log": []})["log"] == ["1", "2", "3", "4"]
 
 
 def test_an_unknown_fallback_is_named() -> None:

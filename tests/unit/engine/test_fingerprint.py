@@ -46,6 +46,12 @@ async def test_a_changed_graph_is_refused_and_says_how_to_go_on(changed: Any, sa
         resume(app, thread_id="t")
 
 
+def test_what_waits_in_a_node_that_is_gone_is_not_over(saver: InMemorySaver) -> None:
+    app = bounded(shapes.graph("START-work work?work work?END"), limit=2, checkpointer=saver)
+    with pytest.raises(CheckpointError, match="another structure"):
+        app.invoke(Command(update={"count": 9}), HERE)
+
+
 def test_a_changed_graph_goes_on_when_forced(saver: InMemorySaver) -> None:
     app = app_of(saver, **MORE)
     assert resume(app, thread_id="t", force=True).events[-1].type == "run_finished"

@@ -63,6 +63,11 @@ def test_a_graph_inside_a_task_goes_on_where_it_is_said_to_resume() -> None:
     assert (ran, final["log"]) == (["first", "second"], ["first", "second"])
 
 
+@pytest.mark.parametrize("update", [{"log": ["a"]}, [("log", ["a"])], None])
+def test_the_update_of_a_command_is_read_as_langgraph_reads_it(update: Any) -> None:
+    assert [*private.updates_of(Command(update=update))] == ([("log", ["a"])] if update else [])
+
+
 def test_a_task_has_an_id_and_hears_who_asks_for_an_end() -> None:
     seen: list[RunnableConfig] = []
 

@@ -31,6 +31,7 @@ from shapes import graph, jump  # noqa: E402
 
 from loopwright import Budget, Loop, bounded  # noqa: E402
 from loopwright.errors import NodeFailed  # noqa: E402
+from loopwright.fallbacks import best_effort  # noqa: E402
 from loopwright.testing import ScriptedChatModel  # noqa: E402
 from loopwright.tracing import exporting, instrument, uninstrument  # noqa: E402
 
@@ -172,6 +173,28 @@ def test_errors_questions_and_spent_budgets_are_told(traced):
     assert waits.attributes["loopwright.interrupted"] and not waits.failed
     assert failed.failed and failed.attributes["error.type"] and failed.told.endswith("then not")
     assert [run.failed for run in traced().named("invoke_agent asker")] == [False, True]
+    left = agent(traced.tracer, limit=9, budget=Budget(model_calls=3), fallback=best_effort())
+    assert any(chunk["type"] == "budget" for chunk in left.stream(ASKED, stream_mode="custom"))
+    assert traced().named(RUN)[-1].attributes["loopwright.interrupted"], "left before its fallback, it has a span too"
+
+
+@pytest.mark.parametrize(
+    ("limits", "bound"),
+    [
+        ({"budget": Budget(model_calls=2)}, "over_budget"),
+        ({"budget": Budget(model_calls=3), "fallback": best_effort()}, "over_budget"),
+        ({"recursion_limit": 5}, "exhausted"),
+    ],
+)
+def test_a_spent_bound_is_an_outcome_of_the_runs_span_which_ends_last(limits, bound, traced):
+    config = {"recursion_limit": limits.pop("recursion_limit", 100)}
+    state = agent(traced.tracer, limit=9, **limits).invoke(ASKED, config)
+    receiver = traced()
+    (run,) = receiver.named(RUN)
+    assert run.attributes["loopwright.stop_reason"] == state["stop_reason"]["outcome"] == bound
+    assert receiver.spans[-1] is run and not run.failed and "loopwright.interrupted" not in run.attributes
+    paths = [receiver.path_of(span) for span in receiver.named("node fallback")]
+    assert paths == [[RUN, "node fallback"]] * ("fallback" in limits)
 
 
 def test_parallel_visits_and_graphs_inside_nest_where_they_run(traced):

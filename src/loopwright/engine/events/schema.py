@@ -8,7 +8,7 @@ every node from LangGraph's ``tasks`` stream and yields them all in order, typed
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
@@ -372,51 +372,38 @@ class Observer(BaseCallbackHandler):
     def on_run_event(self, event: Mapping[str, Any], run_id: UUID | None) -> None:
         """Hear an event of the engine's nodes, and the callback's run that it happens in; None outside of any node."""
 
-    def on_pause(self) -> None:
-        """Put back what was changed in the caller's own context: that goes on now, until it asks for more."""
+    def running(self, course: Any) -> AbstractContextManager[None]:
+        """What the whole of a run, a `Course`, is within, with the error that comes of it."""
+        return nullcontext()
+
+    def making(self) -> AbstractContextManager[Any]:
+        """What each chunk of the run's stream is made within; between two of them its caller goes on."""
+        return nullcontext()
 
 
 observers: list[Callable[[Any], Observer]] = []
-"""Each makes an observer for a run of a bounded graph, which it is given; there are none by default."""
+"""The newest makes an observer for each run of a bounded graph, which it is given; there are none by default."""
 
 
-def observed(graph: Any, config: RunnableConfig) -> tuple[RunnableConfig, list[Observer]]:
-    """A run's configuration with an observer of each kind, and these; none where a run around it has some already."""
-    if not observers or _observers_of(config):
-        return config, []
-    own = [make(graph) for make in observers]
-    return {**config, "callbacks": with_handlers(config.get("callbacks"), *own)}, own
+def observed(graph: Any, config: RunnableConfig) -> tuple[RunnableConfig, Observer | None]:
+    """A run's configuration with its observer, and this; none where a run around it has one already."""
+    if not observers or _observer_of(config):
+        return config, None
+    own = observers[-1](graph)
+    return {**config, "callbacks": with_handlers(config.get("callbacks"), own)}, own
 
 
 def show(event: Mapping[str, Any], config: RunnableConfig | None) -> None:
-    """Let the observers of a run hear an event, by the configuration of the run or of the node that tells it."""
-    if observers and config:
-        run_id = getattr(config.get("callbacks"), "parent_run_id", None)
-        for observer in _observers_of(config):
-            observer.on_run_event(event, run_id)
+    """Let the observer of a run hear an event, by the configuration of the run or of the node that tells it."""
+    if observers and config and (observer := _observer_of(config)):
+        observer.on_run_event(event, getattr(config.get("callbacks"), "parent_run_id", None))
 
 
-def pausing(own: Sequence[Observer]) -> list[Callable[[], AbstractContextManager[None]]]:
-    """What a run's stream is followed within where it has observers: they are told of each chunk that is given away."""
-    if not own:
-        return []
-
-    @contextmanager
-    def paused() -> Generator[None]:
-        try:
-            yield
-        finally:
-            for observer in own:
-                observer.on_pause()
-
-    return [paused]
-
-
-def _observers_of(config: RunnableConfig) -> list[Observer]:
-    """The observers of a run: those that its configuration names, and those of the node inside of which it is begun."""
+def _observer_of(config: RunnableConfig) -> Observer | None:
+    """The observer of a run: the one that its configuration names, or that of the node inside of which it is begun."""
     around = var_child_runnable_config.get() or {}
     handlers = [*handlers_of(config.get("callbacks")), *handlers_of(around.get("callbacks"))]
-    return list(dict.fromkeys(each for each in handlers if isinstance(each, Observer)))
+    return next((each for each in handlers if isinstance(each, Observer)), None)
 
 
 # The handlers of a run
