@@ -62,7 +62,6 @@ UNBOUNDED = [
     'create_agent("m", [], middleware=[Tooled()])',
     'create_agent("m", **{"tools": [search]})',
     'create_agent("m", [*given])',
-    'create_agent("m", given)',
     'create_agent("m", [], middleware=[TodoListMiddleware()])',
     'create_agent("m", [], middleware=[ToolRetryMiddleware()])',
     'create_agent("m", response_format=settings.Answer)',
@@ -251,6 +250,7 @@ HELD_ELSEWHERE = {
     "by the second object of a class": TWO.format("s[self.key] + 1", "{}") + "def route(state):\n    if state['n'] > 3: return END",
     "a list that is given up": "def work(s): return {'todo': s['todo'][1:]} if s['ok'] else {'todo': []}\ndef route(state):\n    if not state['todo']: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
+    "in what a wrapper may hand back": "def traced(f, to=None):\n    if to is None: return f\n    def wrapped(s): return f(s)\n    return wrapped\ndef asks(state): return END if state['tries'] > 3 else 'work'\nroute = traced(asks, given)\ndef unused():",
 }  # fmt: skip
 
 

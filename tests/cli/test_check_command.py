@@ -167,6 +167,10 @@ def test_a_comment_silences_an_imported_graph_too(check, files):
     ("words", "message"),
     [
         (["missing.py"], "there is no file missing.py"),
+        (["grahp.py"], "there is no file grahp.py. Did you mean graph.py?"),
+        (["./flwos/graf.py:app"], "there is no file flwos/graf.py. Did you mean flows/graph.py?"),
+        (["flwos/"], "there is no folder flwos. Did you mean flows?"),
+        (["flwos"], "cannot import flwos: there is no module or folder flwos. Did you mean flows?"),
         (["graph.py:ap"], "unknown graph 'ap'. Did you mean 'app'?"),
         (["graph.py:ap", "--no-import"], "unknown graph 'ap'. Did you mean 'app'?"),
         (["graph:app", "--no-import"], "is a module, which must be imported"),
@@ -176,7 +180,7 @@ def test_a_comment_silences_an_imported_graph_too(check, files):
     ],
 )
 def test_a_wrong_target_is_one_line_and_the_others_are_checked(check, files, words, message):
-    files(graph=LINE, fails="def make():\n    raise KeyError('OPENAI_API_KEY')\n")
+    files(graph=LINE, fails="def make():\n    raise KeyError('OPENAI_API_KEY')\n", flows__graph="")
     done = check(*words, "graph.py")
     assert done.returncode == 2
     assert message in done.stderr

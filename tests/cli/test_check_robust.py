@@ -22,7 +22,6 @@ HEAD = GOOD.partition("g = ")[0]
 NODE = GOOD.partition("g = ")[2]
 
 BAD: dict[str, bytes] = {
-    "python2": b"print 'hello'\nStateGraph\n",
     "nulls": b"StateGraph\0\0\n",
     "encoding": b"# -*- coding: no-such-code -*-\nStateGraph\n",
     "latin": b"# StateGraph \xff\xfe\n",

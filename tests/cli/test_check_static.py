@@ -48,7 +48,6 @@ g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
 
 FILES = {
     "a line": THREE + 'g.add_edge("check", "other")\napp = g.compile()',
-    "a static edge back": THREE + 'g.add_edge("check", "work")\ng.add_edge("check", "other")',
     "a path map": THREE + 'g.add_conditional_edges("check", lambda s: s["n"], {1: "work", 2: "other", 3: END})',
     "a Literal": """
 def route(state: State) -> Literal["work", "other", "__end__"]: return "work"
@@ -58,9 +57,6 @@ FURTHER = "other"
 def route(state): return FURTHER if state else END
 """ + THREE + 'g.add_conditional_edges("check", route)',
     "an untyped router that cannot": THREE + 'g.add_conditional_edges("check", lambda s: s["n"])',
-    "a Command by annotation": """
-def jump(state: State) -> Command[Literal["work", "other"]]: return Command(goto=state["n"])
-""" + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")',
     "a Command in a union": """
 def jump(state: State) -> Union[dict, Command[Literal["work"]]]: return Command(goto=state["n"])
 """ + THREE + 'g.add_node("jump", jump)\ng.add_edge("check", "jump")\ng.add_edge("check", "other")',
@@ -269,6 +265,13 @@ def test_what_cannot_be_read_is_named_with_its_line(case: str, tmp_path: Path) -
     line = line_of(tmp_path, NOT_READ[case].splitlines()[-1].strip())
     assert (finding.rule, finding.place.line) == ("graph-not-read", line)
     assert "--import reads it exactly" in finding.message
+
+
+@pytest.mark.parametrize("returned", ["g", "g.compile()"])
+def test_a_builder_whose_nodes_nobody_knows_is_not_taken_for_empty(returned: str, tmp_path: Path) -> None:
+    added = "g = StateGraph(State)\n    for each in flow: g.add_node(each, work)"
+    (graph,) = checked(tmp_path, f"def build(flow):\n    {added}\n    return {returned}\n").values()
+    assert graph.verdict == "not read"
 
 
 def test_a_graph_of_another_package_is_not_read(tmp_path: Path) -> None:

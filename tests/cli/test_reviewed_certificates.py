@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from loopwright.check.loading import load_graphs
 from loopwright.check.reviewed import changes
 from loopwright.cli import app, main
 from loopwright.engine.proof.certificate import Certificate
+from loopwright.errors import GraphError
 
 GRAPH = """
 from langgraph.graph import END, START, StateGraph
@@ -104,6 +106,13 @@ def test_an_agent_with_a_limit_of_langchain_s_is_compared_too(graph: Path) -> No
     assert "grants up to 4 passes, reviewed were 3" in run("deployed.py:app", "--certificate", "reviewed.json")[1]
 
 
+def test_a_folder_is_asked_for_the_file_that_is_meant(graph: Path) -> None:
+    for folder in (str(graph.parent), "kept"):
+        Path("kept").mkdir(exist_ok=True)
+        with pytest.raises(GraphError, match=r"is a folder; name the file that is meant, too: .*FILE.py:GRAPH"):
+            load_graphs(folder)
+
+
 def test_fractions_of_seconds_are_no_change() -> None:
     reviewed = Certificate(bounded=True, max_seconds=0.3)
     assert changes(reviewed, Certificate(bounded=True, max_seconds=0.1 + 0.2)) == []
@@ -120,7 +129,7 @@ def test_a_file_that_was_written_again_within_a_second_is_read_anew(graph: Path)
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "cannot read the certificate"), ("{}", "bounded: Field required"), ("no", "no certificate"),
+    [(None, "cannot read the certificate"), ("{}", "bad.json: this is no certificate of version 2: bounded: Field required"), ("no", "no certificate"),
      (json.dumps({"version": 1, "bounded": True}), "Input should be 2")],
 )  # fmt: skip
 def test_a_file_that_is_no_certificate_is_one_line(

@@ -155,7 +155,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             for part in [_node(value, given, graph, name) for value in handed(action)]:
                 node = _both(node, part, graph, name)  # which of them runs, it decides
         case _:
-            node.unread = "what it runs was not found"
+            node.unread = "what it runs was not found, or other code may put something else there"
     return node
 
 
@@ -259,13 +259,13 @@ def _route(graph: FoundGraph, given: Arguments, source_and_path: Sequence[Any], 
     start, path = source_and_path
     as_it_is = isinstance(path, FunctionValue) and not path.given  # of others, LangGraph reads no annotation
     start, path = text_of(start), member(path, "__call__") if isinstance(path, InstanceValue) else path
-    path = path.entered() if isinstance(path, FunctionValue) else path
     if start is None:
         return graph.miss(given.place, "the source of a conditional edge is no constant")
-    functions = (path,) if isinstance(path, FunctionValue) else ()
+    parts = path.parts if isinstance(path, OneOf) else [path]  # what wraps it may hand it back as it is
+    functions = tuple(each.entered() for each in parts if isinstance(each, FunctionValue))
     sent = NOWHERE.union(*(source.sent_words(each.helper) for each in functions))
     if path_map is None or isinstance(path_map, tuple):  # LangGraph looks into no tuple
-        words, declared = router_words(path, given.call, as_it_is)
+        words, declared = router_words(functions[0] if len(functions) == 1 else path, given.call, as_it_is)
         targets = None if words is None else tuple(sorted(words))
     else:
         known = [*path_map.values()] if isinstance(path_map, dict) else path_map

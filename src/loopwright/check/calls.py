@@ -251,9 +251,10 @@ class Calls(ABC):
             self._inline(begin, given)
         else:
             fields = of.fields()  # a dataclass, say
-            made.names |= {} if given.complete and of.is_plain else dict.fromkeys(fields, UNKNOWN)
-            made.names |= zip(fields, given.given if given.complete else (), strict=False)
-            made.names |= given.named
+            filled = {} if given.complete and of.is_plain else dict.fromkeys(fields, UNKNOWN)
+            filled |= zip(fields, given.given if given.complete else (), strict=False)
+            for name, value in (filled | given.named).items():
+                made.keep(name, value)
             held = ((name, made.names.get(name, of.find(name))) for name in fields)
             options = {name: UNKNOWN for name, value in held if is_option(name, value, of.frame)}
             made.opened = made.names | options if options else None

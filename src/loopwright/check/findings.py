@@ -123,7 +123,7 @@ class Checker:
                 builds = any(self._builds(each.node, each.frame.file) for each in makers)
                 for way in _ways(function, its) if builds else ():
                     with suppress(GraphError):
-                        own = me and replace(me, names={**(me.opened or me.names)})
+                        own = me and replace(me, names={**(me.opened or me.names)}, sure=set())
                         if me and me.opened and isinstance(begin := me.of.find("__init__"), FunctionValue):
                             self.reader.function(begin.node, begin.frame, own, me.opened)
                         made = [*self._root(function.node, function.frame, own, way)]
@@ -178,7 +178,6 @@ class Checker:
             if isinstance(begin, FunctionValue) and begin.node is not method:
                 yield from self._root(begin.node, begin.frame, bound)
                 self.reader.called.add(begin.node)
-        self._instances[of.node].blur(shared=True)
 
     def _read(self, node: Any, around: Frame, frame: Frame) -> Iterator[tuple[str, FoundGraph]]:
         """Read a function that nothing else called; the methods of a class share one object."""
@@ -252,7 +251,7 @@ class Checker:
         if opened and not (graph.origin or any(node.graph for node in graph.nodes.values())) and rings(graph) <= told:
             return None  # without a look at its counters
         proof = prove(graph, {}, self._counters)
-        if not (graph.nodes or graph.compiled_as or graph.origin or proof.problem):
+        if not (graph.nodes or graph.missed or graph.compiled_as or graph.origin or proof.problem):
             return None  # a builder that is still empty: who fills it is looked at
         known = self._reported.setdefault(graph.site, [])
         seen = (proof.problem, proof.lost, proof.unread, *((cycle.cycle, cycle.rule) for cycle in proof.cycles))

@@ -22,7 +22,7 @@ from loopwright.check.found import Place
 from loopwright.check.project import NOTEBOOK, SourceFile, package_root
 from loopwright.check.proving import WHOLE, Finding, cycle_finding, suggested
 from loopwright.check.reader import asks_for_main
-from loopwright.check.targets import split_target
+from loopwright.check.targets import missing, split_target
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.graph import refusals_apart
@@ -53,12 +53,18 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
         GraphError: If the module cannot be imported or holds no such graph.
     """
     place, name = split_target(target)
+    folder = f"{place} is a folder; name the file that is meant, too: {Path(place, 'FILE.py')}:GRAPH"
     if place.endswith(".py"):
         module = _from_file(Path(place))
     elif place.endswith(NOTEBOOK):  # else a file of that name beside it would be run
         raise GraphError(f"{place} is a notebook, which is read and never imported")
+    elif Path(place).name != place:  # no module is called so
+        raise GraphError(folder) if Path(place).is_dir() else missing("folder", place)
     else:
         _look_first_in(Path.cwd())
+        package = place.partition(".")[0]
+        if package and importlib.util.find_spec(package) is None:
+            raise GraphError(f"cannot import {place}: {missing('module or folder', package)}")
         module = _tried(partial(importlib.import_module, place), f"cannot import {place}")
     if name:
         if not hasattr(module, name):
@@ -66,6 +72,8 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
             raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
         return {target: _made(getattr(module, name), target)}
     found = _finished({f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)})
+    if not found and Path(place).is_dir():
+        raise GraphError(folder)
     if not found and not allow_empty:
         raise GraphError(f"{place} holds no LangGraph graph; name a function that makes one: {place}:build_graph")
     return found
@@ -99,7 +107,7 @@ def _made(value: Any, target: str) -> Any:
 
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise GraphError(f"there is no file {path}")
+        raise missing("file", str(path))
     root, name = _root_and_name(path)
     if root != next(reversed(_ROOTS), None):  # another project may use the same names
         _ROOTS.pop(root, None)

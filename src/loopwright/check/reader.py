@@ -94,6 +94,7 @@ class Reader(Calls):
             frame = self.modules[key] = Frame(tree, path, project=self.project)
             outer = self._owner, self._following, self._branch, self.left
             self._owner, self._following, self._branch, self.left = frame, [], (), WORK
+            self._later()
             try:
                 self.run(tree.body, frame)
                 changed = self.project.changes_in(tree)
@@ -105,9 +106,17 @@ class Reader(Calls):
                 self.failed[key] = GraphError(f"{path} could not be read: {deep or f'{type(error).__name__}: {error}'}")
                 frame.names.clear()  # what follows may have given them other values
             self._owner, self._following, self._branch, self.left = outer
+            self._later()
         if key in self.failed:
             raise self.failed[key]
         return self.modules[key]
+
+    def _later(self) -> None:
+        """What comes now runs at a time that nobody knows: others may have changed objects since."""
+        for of, *_ in self.trail:
+            of.sure.clear()
+        if self._owner is None:  # no branch goes on that may take something back
+            self.trail.clear()
 
     def function(
         self, node: ast.AST, around: Frame, bound: Any = None, its: Mapping[str, Any] = {}
@@ -124,6 +133,7 @@ class Reader(Calls):
             if bound is not None and names and not static:
                 frame.names[names[0]] = bound
         self.read[node] = frame
+        self._later()
         self._owner, self._branch, self._following = frame, (), [node]
         try:
             body: Any = getattr(node, "body", [])
@@ -263,10 +273,10 @@ class Reader(Calls):
         for _, found, _ in ends:
             for name, value in found.items():
                 frame.names[name] = _either_of(frame.names.get(name, UNSET), value)
-        for key, (names, name, _) in {key: each for _, _, now in ends for key, each in now.items()}.items():
-            values = (now[key][2] if key in now else names.get(name, UNSET) for _, _, now in ends)
-            self.trail.append((names, name, names.get(name, UNSET)))
-            names[name] = reduce(_either_of, values)
+        for key, (of, name, _) in {key: each for _, _, now in ends for key, each in now.items()}.items():
+            values = (now[key][2] if key in now else of.names.get(name, UNSET) for _, _, now in ends)
+            self.trail.append((of, name, of.names.get(name, UNSET)))
+            of.names[name] = reduce(_either_of, values)
         leaving: set[Left] = {left for left, _, _ in ends}
         self._may_have_left = self._may_have_left or len(leaving) > 1
         return leaving.pop() if len(leaving) == 1 else None
@@ -275,10 +285,11 @@ class Reader(Calls):
         """Take back what was changed of objects since then, and tell what it was changed to."""
         found: dict[tuple[int, str], Changed] = {}
         while len(self.trail) > begun:
-            names, name, before = self.trail.pop()
-            found.setdefault((id(names), name), (names, name, names.pop(name)))
+            of, name, before = self.trail.pop()
+            found.setdefault((id(of.names), name), (of, name, of.names.pop(name)))
+            of.sure.discard(name)  # what is left may be from before
             if before is not UNSET:
-                names[name] = before
+                of.names[name] = before
         return found
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, returned: list[Any]) -> Left:

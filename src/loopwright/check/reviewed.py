@@ -46,7 +46,7 @@ def check_reviewed(target: str, file: Path) -> list[str]:
     """
     try:
         reviewed = Certificate.from_json(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, GraphError) as error:
         raise GraphError(f"cannot read the certificate {file}: {getattr(error, 'strerror', None) or error}") from error
     graph = one_graph(target)
     now = verify(graph)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 from loopwright.check.findings import EXACTLY, CheckedGraph, Checker
@@ -79,6 +80,18 @@ def split_target(target: str) -> tuple[str, str]:
     return drive + place, name
 
 
+def missing(kind: str, place: str) -> GraphError:
+    """Say that a file or folder is not there, and which one that is was probably meant."""
+    path = Path(place)
+    near = Path(path.anchor)
+    for part in path.relative_to(near).parts:
+        names = {Path(name).stem: name for name in os.listdir(near)} if near.is_dir() else {}
+        known = (near / part).exists()
+        near /= part if known else next((names[stem] for stem in get_close_matches(Path(part).stem, names, 1)), part)
+    guess = f". Did you mean {near}?" if near.exists() else ""
+    return GraphError(f"there is no {kind} {path}{guess}")
+
+
 def _check(
     target: str, checker: Checker, import_them: bool | None, outcome: Outcome, alone: bool
 ) -> list[CheckedGraph]:
@@ -86,7 +99,7 @@ def _check(
     if os.path.isfile(target):  # a script may have another ending
         return _check_file(Path(target), checker, import_them, outcome, alone)
     if target.endswith((".py", NOTEBOOK)):
-        raise GraphError(f"there is no file {Path(target)}")
+        raise missing("file", target)
     if import_them is False or place.endswith(NOTEBOOK):  # which nothing imports
         if not place.endswith((".py", NOTEBOOK)):
             raise GraphError(f"{target} is a module, which must be imported; name its file, or leave --no-import away")

@@ -276,8 +276,8 @@ class ClassValue:
         return value if plain or isinstance(value, FunctionValue) else MemberValue(f"{self.name}.{name}", value)
 
 
-Changed: TypeAlias = tuple[dict[str, Any], str, Any]
-"""The attributes of an object, the one that was changed, and what it was before; UNSET if it was not there."""
+Changed: TypeAlias = tuple["InstanceValue", str, Any]
+"""An object, its attribute that was changed, and what that was before; UNSET if it was not there."""
 UNSET = object()
 
 
@@ -295,19 +295,22 @@ class InstanceValue:
     """If it is what ``super()`` returns, the object that the methods are given."""
     opened: Mapping[str, Any] | None = None
     """If it was made with options, what it would be made of with anything for them."""
+    sure: set[str] = field(default_factory=set[str])
+    """The attributes that what is being read gave a value itself: nobody else came in between."""
 
     def keep(self, name: str, value: Any) -> None:
         """Give an attribute a value; in a branch that does not, it has that of its class."""
         default = UNKNOWN if name in self.names else self.of.find(name)
         if default is not UNKNOWN and not (isinstance(default, FunctionValue) and default.is_property):
             self.names[name] = member(self, name)
-        self.trail.append((self.names, name, self.names.get(name, UNSET)))
+        self.trail.append((self, name, self.names.get(name, UNSET)))
         self.names[name] = value
+        self.sure.add(name)
 
-    def blur(self, *, shared: bool = False) -> None:
-        """Take its attributes for unknown, but for graphs and objects; if `shared`, those that other methods change."""
+    def blur(self) -> None:
+        """Take its attributes for unknown, but for graphs and objects."""
         for name, value in [*self.names.items()]:
-            if not isinstance(value, GraphValue | InstanceValue) and (not shared or may_differ(self, name, value)):
+            if not isinstance(value, GraphValue | InstanceValue):
                 self.keep(name, unknown(value))
 
 
@@ -501,7 +504,9 @@ def member(owner: Any, name: str) -> Any:
         case Grip():
             return unknown(owner)
         case InstanceValue() if name in owner.names:
-            return owner.names[name]
+            value = owner.names[name]
+            fixed = name in owner.sure or isinstance(value, GraphValue | InstanceValue)
+            return value if fixed or not may_differ(owner, name, value) else unknown(value)
         case ClassValue() if owner.is_enum and name in owner.members:
             return owner.member(name, _found(owner, name))
         case Frame() | ClassValue() | InstanceValue():  # a frame is another module of the same folder tree
