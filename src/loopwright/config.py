@@ -5,6 +5,7 @@ own section by subclassing `EngineConfig`.
 """
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -32,13 +33,28 @@ def _section(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any], *above: str, is_layer: bool = True) -> dict[str, Any]:
+    """A section without a value changes nothing; for a model, none means no model, and a text names one.
+
+    What names a model has nothing of a layer below: a key is for one server, and so are prompts.
+    """
     merged = dict(base)
     for key, value in over.items():
-        if value is None and isinstance(merged.get(key), Mapping):
-            continue
-        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = _merged(merged[key], cast("dict[str, Any]", value)) if both else value
+        place, before = (*above, key), merged.get(key)
+        is_model = place[0] == "models" and len(place) > 1 and {*place[2:]} <= {"fallback"}
+        if is_model and key in merged and isinstance(before, str | None):
+            before = {"model": before}
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            if is_model and is_layer and "model" in value:
+                if before.get("base_url") and "base_url" not in value:
+                    raise ConfigError(
+                        f"{'.'.join(map(str, place))}: {value['model']!r} would be asked elsewhere than "
+                        f"{before.get('model')!r}, which has a base_url: say that here too, null for the provider's own"
+                    )
+                before = {}
+            merged[key] = _merged(before, value, *place, is_layer=is_layer)
+        elif is_model or value is not None or not isinstance(before, Mapping):
+            merged[key] = value
     return merged
 
 
@@ -127,7 +143,7 @@ class Allowance(Section):
     prompt and the longest reply that it asks for. What it did not take is given back when it ends.
     """
 
-    per: str
+    per: str = Field(min_length=1)
     """``day`` (UTC), ``thread`` (a run with its further turns and forks), or a key of the runs' input, such as
     ``user`` or ``user_context.user_id``; runs whose input has no such key have one allowance together."""
     model_calls: int | None = Field(default=None, ge=0)
@@ -237,13 +253,25 @@ def shipped(package: str, file: str) -> Any:
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
+class _EachKeyOnce(yaml.SafeLoader):
+    """Of a key that stands twice, PyYAML drops the first without a word."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node: Any = super().compose_mapping_node(anchor)
+        keys = Counter((key.tag, key.value) for key, _value in node.value if isinstance(key, yaml.ScalarNode))
+        if twice := [key for (tag, key), times in keys.items() if times > 1 and not tag.endswith(":merge")]:
+            problem = f"the key {twice[0]!r} stands twice: give all of it in one"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return node
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8") as file:
-            data = yaml.safe_load(file)  # of a file, its errors quote no line: that may hold an API key
+            data = yaml.load(file, _EachKeyOnce)  # of a file, its errors quote no line: that may hold an API key
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}") from error
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that does not exist
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, or a date that is none
         raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if data is None:
         return {}
@@ -265,17 +293,19 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections out of dotted keys; where two keys set the same value, the later one counts."""
+    """Sections out of dotted keys, each before its own keys; of two that set the same value the later one counts."""
     nested: dict[str, Any] = {}
-    for key, value in values.items():
+    for key, value in sorted(values.items(), key=lambda each: each[0].count(".")):
         for section in reversed(key.split(".")):
             value = {section: value}
-        nested = _merged(nested, value)
+        nested = _merged(nested, value, is_layer=False)
     return nested
 
 
 def _holds(data: Any, key: Sequence[int | str]) -> bool:
-    return not key or (isinstance(data, Mapping) and key[0] in data and _holds(data[key[0]], key[1:]))
+    if not key or isinstance(data, (list, tuple)):  # a list is all of one layer
+        return True
+    return isinstance(data, Mapping) and key[0] in data and _holds(data[key[0]], key[1:])
 
 
 def _keys(model: type[BaseModel], prefix: str = "", *above: type[BaseModel]) -> Iterator[str]:

@@ -118,6 +118,33 @@ def test_a_changed_key_leaves_those_beside_it_as_they_were(tmp_path):
     assert RAGConfig.model_validate({"rag": {"limits": {"transformations": {"one_hop": 1}}}}).rag.limits == rag.limits
 
 
+@pytest.mark.parametrize(
+    ("models", "over", "read"),
+    [
+        ("{default: {model: 'openai:a', timeout: 5}}", {"models.default": None}, {"default": None}),
+        (
+            "{default: {model: 'openai:a', fallback: {model: 'openai:b'}}}",
+            {"models.default.fallback": None},
+            {"default": {"model": "openai:a", "fallback": None}},
+        ),
+        ("{default: 'openai:a'}", {"models.default.timeout": 5}, {"default": {"model": "openai:a", "timeout": 5}}),
+        ("{default: {options: {x: y}}}", {"models.default.options.x": {}}, {"default": {"options": {"x": {}}}}),
+        (
+            "{default: {model: 'openai:a', base_url: 'http://h', api_key: k, options: {x: y}}}",
+            {"models.default.timeout": 5, "models.default": "openai:b", "models.default.base_url": None},
+            {"default": {"model": "openai:b", "timeout": 5, "base_url": None}},
+        ),
+    ],
+)
+def test_a_model_is_switched_off_and_named_over_the_file(tmp_path, models, over, read):
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"models: {models}\n")
+    assert IQAConfig.load(file, over, environment={}).models == read
+    file.write_text("models: {default: {model: 'openai:a', base_url: 'http://h'}}")
+    with pytest.raises(ConfigError, match=r"models.default: 'openai:b' would be asked elsewhere than 'openai:a'"):
+        IQAConfig.load(file, environment={"LOOPWRIGHT_MODELS__DEFAULT__MODEL": "openai:b"})
+
+
 def test_one_file_serves_all_workflows_and_misspelt_sections_are_told():
     for configuration in CONFIGURATIONS:
         assert configuration.load(FILE, environment={}) == configuration()

@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,11 +26,12 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
+from loopwright.engine.events.schema import holding
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models.factory import STRUCTURED_KEY
 from loopwright.models.fallback import chain_of
 from loopwright.models.spec import StructuredMethod
-from loopwright.models.usage import UsageRecorder, model_name
+from loopwright.models.usage import UsageRecorder, model_name, recorders, usage_of_the_run
 from loopwright.models.validation import problem_lines
 from loopwright.models.vision import has_images, sees, without_images
 
@@ -39,6 +41,9 @@ T = TypeVar("T", bound=BaseModel)
 
 Messages = str | Sequence[MessageLikeRepresentation]
 """One text, or messages in any form that LangChain accepts."""
+
+_MARK = re.compile(r'[{}"]|</think>')
+_REST_OF_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 _SHOWN_BACK = 4000
 """So many characters of a bad reply are shown to the model again, to keep the prompt short."""
@@ -124,7 +129,8 @@ class Options(TypedDict, total=False):
     node: str | None
     """The node that asks, for usage, logs and messages."""
     usage: UsageRecorder | None
-    """Counts every call, those with bad replies and those that raised or were cancelled too."""
+    """Counts every call, those with bad replies and those that raised or were cancelled too, as that of the workflow's
+    run does in any case."""
     method: StructuredMethod | None
     """How to ask; by default what the model's `ModelSpec` declares, else ``"auto"``."""
     needs_images: bool
@@ -157,7 +163,7 @@ class Conversation(Generic[T]):
 
     def __init__(self, model: BaseChatModel, messages: Messages, schema: type[T], options: Options) -> None:
         self.schema, self.options = schema, options
-        self.node, self.usage = options.get("node"), options.get("usage")
+        self.node, self.usages = options.get("node"), recorders(options.get("usage"))
         self.repairs = options.get("repairs", 2)
         if self.repairs < 0:
             raise ConfigError(f"repairs is {self.repairs}; it should be 0 or more")
@@ -208,8 +214,8 @@ class Conversation(Generic[T]):
     def read(self, reply: Any) -> Answer[T] | None:
         """Validate a reply; None means that `prompt` is to be sent next."""
         message = cast("BaseMessage", reply["raw"] if isinstance(reply, dict) else reply)
-        if self.usage is not None:
-            self.usage.record(message, model=self.model, node=self.node)
+        for usage in self.usages:
+            usage.record(message, model=self.model, node=self.node)
         text = reply_text(message)
         try:
             return Answer(self.schema.model_validate_json(find_json_object(text)), self.notes)
@@ -239,15 +245,17 @@ class Conversation(Generic[T]):
 
 
 @contextmanager
-def counting_failure(usage: UsageRecorder | None, model: str, node: str | None) -> Generator[None]:
+def counting_failure(usages: Sequence[UsageRecorder], model: str, node: str | None) -> Generator[None]:
     """Count a call that raises, also one that is cancelled, and let the exception pass."""
     try:
-        yield
+        # What is counted here, since LangChain tells nothing of a cancelled call, is not counted by its callbacks too.
+        with holding(usage_of_the_run, None):
+            yield
     except GraphBubbleUp:  # a spent budget: the call was not sent
         raise
-    except BaseException:
-        if usage is not None:
-            usage.record_failure(model=model, node=node)
+    except BaseException as error:
+        for usage in usages:
+            usage.record_failure(model=model, node=node, error=error)
         raise
 
 
@@ -285,7 +293,7 @@ def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options
     talk = Conversation(model, messages, schema, options)
     while True:
         try:
-            with counting_failure(talk.usage, talk.model, talk.node):
+            with counting_failure(talk.usages, talk.model, talk.node):
                 reply = talk.runnable.invoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer
@@ -299,7 +307,7 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
     talk = Conversation(model, messages, schema, options)
     while True:
         try:
-            with counting_failure(talk.usage, talk.model, talk.node):
+            with counting_failure(talk.usages, talk.model, talk.node):
                 reply = await talk.runnable.ainvoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer.reply
@@ -312,7 +320,7 @@ async def awritten(
     model: BaseChatModel,
     prompt: str,
     *,
-    usage: UsageRecorder,
+    usage: UsageRecorder | None = None,
     node: str,
     tell: Callable[[str], None] | None,
     **options: Any,
@@ -322,23 +330,24 @@ async def awritten(
     What it thought before, up to ``</think>``, is no part of it. Each call is counted under the name of the model that
     was called.
     """
-    chain, position = chain_of(model), 0
+    chain, position, usages = chain_of(model), 0, recorders(usage)
     while True:
         link, whole, begun, told = chain.links[position].model, AIMessageChunk(content=""), False, ""
         name = model_name(link)
         try:
-            with counting_failure(usage, name, node):
+            with counting_failure(usages, name, node):
                 async for piece in link.astream(prompt, **options):
                     whole, begun = whole + piece if begun else piece, True  # one that does not stream gives no chunk
                     if tell and (text := _without_thoughts(whole.text)).startswith(told):
                         tell(text.removeprefix(told))
                         told = text
         except Exception as error:
-            if begun or not chain.leaves(position, error, node):
+            if whole.text or not chain.leaves(position, error, node):
                 raise
             position += 1
         else:
-            usage.record(whole, model=name, node=node)
+            for each in usages:
+                each.record(whole, model=name, node=node)
             return _without_thoughts(whole.text)
 
 
@@ -377,45 +386,51 @@ def find_json_object(text: str) -> str:
     Raises:
         ValueError: If there is none; the message tells a model what was wrong.
     """
-    problem = "the reply contains no JSON object"
-    for span in _balanced(text.rpartition("</think>")[2]):
-        if span is None:
+    problem, text = "the reply contains no JSON object", text[_end_of_thoughts(text) :]
+    for start, end in () if text.lstrip().startswith("<think>") else _balanced(text):
+        if end is None:
             problem = "the JSON object does not end: the reply was cut off, or a brace or quote is missing"
             break
         try:
-            json.loads(span, parse_constant=_refuse_constant, parse_float=_finite)
+            json.loads(text[start:end], parse_constant=_refuse_constant, parse_float=_finite)
         except RecursionError:
             problem = "the JSON object is nested too deeply"
         except ValueError as error:
             problem = f"the reply is not valid JSON: {error}"
         else:
-            return span
+            return text[start:end]
     raise ValueError(problem)
 
 
-def _balanced(text: str) -> Iterator[str | None]:
-    """Each outermost ``{...}`` of the text; None at the end if the last one is not closed."""
-    depth, start, quoted, escaped = 0, 0, False, False
-    for position, character in enumerate(text):
-        if depth and quoted:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                quoted = False
-        elif depth and character == '"':
-            quoted = True
-        elif character == "{":
-            if not depth:
-                start = position
+def _end_of_thoughts(text: str) -> int:
+    """Where the last ``</think>`` ends that is no part of a text in an object; 0 if there is none."""
+    outside = [0]
+    for start, end in _balanced(text):
+        outside += [start, end] if end else []
+    parts = zip(outside[::2], [*outside[1::2], len(text)], strict=True)
+    found = max(text.rfind("</think>", *part) for part in parts)
+    return found + len("</think>") if found >= 0 else 0
+
+
+def _balanced(text: str) -> Iterator[tuple[int, int | None]]:
+    """Where each outermost ``{...}`` of the text begins and ends; the last one may have no end."""
+    depth = start = position = 0
+    while mark := _MARK.search(text, position):
+        position = mark.end()
+        if mark[0] == "{":
+            start = start if depth else mark.start()
             depth += 1
-        elif character == "}" and depth:
+        elif mark[0] == "</think>":
+            depth = 0  # its brace was one of a thought's
+        elif depth and mark[0] == "}":
             depth -= 1
             if not depth:
-                yield text[start : position + 1]
+                yield start, position
+        elif depth:
+            rest = _REST_OF_STRING.match(text, position)
+            position = rest.end() if rest else len(text)
     if depth:
-        yield None
+        yield start, None
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple, cast
 
-from httpx import Limits
+from httpx import Limits, Request
 from langchain_core.language_models import BaseChatModel
 from pydantic import AliasChoices, SecretStr, ValidationError
 
@@ -70,10 +71,11 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
     """
     where = f"node {node!r}, model {spec.model!r}"
     require_model_requests(f"{where} was about to be made")
-    arguments = _arguments(spec, where)
     problem = ""
     try:
+        arguments = _arguments(spec)
         model = _made(spec, arguments)
+        _refuse_ignored(model, arguments)
     except ModelError as error:
         problem = str(error)
     except ImportError as error:
@@ -81,7 +83,6 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
     except Exception as error:
         problem = _explain(spec, error)
     else:
-        _refuse_ignored(model, arguments, where)
         if "temperature" not in spec.model_fields_set and (model.profile or {}).get("temperature") is False:
             cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
         handlers = model.callbacks if isinstance(model.callbacks, list) else []
@@ -105,44 +106,67 @@ def _made(spec: ModelSpec, arguments: Mapping[str, Any]) -> BaseChatModel:
     return init_chat_model(spec.name, model_provider=spec.provider, **arguments)
 
 
-def _arguments(spec: ModelSpec, where: str) -> dict[str, Any]:
+def _arguments(spec: ModelSpec) -> dict[str, Any]:
     known = PROVIDERS.get(spec.provider) or Provider("chat")
     given = {
         name: value
         for name in ("temperature", "max_tokens", "timeout", "max_retries", "base_url")
         if (value := getattr(spec, name)) is not None
     }
+    key = _key(spec)
     if spec.provider == "ollama":
-        # Its class has no retries, and takes the timeout only as an option of its HTTP client.
-        given.pop("max_retries")
-        if "timeout" in given:
-            given["client_kwargs"] = {**spec.options.get("client_kwargs", {}), "timeout": given.pop("timeout")}
-        limits = {"limits": Limits(max_keepalive_connections=0)}  # as _CLOSED
-        given["async_client_kwargs"] = {**limits, **spec.options.get("async_client_kwargs", {})}
+        given.pop("max_retries")  # its class has none
+        given.update(_ollama_clients(spec, given.pop("timeout", None), key))
+        key = None
     named = {known.renamed.get(name, name): value for name, value in given.items()}
     arguments = {**known.defaults, **spec.options, **named}
     if known.defaults.get("default_headers") and isinstance(spec.options.get("default_headers"), Mapping):
         arguments["default_headers"] = {**known.defaults["default_headers"], **spec.options["default_headers"]}
-    key = _key(spec, where)
     if key is not None:
         arguments["api_key"] = key
     return arguments
 
 
-def _key(spec: ModelSpec, where: str) -> SecretStr | None:
+def _ollama_clients(spec: ModelSpec, timeout: float | None, key: SecretStr | None) -> dict[str, Any]:
+    """What its class's two HTTP clients are made with: only there it takes a timeout and a key.
+
+    Each client is sent the spec's key, or what the options say for it; to a ``base_url`` never the environment's.
+    """
+    clients: dict[str, dict[str, Any]] = {}
+    shared = {**(spec.options.get("client_kwargs") or {}), **({} if timeout is None else {"timeout": timeout})}
+    unkept = {"limits": Limits(max_keepalive_connections=0)}  # as _CLOSED
+    for name, usual in (("sync_client_kwargs", {}), ("async_client_kwargs", unkept)):
+        client = clients[name] = {**shared, **usual, **(spec.options.get(name) or {})}
+        headers = {header.lower(): value for header, value in (client.get("headers") or {}).items()}
+        said = client.get("auth") or headers.get("authorization")
+        if said and key:
+            raise ModelError("beside its api_key the options have an auth or Authorization: give one of them")
+        if key or (spec.base_url is not None and not said):
+            client["auth"] = partial(_signed, key or SecretStr(NO_KEY))
+    return clients
+
+
+def _signed(key: SecretStr, request: Request) -> Request:
+    request.headers["Authorization"] = f"Bearer {key.get_secret_value()}"
+    return request
+
+
+def _key(spec: ModelSpec) -> SecretStr | None:
     """The key to hand over, or None to leave it to the provider's client."""
     if spec.api_key is not None:
         return spec.api_key
     if spec.api_key_env is not None:
         value = os.environ.get(spec.api_key_env)
         if not value:
-            raise ModelError(f"{where}: the environment variable {spec.api_key_env} (api_key_env) is not set")
+            # What is written small may be the key itself.
+            name = f"{spec.api_key_env} (api_key_env)" if spec.api_key_env.isupper() else "that api_key_env names"
+            raise ModelError(f"the environment variable {name} is not set")
         return SecretStr(value)
     known = PROVIDERS.get(spec.provider)
     given = any(name.endswith(("api_key", "_token")) for name in spec.options)
     if known is None and spec.base_url is not None and not given:
         raise ModelError(  # where its class finds a key of its own is not known
-            f"{where}: the key of {spec.provider} would go to {spec.base_url}. Give the key for that server in "
+            f"the key of {spec.provider} would go to {spec.base_url}. Give the key for that server in "
             f"api_key_env or api_key; where it wants none, api_key: {NO_KEY}"
         )
     if known is None or not known.key_env or "api_key" in spec.options:
@@ -151,7 +175,7 @@ def _key(spec: ModelSpec, where: str) -> SecretStr | None:
         # The provider's own key must not go to a host that somebody else runs.
         return SecretStr(NO_KEY)
     if known.key_late and not any(os.environ.get(name) for name in known.key_env):
-        raise ModelError(f"{where}: {_missing_key(known)}")
+        raise ModelError(_missing_key(known))
     return None
 
 
@@ -184,7 +208,7 @@ def _explain(spec: ModelSpec, error: Exception) -> str:
     return redact(f"{type(error).__name__}: {error}", secrets_of(spec))[:300]
 
 
-def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: str) -> None:
+def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any]) -> None:
     """Refuse an argument that the class dropped silently: a setting must never be read and ignored."""
     # What it has no field for is sent as it is; of that OpenAI's client takes what its methods name.
     known: set[str] = {*cast("Mapping[str, Any]", getattr(model, "model_kwargs", None) or {})}
@@ -194,14 +218,17 @@ def _refuse_ignored(model: BaseChatModel, arguments: Mapping[str, Any], where: s
     for name, field in type(model).model_fields.items():
         aliases = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else []
         # What is not a string is a path into nested input, which no argument's name can match.
-        known.update(a for a in (name, field.alias, field.validation_alias, *aliases) if isinstance(a, str))
+        names = {a for a in (name, field.alias, field.validation_alias, *aliases) if isinstance(a, str)}
+        known |= names
+        if len(same := sorted(names & {*arguments, "base_url", "model"})) > 1:
+            raise ModelError(f"{' and '.join(same)} are one setting; say it once, and beside the options")
     unknown = sorted(name for name in arguments if name not in known)
     # A class that knows no retries makes none, which is what 0 asks for.
     if "max_retries" in unknown and arguments["max_retries"] == 0:
         unknown.remove("max_retries")
     if unknown:
         raise ModelError(
-            f"{where}: {type(model).__name__} has no setting {', '.join(map(repr, unknown))}. "
+            f"{type(model).__name__} has no setting {', '.join(map(repr, unknown))}. "
             f"Known: {', '.join(sorted(type(model).model_fields))}."
         )
 
@@ -215,7 +242,8 @@ def secrets_of(spec: ModelSpec, model: BaseChatModel | None = None) -> list[str]
     if spec.api_key is not None:
         values.append(spec.api_key.get_secret_value())
     # Any long text among the options can be a token or a header; a short one would be found in ordinary words.
-    return [text for text in (*values, *_texts(spec.options)) if len(text) >= 8]
+    texts = [*values, *_texts(spec.options)]
+    return [text for each in texts for text in {each, each.partition(" ")[2]} if len(text) >= 8]  # "Bearer TOKEN"
 
 
 def _texts(value: Any) -> Iterator[str]:

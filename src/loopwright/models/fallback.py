@@ -9,16 +9,16 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 
+from loopwright.engine.budget.meter import cut_off_usage
 from loopwright.engine.events.schema import ModelFellBack, emit
 from loopwright.engine.nodes.failures import failure_kind
 from loopwright.engine.nodes.policy import will_retry
@@ -63,7 +63,7 @@ class Chain:
             False if there is no next model, if another model would not help, or if the node is about to be tried again.
         """
         link = self.links[position]
-        reason = "bad_reply" if isinstance(error, StructuredReplyError) else failure_kind(error)
+        reason = "bad_reply" if isinstance(error, StructuredReplyError) or cut_off_usage(error) else failure_kind(error)
         if position + 1 == len(self.links) or reason not in link.leave_on or will_retry(error):
             return False
         before, after = model_name(link.model), model_name(self.links[position + 1].model)
@@ -85,78 +85,74 @@ def _running_node() -> str | None:
         return None
 
 
+def _speaks(chunk: Any) -> bool:
+    """Whether a piece of a stream says anything: OpenAI's protocol begins with one that does not."""
+    if not isinstance(chunk, AIMessageChunk):
+        return True
+    return bool(chunk.content or chunk.additional_kwargs or chunk.tool_call_chunks)
+
+
 class _InTurn:
-    """One runnable for each model of a chain; the first that does not fail answers."""
+    """What has a `Chain`, ``chain``, and ``models``, one runnable for each; the first that does not fail answers."""
 
-    def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
-        """The models, and what to do with each of them, in the same order."""
-        raise NotImplementedError
+    def mapped(self: Any, change: Callable[[Any], Runnable[Any, Any]]) -> _Bound:
+        """The same models, with a change made to each in its own way."""
+        return _Bound(self.chain, [change(model) for model in self.models])
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> _Bound:
+        """Offer tools to each model in its own format; agents do so also with a model that has some."""
+        return self.mapped(lambda model: model.bind_tools(tools, **kwargs))
+
+    def invoke(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
-        chain, runnables = self.turns()
-        for position, runnable in enumerate(runnables):
+        for position, model in enumerate(self.models):
             try:
-                return runnable.invoke(input, config, **kwargs)
+                return model.invoke(input, config, **kwargs)
             except Exception as error:
-                if not chain.leaves(position, error):
+                if not self.chain.leaves(position, error):
                     raise
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
-        chain, runnables = self.turns()
-        for position, runnable in enumerate(runnables):
+        for position, model in enumerate(self.models):
             try:
-                return await runnable.ainvoke(input, config, **kwargs)
+                return await model.ainvoke(input, config, **kwargs)
             except Exception as error:
-                if not chain.leaves(position, error):
+                if not self.chain.leaves(position, error):
                     raise
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+    def stream(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        (chain, runnables), begun = self.turns(), False
-        for position, runnable in enumerate(runnables):
+        begun = False
+        for position, model in enumerate(self.models):
             try:
-                for chunk in runnable.stream(input, config, **kwargs):
-                    begun = True
+                for chunk in model.stream(input, config, **kwargs):
+                    begun = begun or _speaks(chunk)
                     yield chunk
                 return
             except Exception as error:
-                if begun or not chain.leaves(position, error):
+                if begun or not self.chain.leaves(position, error):
                     raise
 
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+    async def astream(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        (chain, runnables), begun = self.turns(), False
-        for position, runnable in enumerate(runnables):
+        begun = False
+        for position, model in enumerate(self.models):
             try:
-                async for chunk in runnable.astream(input, config, **kwargs):
-                    begun = True
+                async for chunk in model.astream(input, config, **kwargs):
+                    begun = begun or _speaks(chunk)
                     yield chunk
                 return
             except Exception as error:
-                if begun or not chain.leaves(position, error):
+                if begun or not self.chain.leaves(position, error):
                     raise
 
 
 class _Bound(_InTurn, Runnable[Any, Any]):
     """Models that were each bound to something in its own way."""
 
-    def __init__(self, chain: Chain, runnables: Sequence[Runnable[Any, Any]]) -> None:
-        self._turns = chain, runnables
-
-    def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
-        """The models as they were bound."""
-        return self._turns
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> _Bound:
-        """Offer tools to each model as it was bound; agents do so with a model that has some."""
-        return self.mapped(lambda bound: cast(Any, bound).bind_tools(tools, **kwargs))
-
-    def mapped(self, change: Callable[[Runnable[Any, Any]], Runnable[Any, Any]]) -> _Bound:
-        """The same models, with a change made to each as it was bound."""
-        chain, runnables = self._turns
-        return _Bound(chain, [change(runnable) for runnable in runnables])
+    def __init__(self, chain: Chain, models: Sequence[Runnable[Any, Any]]) -> None:
+        self.chain, self.models = chain, models
 
 
 class FallbackChatModel(_InTurn, BaseChatModel):
@@ -173,10 +169,6 @@ class FallbackChatModel(_InTurn, BaseChatModel):
         """The models in the order in which they are asked."""
         return tuple(link.model for link in self.chain.links)
 
-    def turns(self) -> tuple[Chain, Sequence[Runnable[Any, Any]]]:
-        """The models themselves."""
-        return self.chain, self.models
-
     @property
     def model_name(self) -> str:
         """The first model's name."""
@@ -186,21 +178,9 @@ class FallbackChatModel(_InTurn, BaseChatModel):
     def _llm_type(self) -> str:
         return "fallback"
 
-    def bind_tools(
-        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], *, tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:  # fmt: skip
-        """Offer tools to each model in its own format."""
-        if tool_choice is not None:
-            kwargs["tool_choice"] = tool_choice
-        return _Bound(self.chain, [model.bind_tools(tools, **kwargs) for model in self.models])
-
-    def with_structured_output(
-        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
-    ) -> Runnable[LanguageModelInput, Any]:
+    def with_structured_output(self, schema: dict[str, Any] | type, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
         """Bind each model to a schema in its own way."""
-        bound = [model.with_structured_output(schema, include_raw=include_raw, **kwargs) for model in self.models]
-        return _Bound(self.chain, bound)
+        return self.mapped(lambda model: model.with_structured_output(schema, **kwargs))
 
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None,

@@ -97,11 +97,13 @@ class RequestGuard(BaseCallbackHandler):
         if isinstance(error, Exception) and isinstance(said, str) and self._asked not in said:
             frames = (frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__))
             stumbles = isinstance(error, _STUMBLES) and not _OURS.search(said) and _ASKING.isdisjoint(frames)
-            if stumbles or said.startswith("No generation"):
+            if stumbles or said.startswith(("No generation", "No data received")):
                 said = f"the reply is not what the protocol says, is base_url right? {said}"
                 with suppress(AttributeError):  # a class may let nobody set it
                     cast("Any", error).type = "server_error"
             error.args = (f"{said}{self._asked}", *others)
+            if self._asked not in str(error) and isinstance(shown := getattr(error, "error", None), str):
+                cast("Any", error).error = f"{shown}{self._asked}"  # which Ollama's client shows
         redact_error(error, self._secrets)
 
 

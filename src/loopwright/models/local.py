@@ -1,11 +1,11 @@
 """A LangChain chat model that runs in this process: ``local:NAME`` in a configuration."""
 
 import asyncio
+import importlib.util
 import queue
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -19,8 +19,9 @@ from langchain_core.utils.function_calling import convert_to_json_schema
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from loopwright.engine.nodes.timeout import given_up
+from loopwright.errors import ModelError
 from loopwright.models.conversation import parsed
-from loopwright.models.embedded.llama import Opening, complete, find_file, require_runtime
+from loopwright.models.embedded.llama import Opening, complete, find_file
 
 _END = None
 """What a generation delivers last."""
@@ -59,7 +60,8 @@ class LocalChatModel(BaseChatModel):
         """Look for the file and the runtime, so that a wrong configuration is found before a run."""
         super().model_post_init(context)
         self._file = find_file(self.model)
-        require_runtime()
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise ModelError("xllamacpp, which runs local models, is not installed: pip install 'loopwright[local]'")
         self.profile = {"image_inputs": False, "structured_output": True, "tool_calling": False}
 
     @property
@@ -139,13 +141,28 @@ class LocalChatModel(BaseChatModel):
         arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
         abandoned = given_up.get()
         end = None if self.timeout is None else time.monotonic() + self.timeout
-        work = partial(self._complete, request, arrived.put, stopped)
+
+        def take(chunk: dict[str, Any]) -> bool:
+            arrived.put(chunk)
+            return stopped.is_set()
+
+        def work() -> None:
+            """Deliver each chunk, a failure, and at last `_END`."""
+            try:
+                complete(Opening(self._file, self.context, self.threads), request, take)
+            except Exception as error:
+                arrived.put(error)
+            arrived.put(_END)
+
         threading.Thread(target=work, daemon=True, name="loopwright-local-model").start()
         try:
             while not stopped.is_set():
                 wait = _LOOK if end is None else min(_LOOK, end - time.monotonic())
                 if wait <= 0 or (abandoned is not None and abandoned.is_set()):
-                    raise self._out_of_time()
+                    limit = f"there was no reply within {self.timeout:g} s" if self.timeout else "its node was given up"
+                    raise TimeoutError(
+                        f"local model {self.model}: {limit}, and the generation was stopped. Raise the model's timeout."
+                    )
                 try:
                     item = arrived.get(timeout=wait)
                 except queue.Empty:
@@ -158,19 +175,6 @@ class LocalChatModel(BaseChatModel):
                     yield chunk
         finally:
             stopped.set()
-
-    def _complete(self, request: Mapping[str, Any], deliver: Callable[[Any], None], stopped: threading.Event) -> None:
-        """Deliver each chunk, a failure, and at last `_END`."""
-
-        def take(chunk: dict[str, Any]) -> bool:
-            deliver(chunk)
-            return stopped.is_set()
-
-        try:
-            complete(Opening(self._file, self.context, self.threads), request, take)
-        except Exception as error:
-            deliver(error)
-        deliver(_END)
 
     def _request(
         self, messages: Sequence[BaseMessage], stop: list[str] | None, given: Mapping[str, Any]
@@ -193,9 +197,8 @@ class LocalChatModel(BaseChatModel):
                 total_tokens=usage["total_tokens"],
                 input_token_details={"cache_read": cached},
             )
-            metadata: dict[str, Any] = {"model_name": self.model}
             return ChatGenerationChunk(
-                message=AIMessageChunk(content="", usage_metadata=counted, response_metadata=metadata)
+                message=AIMessageChunk(content="", usage_metadata=counted, response_metadata={"model_name": self.model})
             )
         if not said.get("choices") or "prompt_progress" in said:
             return None
@@ -205,9 +208,3 @@ class LocalChatModel(BaseChatModel):
         if not text and not told:
             return None
         return ChatGenerationChunk(message=AIMessageChunk(content=text, response_metadata=told))
-
-    def _out_of_time(self) -> TimeoutError:
-        limit = "its node was given up" if self.timeout is None else f"there was no reply within {self.timeout:g} s"
-        return TimeoutError(
-            f"local model {self.model}: {limit}, and the generation was stopped. Raise the model's timeout."
-        )

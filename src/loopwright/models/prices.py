@@ -21,7 +21,7 @@ def kept_prices(provider: str | None = None) -> PriceTable:
         provider: Whose prices, for example ``"openai"``; None guesses from the model's name.
 
     Returns:
-        The price table. It knows no local model.
+        The price table. It knows models by their names alone, also one on this machine that a provider has as well.
 
     Raises:
         ModelError: If the package is not installed.

@@ -58,7 +58,7 @@ class ModelSpec(BaseModel):
     max_tokens: PositiveInt | None = None
     """The longest reply in tokens; None leaves it to the provider."""
     timeout: PositiveFloat | None = None
-    """Seconds for one request; None leaves it to the provider."""
+    """Seconds without a byte from the server, for a ``local:`` model of one request; None leaves it to the provider."""
     max_retries: NonNegativeInt = 0
     """Retries inside the provider's client. 0, because the node's own policy counts and reports its retries."""
     base_url: str | None = None
@@ -107,7 +107,11 @@ class ModelSpec(BaseModel):
         return [{"model": item} if isinstance(item, str) else item for item in given]
 
     @model_validator(mode="after")
-    def _asks_no_model_twice(self) -> Self:
+    def _is_consistent(self) -> Self:
+        if self.api_key_env is not None and not self.api_key_env.isidentifier():
+            raise ValueError("api_key_env should be the name of an environment variable; a key itself is for api_key")
+        if repeated := self.options.keys() & type(self).model_fields.keys() - {"api_key"}:
+            raise ValueError(f"{', '.join(sorted(repeated))} should stand beside the options, not among them")
         seen: set[Any] = set()
         for spec in self.chain:
             identity = (spec.model, spec.base_url, spec.api_key, spec.api_key_env)

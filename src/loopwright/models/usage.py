@@ -1,32 +1,62 @@
 """Counts what models were asked and what it cost, per node and per model. Limits are the engine's business."""
 
 import threading
+from contextvars import ContextVar
+from typing import Any
+from uuid import UUID
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.tracers.context import register_configure_hook
 
 from loopwright.engine.budget.budget import PriceTable, Usage
+from loopwright.engine.budget.meter import cut_off_usage
 
 
-class UsageRecorder:
+class UsageRecorder(BaseCallbackHandler):
     """Adds up usage per node and per model; safe to share among threads.
+
+    As a callback handler of LangChain's it counts every call that it is told of, by nobody's node: of a call that was
+    cancelled it is not. Give it either so or to `ask`, which counts by itself.
 
     Args:
         price: Prices, if the cost shall be known.
     """
 
+    run_inline = True
+
     def __init__(self, price: PriceTable | None = None) -> None:
         self._price = price
         self._lock = threading.Lock()
         self._spent: dict[tuple[str | None, str], Usage] = {}
+        self._asked: dict[UUID, str] = {}
+        """Each call that is under way -> its model."""
 
     def record(self, message: BaseMessage, *, model: str, node: str | None = None) -> None:
         """Count one reply."""
         self._add(Usage.of(message), model, node)
 
-    def record_failure(self, *, model: str, node: str | None = None) -> None:
+    def record_failure(self, *, model: str, node: str | None = None, error: BaseException | None = None) -> None:
         """Count one call that raised: it was made, and may have been billed."""
-        self._add(Usage(calls=1, unmetered_calls=1, failed_calls=1), model, node)
+        self._add(cut_off_usage(error) or Usage(calls=1, unmetered_calls=1, failed_calls=1), model, node)
+
+    def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
+        """Note which model is asked; LangChain calls this for chat models, too."""
+        known = (kwargs.get("metadata") or {}).get("ls_model_name") or (serialized or {}).get("name")
+        self._asked[run_id] = str(known or "unknown")
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Count its reply."""
+        if model := self._asked.pop(run_id, None):
+            made = next((each for several in response.generations for each in several), None)
+            self.record(made.message if isinstance(made, ChatGeneration) else AIMessage(""), model=model)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Count a call that raised, or whose stream was broken off."""
+        if model := self._asked.pop(run_id, None):
+            self.record_failure(model=model, error=error)
 
     def total(self) -> Usage:
         """Everything so far."""
@@ -63,6 +93,17 @@ class UsageRecorder:
     def _add(self, usage: Usage, model: str, node: str | None) -> None:
         with self._lock:
             self._spent[node, model] = self._spent.get((node, model), Usage()) + usage
+
+
+usage_of_the_run: ContextVar[UsageRecorder | None] = ContextVar("loopwright_usage_of_the_run", default=None)
+"""Where every model call of this run is counted, whoever makes it, apart from those of runs at the same time."""
+
+register_configure_hook(usage_of_the_run, inheritable=False)
+
+
+def recorders(further: UsageRecorder | None) -> list[UsageRecorder]:
+    """Who counts a call that is made here: the run's recorder, and a further one if there is one."""
+    return [each for each in dict.fromkeys((usage_of_the_run.get(), further)) if each is not None]
 
 
 def model_name(model: BaseChatModel) -> str:

@@ -86,7 +86,7 @@ class ScriptedChatModel(BaseChatModel):
             script: The replies in order, or one list of them.
             settings: `model_name`, `repeat_last`, `delay`, `report_usage`, and the fields of LangChain's base class.
         """
-        settings.setdefault("profile", {"image_inputs": True})
+        settings.setdefault("profile", {"image_inputs": True, "structured_output": True})
         super().__init__(**settings)
         self._script = [reply for part in script for reply in (part if isinstance(part, list) else [part])]
 
@@ -224,8 +224,10 @@ class ScriptedChatModel(BaseChatModel):
             message = AIMessage(reply)
         elif isinstance(reply, Mapping):
             message = AIMessage(json.dumps(dict(reply), ensure_ascii=False))
-        else:
+        elif callable(reply):
             return self._message(cast("Callable[[list[BaseMessage]], Fixed]", reply)(messages), messages)
+        else:
+            raise ModelError(f"{self.model_name!r} has {reply!r} in its script, which is no `loopwright.testing.Reply`")
         if self.report_usage and message.usage_metadata is None:
             message.usage_metadata = _count(messages, message)
         message.response_metadata = {"model_name": self.model_name, **message.response_metadata}

@@ -15,8 +15,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path, PurePath
@@ -39,8 +37,9 @@ from loopwright.engine.nodes.redact import redacted
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.models.prompts import PromptLibrary
+from loopwright.models.usage import usage_of_the_run
 from loopwright.models.validation import problem_lines
-from loopwright.workflows.runtime import Services, Session, configured, prices, usage_of_the_run
+from loopwright.workflows.runtime import Services, Session, configured, prices
 from loopwright.workflows.sections import WorkflowConfig
 
 if TYPE_CHECKING:
@@ -193,16 +192,6 @@ class ClientEvent(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A context variable that holds a value while a run goes on."""
-
-    variable: ContextVar[Any]
-    """The variable."""
-    value: Any
-    """What it holds."""
-
-
 class Run:
     """One run of a workflow: its input, and what is made of its events. The defaults suit any graph."""
 
@@ -231,10 +220,6 @@ class Run:
     def identity(self) -> Mapping[str, Any]:
         """What tells it from runs that asked something else, in plain JSON."""
         return self.given
-
-    def settings(self) -> Sequence[Setting]:
-        """Context variables to set while the run goes on."""
-        return (Setting(usage_of_the_run, self.usage),)
 
     def replay(self, event: RunEvent) -> None:
         """Take in an event of before it was resumed, as it was kept, its values in plain JSON."""

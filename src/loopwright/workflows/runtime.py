@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -29,7 +28,7 @@ from loopwright.engine.langgraph_private import change_result
 from loopwright.engine.nodes.runner import Guarded
 from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError, ConfigError, InputError, unknown_name_message
-from loopwright.models import ModelRegistry, PriceTable, PromptLibrary, UsageRecorder
+from loopwright.models import ModelRegistry, PriceTable, PromptLibrary
 from loopwright.models.prices import kept_prices
 from loopwright.workflows.sections import WorkflowConfig
 
@@ -39,9 +38,6 @@ logger = logging.getLogger("loopwright.runs")
 
 DEBUG_LOG = "graph_debug.log"
 """The file of the debug log: what every node saw, did and took."""
-
-usage_of_the_run: ContextVar[UsageRecorder | None] = ContextVar("loopwright_usage_of_the_run", default=None)
-"""Where the model calls of this run are counted, apart from those of runs at the same time."""
 
 _PATIENCE = 10.0
 """Seconds that a cancelled coroutine gets to end."""
@@ -206,11 +202,6 @@ class Services(Generic[C]):
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, or None for the embedded default."""
         return self.models.chat(node)
-
-    @property
-    def usage(self) -> UsageRecorder:
-        """Where model calls are counted: in the run that asks, outside of any together."""
-        return usage_of_the_run.get() or self.opened.once("usage", lambda: UsageRecorder(prices()))
 
     @property
     def background(self) -> LoopThread:

@@ -91,7 +91,7 @@ class StoredServices(runtime.Services[C]):
         if chat is None:
             raise ModelError(f"node {node!r} has no chat model: name one under 'models' in the configuration")
         text = self.prompts().get(prompt or node).render(question=untrusted_line(question), **values)
-        return await aask(chat, text, schema, repairs=self.section.repairs, node=node, usage=self.usage)
+        return await aask(chat, text, schema, repairs=self.section.repairs, node=node)
 
 
 def _found(role: Role, preferred: Callable[[str], bool] | None) -> str | None:

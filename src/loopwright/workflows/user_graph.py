@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import UnionType
@@ -87,6 +88,9 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
                 "loopwright.bounded to set limits and fallbacks of your own.",
                 name, self._limit, chosen,
             )  # fmt: skip
+        if not isinstance(compiled.builder.input_schema, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = compiled.builder.input_schema
+            raise GraphError(f"the state of graph {name!r} has no keys to ask for: it should be a class, not {kind}")
         self.Input, self._messages, self._text = input_of(compiled.builder)
         self.nodes = {
             node: NodeInfo(label=caption(node)) for node in shown_nodes(compiled.topology()) if node not in (START, END)
@@ -156,7 +160,8 @@ def input_of(builder: Builder) -> tuple[type[BaseModel], str | None, str]:
         )  # fmt: skip
         fields = {text: (str if needed else str | None, asked), **fields}
     usable = {key: field if _has_schema(field) else (Any, field[1]) for key, field in fields.items()}
-    return create_model("Input", __config__=_CONFIG, **usable), messages, text  # type: ignore[call-overload]
+    with warnings.catch_warnings(action="ignore"):  # a key may be called as what pydantic's own class has
+        return create_model("Input", __config__=_CONFIG, **usable), messages, text  # type: ignore[call-overload]
 
 
 def _fields(builder: Builder) -> dict[str, tuple[Any, Any]]:

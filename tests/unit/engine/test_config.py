@@ -17,7 +17,7 @@ ENV = "LOOPWRIGHT_LANGGRAPH__MAX_ITERATIONS"
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "mine.yaml"
-    path.write_text("langgraph:\n  max_iterations: 3\n  debug_mode: true\npipeline:\n  retry:\n    max_wait: 2\n")
+    path.write_text("langgraph: {max_iterations: 3, debug_mode: true}\npipeline: {retry: {<<: {max_wait: 2}, <<: {}}}")
     return path
 
 
@@ -66,6 +66,7 @@ def test_an_unknown_key_names_the_file_and_the_nearest_known_one(file: Path, tex
         ({"langgraph.max_iterations": "many"}, "langgraph.max_iterations is 'many'"),
         ({"pipeline.retry": {"max_wait": -2}}, "pipeline.retry.max_wait is -2"),
         ({"langgraph": 3}, "langgraph is 3"),
+        ({"allowances": [{"per": "", "tokens": 1}]}, "allowances.0.per is ''"),
         ({"langgraph": 3, "langgraph.max_iterations.x": 4}, "langgraph.max_iterations: input should"),
     ],
 )
@@ -81,6 +82,8 @@ def test_a_wrong_value_names_its_key_and_value(file: Path, overrides: dict[str, 
         (b"\xff\xfe\x00", "is not valid YAML"),
         (b"a: *nowhere", "is not valid YAML"),
         (b"a: @sk-1", 'cannot start any token in "'),
+        (b"langgraph: {}\npipeline: {}\nlanggraph: {}", "the key 'langgraph' stands twice"),
+        (b"[" * 1000, "is not valid YAML"),
         (b"- a\n- b", "must hold sections such as 'langgraph:', not list"),
     ],
 )

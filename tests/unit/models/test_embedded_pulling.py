@@ -5,12 +5,14 @@ import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from installed import needs
 from weights import ROOT, hub, published
 
 from loopwright.errors import WeightsError
+from loopwright.models.embedded import pulling
 from loopwright.models.embedded.catalogue import KNOWN
 from loopwright.models.embedded.pulling import pull
 
@@ -66,6 +68,21 @@ def test_a_lost_connection_is_resumed_where_it_broke(tmp_path: Path) -> None:
     assert first is None
     assert int(second.removeprefix("bytes=").removesuffix("-")) > 0
     assert (tmp_path / "tiny" / "model.onnx").read_bytes() == contents["model.onnx"]
+
+
+def test_another_process_may_be_faster(monkeypatch) -> None:
+    model, download = published(CONTENTS), pulling._download
+
+    def overtaken(*args: Any) -> Path:
+        part = download(*args)
+        monkeypatch.setattr(pulling, "_download", download)
+        pull(model, endpoint=server.url)
+        return part
+
+    monkeypatch.setattr(pulling, "_download", overtaken)
+    with hub(CONTENTS) as server:
+        weights = pull(model, endpoint=server.url)
+    assert {name: path.read_bytes() for name, path in weights.files.items()} == CONTENTS
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

@@ -4,6 +4,9 @@ from typing import Any, TypedDict
 
 import pytest
 from breaking_models import BreakingModel
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
@@ -110,6 +113,20 @@ async def test_a_stream_that_has_begun_is_not_replaced() -> None:
     with pytest.raises(ConnectionError):
         await by_awritten(with_fallback(BreakingModel(text="one two three four"), other))
     assert other.calls == []
+
+
+async def test_a_stream_that_has_said_nothing_yet_is_replaced() -> None:
+    class Breaking(ScriptedChatModel):
+        def _stream(self, *args: Any, **kwargs: Any) -> Any:
+            yield ChatGenerationChunk(message=AIMessageChunk(content=""))
+            raise ConnectionResetError("gone")
+
+        _astream = BaseChatModel._astream
+
+    chats = [with_fallback(Breaking("never"), model("small", GOOD)) for _ in range(3)]
+    assert "yes" in "".join(str(chunk.text) for chunk in chats[0].stream("q"))
+    assert "yes" in "".join([str(chunk.text) async for chunk in chats[1].astream("q")])
+    assert await by_awritten(chats[2]) == "yes"
 
 
 @counted

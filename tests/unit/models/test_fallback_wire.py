@@ -16,11 +16,12 @@ from pydantic import BaseModel
 from shapes import graph
 from typing_extensions import TypedDict
 
-from loopwright.engine import RunResult, arun, bounded, run
+from loopwright.engine import Budget, RunResult, arun, bounded, run
 from loopwright.engine.events.schema import ModelFellBack
 from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries
-from loopwright.errors import StructuredReplyError
+from loopwright.errors import ModelError, StructuredReplyError
 from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask
+from loopwright.models.factory import NO_KEY
 
 needs("langchain_openai")
 
@@ -47,7 +48,12 @@ both = pytest.mark.parametrize("mode", ["sync", "async"])
 
 
 async def play(
-    server: ProviderServer, mode: str, *rules: Retry, fallback: bool = False, usage: Any = None
+    server: ProviderServer,
+    mode: str,
+    *rules: Retry,
+    fallback: bool = False,
+    usage: Any = None,
+    budget: Budget | None = None,
 ) -> RunResult:
     other = {"fallback": server.spec("small")} if fallback else {}
     chat = ModelRegistry({"plan": server.spec("big", **other)}).chat("plan")
@@ -60,7 +66,7 @@ async def play(
         return {"answer": (await aask(chat, "q", Verdict, node="plan", usage=usage)).answer}
 
     asking = {"action": plan if mode == "sync" else aplan, "policy": NodePolicy(retries=rules)}
-    app = bounded(graph("START-plan", State, plan=asking), [])
+    app = bounded(graph("START-plan", State, plan=asking), [], budget=budget)
     return run(app, {}) if mode == "sync" else await arun(app, {})
 
 
@@ -94,6 +100,42 @@ async def test_a_reply_cut_off_by_the_token_limit_is_never_a_verdict(server: Pro
     with pytest.raises((import_module("openai").LengthFinishReasonError, StructuredReplyError)):
         ask(chat, "q", Verdict, usage=usage) if mode == "sync" else await aask(chat, "q", Verdict, usage=usage)
     assert usage.total().calls == len(server.bodies)
+    assert usage.total().total_tokens == (IN + OUT) * len(server.bodies), "it was billed"
+
+
+@both
+async def test_a_budget_counts_what_replies_took_that_were_cut_off(server: ProviderServer, mode: str) -> None:
+    server.replies.extend([Said('{"answer": "no"', "length")] * 4)
+    await play(server, mode, Retry(on=Exception, retries=3, initial_wait=0.01), budget=Budget(tokens=2 * (IN + OUT)))
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({}, f"Bearer {NO_KEY}"),
+        ({"api_key": SECRET}, f"Bearer {SECRET}"),
+        ({"options": {"client_kwargs": {"headers": {"Authorization": "Bearer mine"}}}}, "Bearer mine"),
+        ({"options": {"sync_client_kwargs": {"headers": {"authorization": f"Bearer {NO_KEY}"}}}}, f"Bearer {NO_KEY}"),
+        ({"options": {"client_kwargs": {"auth": ("u", "p")}}}, "Basic dTpw"),
+    ],
+)
+async def test_the_key_of_ollamas_cloud_goes_nowhere_else(
+    given: Any, sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs("langchain_ollama")
+    monkeypatch.setenv("OLLAMA_API_KEY", "of-the-cloud")
+    with allow_model_requests(), providing("ollama") as server:
+        chat = ModelRegistry({"plan": server.spec(**given)}).chat("plan")
+        named = r"no more replies \(model 'ollama:test-model' at http"
+        with pytest.raises(import_module("ollama").ResponseError, match=named):
+            chat.invoke("q")
+        with pytest.raises(import_module("ollama").ResponseError, match=named):
+            await chat.ainvoke("q")
+        assert [each["authorization"] for each in server.headers_seen] == [sent] * 2
+        assert SECRET not in repr(chat)
+        with pytest.raises(ModelError, match="give one of them"):
+            ModelRegistry({"plan": server.spec(api_key="k", options={"client_kwargs": {"auth": "b"}})}).chat("plan")
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "ollama"])

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage
+from langchain_core.outputs import LLMResult
 
 from loopwright.errors import ConfigError, ModelError
 from loopwright.models import (
@@ -60,6 +61,8 @@ def test_unknown_nodes_are_refused_where_the_nodes_are_known():
         ({"model": "openai:x", "base_url": f"http://me:{SECRET}@h/v1"}, "base_url: .*user name or password"),
         ({"model": "openai:x", "api_key": [SECRET]}, "api_key: Input should be a valid string"),
         ({"model": "openai:x", SECRET: 1}, "Extra inputs are not permitted"),
+        ({"model": "openai:x", "api_key_env": SECRET}, "api_key_env should be the name of an environment variable"),
+        ({"model": "openai:x", "options": {"temperature": 1, "top_p": 1}}, ": temperature should stand beside the opt"),
         (["openai:x", "ollama:y"], "Input should be a valid dictionary"),
         ({"model": "openai:a", "fallback": "openai:a"}, "'openai:a' is its own fallback"),
         ({"model": "openai:a", "fallback": ["openai:b", "openai:b"]}, "'openai:b' is its own fallback"),
@@ -120,6 +123,9 @@ def test_missing_key(openai):
     registry.assign("default", {"model": "openai:gpt-4.1-mini", "api_key_env": "MY_KEY"})
     with pytest.raises(ModelError, match=r"MY_KEY \(api_key_env\) is not set"):
         registry.chat("planner")
+    registry.assign("default", {"model": "openai:gpt-4.1-mini", "api_key_env": "gsk_secret"})
+    with pytest.raises(ModelError, match="the environment variable that api_key_env names is not set"):
+        registry.chat("planner")
     registry.assign("planner", {"model": "openai:a", "api_key": SECRET, "fallback": "openai:b"})
     with pytest.raises(ModelError, match="node 'planner', model 'openai:b': no API key"):
         registry.chat("planner")
@@ -158,6 +164,7 @@ def test_own_server_is_not_sent_the_providers_key(openai, monkeypatch):
     assert str(error) == "no *** (model 'azure_openai:x' at http://127.0.0.1:9/openai)"
     monkeypatch.setenv("GROQ_API_KEY", SECRET)
     assert secrets_of(ModelSpec(model="groq:x")) == [SECRET]
+    assert SECRET in secrets_of(ModelSpec(model="ollama:x", options={"headers": {"Authorization": f"Bearer {SECRET}"}}))
 
 
 def test_a_model_that_takes_no_temperature_is_sent_none_unless_it_was_asked_for(openai, monkeypatch):
@@ -175,6 +182,7 @@ def test_a_model_that_takes_no_temperature_is_sent_none_unless_it_was_asked_for(
         ({"seed": "no number"}, "seed: Input should be a valid integer"),
         ({"reasonning_effort": "low", "parallel_tool_calls": False}, "ChatOpenAI has no setting 'reasonning_effort'"),
         ({"default_headers": {"X-Token": SECRET}, "http_client": SECRET}, "http_client|Invalid"),
+        ({"openai_api_base": "http://other/v1"}, "base_url and openai_api_base are one setting"),
     ],
 )
 def test_bad_options_are_explained_without_secrets(openai, monkeypatch, options, problem):
@@ -194,8 +202,13 @@ def test_only_a_reply_that_is_not_of_the_protocol_is_the_servers_fault():
     def reply():
         raise Own("no list")
 
-    for call, servers, kind in ((_get_request_payload, False, None), (reply, True, "own")):
-        with pytest.raises((KeyError, Own)) as caught:
+    def loads():
+        raise ValueError("No data received from Ollama stream.")
+
+    for call, servers, kind in (
+        (_get_request_payload, False, None), (reply, True, "own"), (loads, True, "server_error"),
+    ):  # fmt: skip
+        with pytest.raises((KeyError, Own, ValueError)) as caught:
             call()
         RequestGuard("m").on_llm_error(caught.value, run_id=UUID(int=0))
         assert ("is base_url right?" in str(caught.value)) is servers
@@ -283,3 +296,6 @@ def test_cost():
     recorder.record(reply(1, 1), model="unheard of")
     assert recorder.cost() is None
     assert UsageRecorder().cost() is None
+    recorder.on_llm_start({}, [], run_id=UUID(int=1))
+    recorder.on_llm_end(LLMResult(generations=[[]]), run_id=UUID(int=1))
+    assert recorder.entries()[None, "unknown"] == Usage(calls=1, unmetered_calls=1), "a reply without any choice"

@@ -12,9 +12,11 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from loopwright.engine.events.schema import holding
 from loopwright.errors import ModelError, StructuredReplyError
 from loopwright.models import Usage, UsageRecorder, aask, ask, consult, with_fallback
 from loopwright.models.conversation import awritten, find_json_object
+from loopwright.models.usage import usage_of_the_run
 from loopwright.models.vision import IMAGE_SIDE, VISION_KEY, has_images, image_side, sees
 from loopwright.testing import ScriptedChatModel, always
 
@@ -124,11 +126,11 @@ async def test_an_exception_is_never_a_verdict(asking, failure, method):
 
 
 async def test_a_cancelled_call_counts():
-    usage, slow = UsageRecorder(), always(GOOD, delay=5)
+    usage, of_the_run, slow = UsageRecorder(), UsageRecorder(), always(GOOD, delay=5)
     for call in (aask(slow, "q", Verdict, usage=usage), awritten(slow, "q", usage=usage, node="say", tell=print)):
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError), holding(usage_of_the_run, of_the_run):
             await asyncio.wait_for(call, 0.05)
-    assert usage.total().failed_calls == 2
+    assert usage.total().failed_calls == of_the_run.total().failed_calls == 2
 
 
 values = st.recursive(
@@ -163,6 +165,9 @@ def test_no_object_is_read_from_a_truncated_one(value, before, data):
         ('She said "hello" and \'twas {"a": {"b": {}}}', '{"a": {"b": {}}}'),
         ('} {"a": []}', '{"a": []}'),
         ('<think>Say {"a": 1}? No.</think> {"a": 2}', '{"a": 2}'),
+        ('{"a": 1} is one, but.</think>{"a": 2}', '{"a": 2}'),
+        ('Say { first.</think>{"a": "</think>", "b": {"c": 1}}', '{"a": "</think>", "b": {"c": 1}}'),
+        ('{"a": "It ends with </think>."}', '{"a": "It ends with </think>."}'),
     ],
 )
 def test_examples(text, found):
@@ -174,6 +179,7 @@ def test_examples(text, found):
     [
         ("", "no JSON object"),
         ("[1, 2]", "no JSON object"),
+        ('<think>Say {"a": 1}? The question is', "no JSON object"),
         ('{"verdict": {"answer": "no"}, "why": "it is', "does not end"),
         ("{'a': 1}", "not valid JSON"),
         ('{"a": 1,}', "not valid JSON"),
@@ -190,7 +196,8 @@ def test_refusals_say_why(text, problem):
 
 def test_hostile_text_takes_linear_time():
     started = time.process_time()
-    for text in ("{" * 500_000, '{"a":' * 100_000, "{}x" * 5, '"' * 500_000, "{x}" * 100_000):
+    told = '{"</think>"}' * 50_000
+    for text in ("{" * 500_000, '{"a":' * 100_000, "{}x" * 5, '"' * 500_000, "{x}" * 100_000, told):
         try:
             find_json_object(text)
         except ValueError:

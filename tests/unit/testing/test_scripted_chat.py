@@ -4,6 +4,7 @@ import json
 from typing import Literal, TypedDict
 
 import pytest
+from installed import needs
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, message_chunk_to_message
 from langchain_core.tools import tool
 from pydantic import BaseModel
@@ -72,6 +73,14 @@ def test_a_typed_dict_is_a_schema_and_a_providers_own_tool_has_its_type_for_a_na
     assert model.with_structured_output(Grade).invoke("q") == {"verdict": "no"}
     model.bind_tools([{"type": "web_search"}, search]).invoke("q")
     assert model.calls[-1].tools == ["web_search", "search"]
+
+
+def test_an_agent_is_answered_in_its_schema():
+    needs("langchain")
+    from langchain.agents import create_agent
+
+    made = create_agent(ScriptedChatModel({"answer": "no"}), [search], response_format=Verdict)
+    assert made.invoke({"messages": [("user", "q")]})["structured_response"] == Verdict(answer="no")
 
 
 def test_script_that_ends_says_so():

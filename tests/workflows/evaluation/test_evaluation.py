@@ -10,18 +10,21 @@ import numpy as np
 import pytest
 from langgraph.graph import END
 from PIL import Image
+from pydantic import BaseModel
 from shapes import graph, loop
 from skimage import data
 
 from loopwright import bounded
 from loopwright.errors import InputError
+from loopwright.models import ask
 from loopwright.retrieval.stores import open_store
+from loopwright.testing import always
 from loopwright.workflows.api import Citation, Outcome
 from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.workflow import AssistantWorkflow
 from loopwright.workflows.assistant.workflow import Services as AssistantServices
-from loopwright.workflows.evaluation import Expected, evaluate, gain_of, mean_figure, scores_of
+from loopwright.workflows.evaluation import Expected, Question, aevaluate, evaluate, gain_of, mean_figure, scores_of
 from loopwright.workflows.evaluation.results import EvaluatedAnswer
 from loopwright.workflows.evaluation.scores import answer_scores, ndcg_at
 from loopwright.workflows.iqa import IQAConfig
@@ -160,13 +163,19 @@ def test_a_workflow_scores_by_what_it_knows_itself(tmp_path):
         expected = ("letters",)
 
         def score(self, expected: Expected, outcome: Outcome) -> dict[str, float | None]:
-            return {"long_enough": float(len(outcome.answer) >= expected.own["letters"]), "contains": None}
+            number = len(outcome.answer)
+            longer = number / expected.own["letters"] if expected.own["letters"] else math.nan
+            return {"long_enough": float(longer >= 1), "letters": float(number), "longer": longer, "contains": None}
 
     rows = [
-        {"id": str(letters), "topic": "t", "expected": {"answers": ["x"], "letters": letters}} for letters in (2, 9)
+        {"id": f"q{letters}", "topic": "t", "expected": {"answers": ["x"], "letters": letters}} for letters in (2, 9)
     ]
+    rows.append({"id": "q0", "topic": "t", "expected": {"letters": 0}})
     found = evaluate(Long("count", counting().graph(None)), write(tmp_path / "q.jsonl", *rows))
     assert found.figures["long_enough"].value == 0.5
+    table = found.table().splitlines()
+    assert ["letters", "3", "[3,", "3]", "n", "2"] in [line.split() for line in table], "what goes beyond 1 is no share"
+    assert "-: 3" in table and table[-1].endswith(": longer: Input should be a finite number (got nan)")
     assert found.figures["contains"].n == 0, "its own score takes the place of what is found without knowing it"
 
 
@@ -177,6 +186,30 @@ def test_a_run_that_fails_is_named_and_counts_as_no_answer(tmp_path):
     assert [asked.status == "failed" for asked in found.outcomes] == [False, True]
     assert found.figures["em"].value == 0.5
     assert "trouble failed: ValueError: no letters are left" in found.table()
+
+
+async def test_a_run_is_judged_by_the_answer_and_the_costs_that_it_has_anywhere():
+    class Noted(Count, total=False):
+        answer: str
+        note: str
+
+    class Right(BaseModel):
+        why: str
+
+    nodes = {
+        "ask": lambda state: {"answer": always("Paris").invoke(state["topic"]).text},
+        "check": lambda state: {"note": ask(always({"why": "known"}), "Is it right?", Right).why},
+        "count": counting().graph(None),
+        "log": lambda state: {"note": "by rule 7"},
+    }
+    hosted = UserGraph("noted", graph("START-ask ask-check check-count count-log log-END", Noted, **nodes))
+    run = hosted.run({"topic": "France"}, {}, "r")
+    *_, result = [event async for event in hosted.follow(run)]
+    outcome, _ = await run.ended(result)
+    (asked,) = (await aevaluate(hosted, [Question(id="q", input={"topic": "France"})])).outcomes
+    assert asked.answer == outcome.answer == "Paris", "what a model said, though text was written after it"
+    assert asked.model_calls == run.usage.total().calls == 2, "each is counted once, whoever made it"
+    assert asked.passes == {"count/more": 2}
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,14 @@ def test_a_state_for_everything_asks_for_what_can_be_given_and_never_for_managed
         assert UserGraph("made", made).run({}, {}, "r").graph_input == {}, "a graph may need no input"
 
 
+def test_a_key_may_be_called_as_what_pydantic_has(recwarn):
+    hosted = UserGraph(
+        "sql", graph("START-write", TypedDict("Sql", {"schema": str, "copy": int}), write=lambda state: {})
+    )
+    assert hosted.run({"schema": "a", "copy": 1}, {}, "r").graph_input == {"schema": "a", "copy": 1}
+    assert not [*recwarn]
+
+
 async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
     own = InMemorySaver()
     app = bounded(drafting(), Loop(name="more", target="write", sources=("write",), limit=1), checkpointer=own)
@@ -277,6 +285,8 @@ def test_graphs_of_many_savers_do_not_pile_up():
 def test_no_graph_is_refused():
     with pytest.raises(GraphError, match="StateGraph"):
         UserGraph("nothing", {"nodes": []})  # type: ignore[arg-type]
+    with pytest.raises(GraphError, match="graph 'list' has no keys"):
+        UserGraph("list", graph("START-write", Annotated[list, add_messages], write=lambda state: []))
 
 
 async def test_what_a_model_writes_is_told_piece_by_piece_in_graphs_inside_too():

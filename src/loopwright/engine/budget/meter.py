@@ -311,14 +311,16 @@ class Meter(BaseCallbackHandler):
         self.spend(run_id, model, usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget a call that failed; of a stream that was broken off, count what came of it."""
-        begun = kwargs.get("response")
-        if isinstance(begun, LLMResult) and any(begun.generations):
+        """Forget a call that failed; of a reply that was broken or cut off, count what came of it."""
+        begun, used = kwargs.get("response"), cut_off_usage(error)
+        if used is None and isinstance(begun, LLMResult) and any(begun.generations):
             self.on_llm_end(begun, run_id=run_id)
             return
         for meter in self.around():
             call = meter._in_flight.pop(run_id, None)
-            if call and meter.allowance:
+            if call and used:
+                meter.spend(run_id, call[0], used)
+            elif call and meter.allowance:
                 meter.allowance.settle(run_id, call[0], None)
 
     def in_force(self) -> Callable[[], AbstractContextManager[None]]:
@@ -350,6 +352,12 @@ def meter_around(callbacks: Callbacks) -> Meter | None:
     if (meter := current_meter.get()) is not None:
         return meter
     return next((handler for handler in reversed(handlers_of(callbacks)) if isinstance(handler, Meter)), None)
+
+
+def cut_off_usage(error: BaseException | None) -> Usage | None:
+    """What a structured reply took that the limit of tokens cut off: OpenAI's client raises it instead."""
+    used: Any = getattr(getattr(error, "completion", None), "usage", None)
+    return used and Usage(calls=1, input_tokens=used.prompt_tokens, output_tokens=used.completion_tokens)
 
 
 def spending(config: RunnableConfig | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, TypeGuard, cast
 
 from loopwright.errors import NodeTimeout
 
@@ -73,9 +73,12 @@ def failure_kind(error: BaseException) -> FailureKind | None:
 
 def status_code(error: BaseException) -> int | None:
     """The HTTP status that an exception carries itself; None if there is none."""
-    response = getattr(error, "response", None)
+    response, body = getattr(error, "response", None), getattr(error, "body", None)
     holders = ((error, "status_code"), (response, "status_code"), (error, "code"), (error, "status"))
-    return next((code for holder, name in holders if _is_status(code := getattr(holder, name, None))), None)
+    # Within a stream only the provider's own words tell it, and some servers write it as a text.
+    told = str(cast("Mapping[str, Any]", body).get("code")) if isinstance(body, Mapping) else ""
+    codes = [*(getattr(holder, name, None) for holder, name in holders), int(told) if told.isdecimal() else None]
+    return next((code for code in codes if _is_status(code)), None)
 
 
 def retry_after(error: BaseException) -> float | None:
@@ -107,7 +110,7 @@ def _own_kind(error: BaseException) -> FailureKind | None:
     if status == 429 or named == "rate_limit":
         return "rate_limit"
     if status is None or status < 400:
-        return named
+        return "server_error" if getattr(error, "status_code", None) == -1 else named  # Ollama's, within a stream
     if status >= 500:
         return "server_error"
     if status in (400, 413) and (named == "context_length" or _TOO_LONG.search(_said(error))):

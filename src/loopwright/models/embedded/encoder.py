@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.models.embedded.catalogue import Pooling
 from loopwright.models.embedded.resolving import Weights, resolve
 from loopwright.models.embedded.sessions import TextGraph
 
@@ -23,8 +22,7 @@ class OnnxEmbedder:
     def __init__(self, weights: Weights) -> None:
         self.model = weights.model.name
         self.dimensions = weights.model.dimensions
-        self._pooling: Pooling = weights.model.pooling
-        self._before_query, self._before_passage = weights.model.query_prefix, weights.model.passage_prefix
+        self._known = weights.model
         self._graph = TextGraph(weights)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -36,16 +34,16 @@ class OnnxEmbedder:
         Returns:
             Their vectors [texts, dimensions], in order.
         """
-        return self._vectors([self._before_passage + text for text in texts])
+        return self._vectors([self._known.passage_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a query, with the prefix that the model expects before one: a vector [dimensions]."""
-        return self._vectors([self._before_query + text])[0]
+        return self._vectors([self._known.query_prefix + text])[0]
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for row, (tokens, mask) in enumerate(self._graph.outputs(texts)):
-            vector = tokens[0] if self._pooling == "cls" else tokens[mask == 1].mean(axis=0)
+            vector = tokens[0] if self._known.pooling == "cls" else tokens[mask == 1].mean(axis=0)
             vectors[row] = vector / np.linalg.norm(vector)
         return vectors
 

@@ -1,7 +1,6 @@
 """llama.cpp in this process: one instance of a model, which all threads share, one after the other."""
 
 import atexit
-import importlib.util
 import os
 import secrets
 import threading
@@ -68,16 +67,6 @@ def find_file(name: str) -> Path:
         raise WeightsError(f"{message} A file of your own: local:/path/to/model.gguf.")
     weights = resolve(name, "chat")
     return weights.files[weights.model.files[0].name].resolve()
-
-
-def require_runtime() -> None:
-    """Make sure that llama.cpp can be imported, without importing it.
-
-    Raises:
-        ModelError: If it is not installed.
-    """
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise ModelError("xllamacpp, which runs local models, is not installed: pip install 'loopwright[local]'")
 
 
 def complete(opening: Opening, request: Mapping[str, Any], take: Callable[[dict[str, Any]], bool]) -> None:
@@ -156,7 +145,6 @@ def _open(opening: Opening) -> tuple[Any, threading.Lock]:
 
 
 def _load(opening: Opening) -> Any:
-    require_runtime()
     # Threads that wait actively take the cores from each other: 1 token a second instead of 13 beside another program.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     import xllamacpp

@@ -40,13 +40,17 @@ def pull(model: KnownModel, *, endpoint: str | None = None) -> Weights:
         wanted = [file for file in model.files if not _is_right(place / file.name, file)]
         _require_space(model, wanted, place)
         for file in wanted:
-            part = _download(model, model.published, file, place / _PARTIAL, endpoint)
             try:
-                require_hash(part, file)
-            except WeightsError as error:
-                part.unlink()
-                raise WeightsError(f"{model.name} was refused and removed: {error}") from None
-            part.replace(place / file.name)
+                part = _download(model, model.published, file, place / _PARTIAL, endpoint)
+                try:
+                    require_hash(part, file)
+                except WeightsError as error:
+                    part.unlink()
+                    raise WeightsError(f"{model.name} was refused and removed: {error}") from None
+                part.replace(place / file.name)
+            except (OSError, WeightsError):
+                if not _is_right(place / file.name, file):  # else another process was faster, and took the part away
+                    raise
         shutil.rmtree(place / _PARTIAL, ignore_errors=True)
     except OSError as error:
         fix = "Make room" if error.errno in _FULL else "Check its permissions"

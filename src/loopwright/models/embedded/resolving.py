@@ -168,9 +168,8 @@ def _in_hub_cache(model: KnownModel) -> dict[str, Path] | None:
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
     folder = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
     # Where nothing was ever kept, or nobody has a home, the hub's client need not be imported.
-    if model.published is None or not Path(os.path.expanduser(folder)).is_dir():
-        return None
-    if importlib.util.find_spec("huggingface_hub") is None:
+    used = Path(os.path.expanduser(folder)).is_dir() and importlib.util.find_spec("huggingface_hub")
+    if model.published is None or not used:
         return None
     from huggingface_hub import try_to_load_from_cache
 

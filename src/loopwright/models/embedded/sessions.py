@@ -1,13 +1,15 @@
 """A BERT-like ONNX graph with its tokenizer, run text by text."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.database import storable
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.resolving import Weights
 
@@ -37,8 +39,7 @@ class TextGraph:
         self._longest = weights.model.max_tokens * _LONGEST_TOKEN
         self._session = _open_session(weights)
         self._inputs = [given.name for given in self._session.get_inputs()]
-        self._threads = os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="loopwright-onnx")
+        self._pool = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="loopwright-onnx")
 
     def outputs(self, texts: Sequence[Input]) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         """Run the graph on each text.
@@ -49,10 +50,9 @@ class TextGraph:
         for start in range(0, len(texts), _TOKENIZED_AT_ONCE):
             piece = [self._clean(text) for text in texts[start : start + _TOKENIZED_AT_ONCE]]
             encodings = self._tokenizer.encode_batch(piece)
-            if len(encodings) == 1 or self._threads == 1:
-                yield from map(self._run, encodings)
-            else:
-                yield from self._pool.map(self._run, encodings)
+            # A question does not wait for the many texts of another call.
+            run = map if len(encodings) == 1 else self._pool.map
+            yield from run(self._run, encodings)
 
     def _run(self, encoding: Any) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         mask = np.array(encoding.attention_mask, dtype=np.int64)
@@ -67,18 +67,14 @@ class TextGraph:
     def _clean(self, text: Input) -> Input:
         """Cut what is not read, and replace lone surrogates, which the tokenizer refuses."""
         if isinstance(text, tuple):
-            return _utf8(text[0][: self._longest]), _utf8(text[1][: self._longest])
-        return _utf8(text[: self._longest])
+            return storable(text[0][: self._longest]), storable(text[1][: self._longest])
+        return storable(text[: self._longest])
 
 
 def _open_tokenizer(weights: Weights) -> Any:
     from tokenizers import Tokenizer
 
-    path = weights.files["tokenizer.json"]
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise WeightsError(_unusable(weights, path.name, error)) from None
+    tokenizer = _loaded(weights, "tokenizer.json", Tokenizer.from_file)
     tokenizer.no_padding()
     tokenizer.enable_truncation(weights.model.max_tokens, strategy="longest_first")
     return tokenizer
@@ -93,18 +89,16 @@ def _open_session(weights: Weights) -> Any:
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
-    path = weights.files["model.onnx"]
+    opened = partial(onnxruntime.InferenceSession, sess_options=options, providers=["CPUExecutionProvider"])
+    return _loaded(weights, "model.onnx", opened)
+
+
+def _loaded(weights: Weights, file: str, load: Callable[[str], Any]) -> Any:
+    path = weights.files[file]
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime's exceptions share no base class but this
-        raise WeightsError(_unusable(weights, path.name, error)) from None
-
-
-def _unusable(weights: Weights, file: str, error: Exception) -> str:
-    told = " ".join(str(error).split())[:200]
-    check = f"loopwright models check {weights.model.name}"
-    return f"{weights.place / file} cannot be loaded ({told}). Compare its hash: '{check}'."
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+        return load(str(path))
+    except Exception as error:  # neither of the two libraries raises anything narrower
+        told = " ".join(str(error).split())[:200]
+        check = f"loopwright models check {weights.model.name}"
+        place = weights.place / path.name
+        raise WeightsError(f"{place} cannot be loaded ({told}). Compare its hash: '{check}'.") from None

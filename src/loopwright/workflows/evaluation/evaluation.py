@@ -8,22 +8,22 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from loopwright.engine import BoundedGraph, arun, bounded
 from loopwright.engine.events.schema import LoopDecided
 from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import InputError, NodeFailed
-from loopwright.models import UsageRecorder
+from loopwright.models.usage import usage_of_the_run
+from loopwright.models.validation import problem_lines
 from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
 from loopwright.workflows.evaluation.figures import Figure, mean_figure, rank_figure
 from loopwright.workflows.evaluation.questions import Question, read_questions
 from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation, LoopGain
 from loopwright.workflows.evaluation.scores import scores_of
-from loopwright.workflows.runtime import prices, usage_of_the_run
 
-_SCORES = TypeAdapter(dict[str, float | None])
-_RATED = TypeAdapter(tuple[float | None, dict[str, float]])
+_SCORES = TypeAdapter(dict[str, FiniteFloat | None])
+_RATED = TypeAdapter(tuple[FiniteFloat | None, dict[str, FiniteFloat]])
 AT_ONCE = 4
 """Questions that are asked at the same time."""
 
@@ -173,20 +173,17 @@ class _Asker:
 
     async def _run(self, question: Question, graph: BoundedGraph) -> EvaluatedAnswer:
         prepared = self._prepared(question)
-        usage_of_the_run.set(UsageRecorder(prices()))
-        for setting in prepared.settings():
-            setting.variable.set(setting.value)
+        usage_of_the_run.set(prepared.usage)
         began = monotonic()
         passes: Counter[str] = Counter()
         # Nothing that one question does may end the evaluation.
         try:
-            result = self._workflow.ended(await arun(graph, prepared.graph_input))
+            result = self._workflow.ended(await arun(graph, prepared.graph_input, texts=prepared.texts))
             outcome, _ = await prepared.ended(result)
             decided = (event for event in result.events if isinstance(event, LoopDecided))
             passes.update(event.loop for event in decided if event.decision == "granted")
         except Exception as error:
             outcome = Outcome(status="failed", error=_told(error))
-        used = usage_of_the_run.get()
         own, people, ranked = {}, None, {}
         try:
             own = _SCORES.validate_python(self._workflow.score(question.expected, outcome))
@@ -202,7 +199,7 @@ class _Asker:
             cited=tuple(citation.mark for citation in outcome.citations),
             scores={**scores_of(question.expected, outcome), **own},
             passes=dict(passes),
-            model_calls=used.total().calls if used else 0,
+            model_calls=prepared.usage.total().calls,
             seconds=monotonic() - began,
             people=people,
             ranked=dict(ranked),
@@ -224,7 +221,8 @@ def _told(error: Exception) -> str:
     """What went wrong, without the node's input, which is long."""
     cause = cause_of(error) if isinstance(error, NodeFailed) else error
     where = f"node {error.node!r}: " if isinstance(error, NodeFailed) else ""
-    return f"{where}{type(cause).__name__}: {' '.join(str(cause).split())}"
+    said = "; ".join(problem_lines(cause)) if isinstance(cause, ValidationError) else " ".join(str(cause).split())
+    return f"{where}{type(cause).__name__}: {said}"
 
 
 def _figures(asked: Sequence[EvaluatedAnswer]) -> dict[str, Figure]:

@@ -9,7 +9,7 @@ from loopwright.config import Frozen
 from loopwright.workflows.evaluation.figures import Figure
 
 COUNTS = ("passes", "model_calls", "seconds")
-"""The figures that are no shares."""
+"""The figures that are never shares; nor is one that any question brings beyond -1 or 1."""
 
 
 class EvaluatedAnswer(Frozen):
@@ -92,31 +92,36 @@ class Evaluation(Frozen):
     def table(self) -> str:
         """The evaluation as text for people; shares are in percent, with their 95 % bootstrap intervals."""
         lines = [f"{self.questions} questions to {self.workflow}, shares in percent with 95 % intervals", ""]
-        lines += _rows([[name, shown(name, figure), f"n {figure.n}"] for name, figure in self.figures.items()])
+        beyond = {name for each in self.outcomes for name, value in each.numbers.items() if abs(value or 0) > 1}
+        counts = beyond.union(COUNTS)
+        lines += _rows(
+            [[name, shown(figure, name in counts), f"n {figure.n}"] for name, figure in self.figures.items()]
+        )
         if self.by_kind:
             rows = [["by kind", *(kind or "-" for kind in self.by_kind)]]
             rows.append(["questions", *(str(figures["passes"].n) for figures in self.by_kind.values())])
             for name in self.figures:
-                cells = (shown(name, figures.get(name), interval=False) for figures in self.by_kind.values())
+                cells = (shown(figures.get(name), name in counts, interval=False) for figures in self.by_kind.values())
                 rows.append([name, *cells])
             lines += ["", *_rows(rows)]
-        lines += ["", ", ".join(f"{status}: {count}" for status, count in self.statuses.items())]
+        lines += ["", ", ".join(f"{status or '-'}: {count}" for status, count in self.statuses.items())]
         if self.loops:
             rows = [["what a loop adds", *self.loops]]
             rows.append(["passes granted", *(str(gain.passes) for gain in self.loops.values())])
             rows.append(["questions that it went round for", *(str(gain.questions) for gain in self.loops.values())])
             for name in self.figures:
-                rows.append([name, *(shown(name, gain.gains.get(name), sign="+") for gain in self.loops.values())])
+                gains = (gain.gains.get(name) for gain in self.loops.values())
+                rows.append([name, *(shown(gain, name in counts, sign="+") for gain in gains)])
             lines += ["", *_rows(rows)]
         lines += [f"{asked.id} failed: {asked.error}" for asked in self.outcomes if asked.error]
         return "\n".join(lines)
 
 
-def shown(name: str, figure: Figure | None, *, sign: str = "", interval: bool = True) -> str:
+def shown(figure: Figure | None, is_count: bool, *, sign: str = "", interval: bool = True) -> str:
     """A figure as text: a share in percent, a count as it is; with ``"+"`` for a sign also that of what is more."""
     if figure is None or figure.value is None or figure.low is None or figure.high is None:
         return "-"
-    factor, form = (1, f"{sign}.3g") if name in COUNTS else (100, f"{sign}.1f")
+    factor, form = (1, f"{sign}.3g") if is_count else (100, f"{sign}.1f")
     value, low, high = (format(number * factor, form) for number in (figure.value, figure.low, figure.high))
     return f"{value} [{low}, {high}]" if interval else value
 

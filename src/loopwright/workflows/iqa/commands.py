@@ -15,6 +15,7 @@ import typer
 
 from loopwright.cli.words import ConfigFile
 from loopwright.engine.events.reasons import stops_said
+from loopwright.engine.events.schema import holding
 from loopwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,13 +56,15 @@ def assess(
     warnings.filterwarnings("ignore", module="PIL")
     from pydantic_core import to_jsonable_python
 
-    from loopwright.workflows.iqa import IQAConfig, Services, trace_pipeline
+    from loopwright.models.usage import UsageRecorder, usage_of_the_run
+    from loopwright.workflows.iqa import IQAConfig, trace_pipeline
 
-    services = Services.of(IQAConfig.load(config))
-    result = trace_pipeline(
-        query, image, reference_path=reference, max_replan_iterations=max_replan, services=services,
-        sample_id=sample_id, resume=resume, force=force, region=_box(region),
-    )  # fmt: skip
+    usage = UsageRecorder()
+    with holding(usage_of_the_run, usage):
+        result = trace_pipeline(
+            query, image, reference_path=reference, max_replan_iterations=max_replan, config=IQAConfig.load(config),
+            sample_id=sample_id, resume=resume, force=force, region=_box(region),
+        )  # fmt: skip
     if as_json:
         print(json.dumps(to_jsonable_python(result.state), indent=2, ensure_ascii=False))
     else:
@@ -69,8 +72,8 @@ def assess(
 
         console = Console(highlight=False, soft_wrap=True)
         _print_answer(console, result)
-        if services.usage.total().calls:
-            console.print(f"  models: {services.usage.total()}", style="dim", markup=False)
+        if usage.total().calls:
+            console.print(f"  models: {usage.total()}", style="dim", markup=False)
 
 
 def _box(text: str | None) -> tuple[int, int, int, int] | None:

@@ -52,7 +52,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
     )
     ids = [each.record.id for each in shown]
     telling = Telling(ids)
-    await awritten(chat, text, usage=services.usage, node=GENERATE_RESPONSE, tell=telling.add)
+    await awritten(chat, text, node=GENERATE_RESPONSE, tell=telling.add)
     answer = telling.end()
     if not answer:
         raise ModelError("the chat model wrote no answer")

@@ -162,7 +162,7 @@ def _located(objects: Sequence[str], image: LoadedImage, services: Services, not
     if chat is None:
         return {}
     try:
-        return locate(chat, image, objects, repairs=services.config.iqa.repairs, usage=services.usage)
+        return locate(chat, image, objects, repairs=services.config.iqa.repairs)
     except GraphBubbleUp:  # a spent budget or an interrupt concerns the whole run
         raise
     except Exception as error:

@@ -116,7 +116,7 @@ def _by_model(
     asked: Blocks = [*shown, {"type": "text", "text": json.dumps(facts, ensure_ascii=False)}]
     messages = [SystemMessage(prompt), HumanMessage(content=[*asked])]
     schema, repairs = reply_schema(usable), settings.repairs
-    answer = consult(model, messages, schema, repairs=repairs, node="planner", usage=services.usage)
+    answer = consult(model, messages, schema, repairs=repairs, node="planner")
     plan = PlannerOutput.model_validate(answer.reply.model_dump(exclude={"questions"}))
     plan.rationale = " ".join(filter(None, (plan.rationale, *(f"{note}." for note in answer.notes))))
     questions = agreed(answer.reply.questions, reading.questions)

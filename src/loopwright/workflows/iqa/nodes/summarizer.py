@@ -142,7 +142,7 @@ def _by_model(
     scoring = plan.answer_mode is AnswerMode.SCORING
     shown = _shown(chat, state, plan, evidence, settings.tools.max_pixels)
     asked, schema = HumanMessage(content=[*shown, {"type": "text", "text": text}]), _schema(plan.answer_mode, options)
-    answered = consult(chat, [asked], schema, repairs=settings.repairs, node="summarizer", usage=services.usage)
+    answered = consult(chat, [asked], schema, repairs=settings.repairs, node="summarizer")
     reply = answered.reply
     declared = reply.level_probabilities if scoring else None
     opinion = declared.by_level() if declared else None

@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_model, model_validator
 
-from loopwright.models import UsageRecorder, consult
+from loopwright.models import consult
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import LoadedImage, widened
@@ -47,9 +47,7 @@ class Locations(BaseModel):
     """One entry for each object that is in the image."""
 
 
-def locate(
-    chat: BaseChatModel, image: LoadedImage, objects: Sequence[str], *, repairs: int, usage: UsageRecorder | None = None
-) -> dict[str, Box]:
+def locate(chat: BaseChatModel, image: LoadedImage, objects: Sequence[str], *, repairs: int) -> dict[str, Box]:
     """Ask a chat model where objects are.
 
     Args:
@@ -57,7 +55,6 @@ def locate(
         image: The image.
         objects: The objects' names, at least one.
         repairs: How often the model may correct a reply that breaks the schema.
-        usage: Where the calls are counted.
 
     Returns:
         Object -> its box in pixels of the image, inside it, and at least `MIN_SIDE` pixels a side so that it can be
@@ -72,7 +69,7 @@ def locate(
     question = {"type": "text", "text": json.dumps({"objects": names}, ensure_ascii=False)}
     shown = image_blocks(chat, image, "The image")
     messages = [SystemMessage(Services.prompts().get("locator").render()), HumanMessage(content=[*shown, question])]
-    found = consult(chat, messages, _schema(names), repairs=repairs, node="executor", usage=usage, needs_images=True)
+    found = consult(chat, messages, _schema(names), repairs=repairs, node="executor", needs_images=True)
     seen = {name: [item for item in found.reply.objects if item.name == name] for name in names}
     return {name: _box(items, image.width, image.height) for name, items in seen.items() if items}
 

@@ -118,7 +118,7 @@ async def _written(
     text = services.prompts().get(NODE).render(question=question, passages=passages, unsupported=listed(unsupported))
     options: dict[str, Any] = {"max_tokens": _SHORT} if short else {}
     tell = None if short else _tell
-    return await awritten(chat, text, usage=services.usage, node=NODE, tell=tell, **options)
+    return await awritten(chat, text, node=NODE, tell=tell, **options)
 
 
 def _tell(text: str) -> None:

@@ -72,12 +72,8 @@ async def _graded(state: GraphState, services: Services, node: str) -> dict[str,
     else:
         grades = await asyncio.to_thread(_grades_without_model, question, hop, found, services)
     # What the grader could not judge is kept, behind what it found relevant.
-    kept = [
-        evidence
-        for verdicts in (("relevant",), ("tie", "failed"))
-        for evidence, grade in zip(found, grades, strict=True)
-        if grade.verdict in verdicts
-    ]
+    judged = [each for each in zip(grades, found, strict=True) if each[0].verdict != "irrelevant"]
+    kept = [evidence for _, evidence in sorted(judged, key=lambda each: each[0].verdict != "relevant")]
     logger.info("%d of %d passages are relevant", sum(grade.verdict == "relevant" for grade in grades), len(grades))
     return {"grades": grades, "documents": unique([*(state.get("documents") or []), *kept])}
 

@@ -50,13 +50,9 @@ async def web_search(state: GraphState, services: Services) -> dict[str, Any]:
     engine = services.web_search
     if engine is None:
         logger.warning(NO_ENGINE)
-        return {"retrieved": [], "grades": [], "web_note": NO_ENGINE, "web_searched": True, "error": None}
-    found = await engine.search(query, services.config.rag.web.max_results)
-    logger.info("%d web results found for %r", len(found), query)
-    return {
-        "retrieved": found,
-        "grades": [],
-        "web_searched": True,
-        "web_note": None if found else f"The web search with {engine.name} found nothing.",
-        "error": None,
-    }
+        found, note = [], NO_ENGINE
+    else:
+        found = await engine.search(query, services.config.rag.web.max_results)
+        logger.info("%d web results found for %r", len(found), query)
+        note = None if found else f"The web search with {engine.name} found nothing."
+    return {"retrieved": found, "grades": [], "web_note": note, "web_searched": True, "error": None}
